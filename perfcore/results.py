@@ -154,8 +154,8 @@ class Result:
     def __repr__(self) -> str:
         """The summary, in a few lines."""
         lines = self.summary()
-        shown = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "..."]
-        return f"<{type(self).__name__}: " + "\n  ".join(shown) + ">"
+        first_lines = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "..."]
+        return f"<{type(self).__name__}: " + "\n  ".join(first_lines) + ">"
 
     def _repr_html_(self) -> str:
         """Summary, a small picture, and the head of the first table, for a notebook."""

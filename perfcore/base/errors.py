@@ -88,15 +88,15 @@ def _nearest(name: str, known: list[str]) -> str | None:
     >>> _nearest("Worly", ["lca", "worley"]), _nearest("hist", ["histogram", "list"]), _nearest("linear", ["interval"])
     ('worley', 'histogram', None)
     """
-    plain = {one.casefold(): one for one in reversed(known)}
-    wanted = name.casefold()
-    longer = [one for one in plain if one.startswith(wanted)] if len(wanted) >= _BEGINNING else []
+    plain = {candidate.casefold(): candidate for candidate in reversed(known)}
+    folded = name.casefold()
+    longer = [candidate for candidate in plain if candidate.startswith(folded)] if len(folded) >= _BEGINNING else []
     if longer:
         return plain[min(longer, key=len)]
-    near = difflib.get_close_matches(wanted, plain, n=1, cutoff=_NEAR)
-    if not near and len(wanted) <= _SHORT:
-        alike = [one for one in plain if abs(len(one) - len(wanted)) <= 1]
-        near = difflib.get_close_matches(wanted, alike, n=1, cutoff=_NEAR_SHORT)
+    near = difflib.get_close_matches(folded, plain, n=1, cutoff=_NEAR)
+    if not near and len(folded) <= _SHORT:
+        similar = [candidate for candidate in plain if abs(len(candidate) - len(folded)) <= 1]
+        near = difflib.get_close_matches(folded, similar, n=1, cutoff=_NEAR_SHORT)
     return plain[near[0]] if near else None
 
 
@@ -109,8 +109,8 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     'a, b, ... (3 in all)'
     """
     names = list(names)
-    shown = ", ".join(names[:most]) or "none"
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+    text = ", ".join(names[:most]) or "none"
+    return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
 
 
 def key_first(error: Exception) -> str:

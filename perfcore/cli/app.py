@@ -84,8 +84,8 @@ def _commands() -> list[Entry]:
     return sorted(entries, key=lambda entry: (places.get(_group(entry), len(places)), _group(entry)))
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"perfcore, version {perfcore.__version__}")
         raise typer.Exit
 

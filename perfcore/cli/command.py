@@ -101,6 +101,6 @@ class _Command(typer.core.TyperCommand):
             for parameter in self.get_params(ctx):
                 flags[_of_plugin(parameter)] += [flag[2:] for flag in parameter.opts if flag.startswith("--")]
             word = unknown.lstrip("-")
-            near = [name for known in flags.values() for name in difflib.get_close_matches(word, known, 1)]
+            near = [name for names in flags.values() for name in difflib.get_close_matches(word, names, 1)]
             hint = f": did you mean '--{near[0]}'?" if near else ""
             raise OptionError(f"No such option {unknown!r}{hint} (see `{ctx.command_path} --help`)") from None

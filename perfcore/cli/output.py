@@ -105,9 +105,9 @@ class Findings(Protocol):
         """Title (or none), header and rows of each table."""
 
 
-def print_findings(found: Findings, **files: str | None) -> None:
+def print_findings(findings: Findings, **files: str | None) -> None:
     """Summary and tables, and by what they are the files that were written."""
-    summary, tables = found.summary(), found.tables()  # what is wrong is said before anything is printed
+    summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
     for line in summary:
         typer.echo(line)
     for title, header, rows in tables:
@@ -115,9 +115,9 @@ def print_findings(found: Findings, **files: str | None) -> None:
         if title:
             typer.echo(title)
         print_table(header, rows)
-    for what, path in files.items():
+    for label, path in files.items():
         if path is not None:
-            typer.echo(f"{what}: {typer.format_filename(path)}")
+            typer.echo(f"{label}: {typer.format_filename(path)}")
 
 
 def print_json(kind: str, content: Any) -> None:
@@ -149,8 +149,8 @@ class _Stderr(progress.Sink):
             return
         from tqdm import tqdm
 
-        with tqdm(total=total, desc=label, delay=1.0, leave=False, unit_scale=True, file=sys.stderr) as shown:
-            yield lambda amount: (shown.update(amount), None)[1]
+        with tqdm(total=total, desc=label, delay=1.0, leave=False, unit_scale=True, file=sys.stderr) as progress_bar:
+            yield lambda amount: (progress_bar.update(amount), None)[1]
 
     def note(self, text: str) -> None:
         typer.echo(f"perf: {text}", err=True)

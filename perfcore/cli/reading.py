@@ -72,11 +72,11 @@ class HowToRead(ParameterGroup):
     def flags(self) -> str:
         """The options that were given, to be repeated in a command that reads the file again."""
         pairs = [("--reader", self.reader or ()), ("-r", self.read_pairs or ()), *self.named.values()]
-        each = ((flag, [given] if isinstance(given, str) else given) for flag, given in pairs)
+        each = ((flag, [values] if isinstance(values, str) else values) for flag, values in pairs)
         return "".join(f" {flag} {shlex.quote(word)}" for flag, words in each for word in words)
 
 
-def key_values(pairs: Sequence[str], what: str) -> Mapping[str, str]:
+def key_values(pairs: Sequence[str], flag: str) -> Mapping[str, str]:
     """``KEY=VALUE`` words as a mapping.
 
     Raises
@@ -93,6 +93,6 @@ def key_values(pairs: Sequence[str], what: str) -> Mapping[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise OptionError(f"{what} {pair!r}: KEY=VALUE is expected")
+            raise OptionError(f"{flag} {pair!r}: KEY=VALUE is expected")
         values[key.replace("-", "_")] = value
     return values

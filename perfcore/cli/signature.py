@@ -95,11 +95,11 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
             parameters |= {each.name: each for each in _of_group(parameter.annotation)}
         else:
             parameters[parameter.name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-    taken = {flag for parameter in parameters.values() for flag in _flags(parameter)}
+    flags = {flag for parameter in parameters.values() for flag in _flags(parameter)}
     declared = {
         field.name: _as_parameter(panel, field)
         for panel, field in _fields(source, parameters, given_options(words))
-        if field.flag not in taken and field.name not in parameters
+        if field.flag not in flags and field.name not in parameters
     }
 
     def command(**values: Any) -> Any:
@@ -145,7 +145,7 @@ def _flags(parameter: inspect.Parameter) -> list[str]:
 
 def given_options(words: Sequence[str]) -> dict[str, str]:
     """Values of all long options of a line, before anything is known about them; the last of each counts."""
-    given = {}
+    values = {}
     for number, word in enumerate(words):
         if word == "--":
             break
@@ -153,11 +153,11 @@ def given_options(words: Sequence[str]) -> dict[str, str]:
             name, equals, value = word[2:].partition("=")
             if not equals:
                 value = words[number + 1] if number + 1 < len(words) else ""
-            given[_key(name)] = value
-    return given
+            values[_key(name)] = value
+    return values
 
 
-def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], given: Mapping[str, str]) -> Fields:
+def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Mapping[str, str]) -> Fields:
     if source is None:
         return []
     if isinstance(source, OptionsOf):
@@ -165,26 +165,26 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], given: Map
         return [(f"Options of {source.title}", field) for field in describe(entry.load_options())]
     if isinstance(source, OptionsOfEach):
         having = [entry for entry in registry().entries(source.kind).values() if _has(entry, source.having)]
-        return [pair for entry in having for pair in _fields_of(entry, given)]
-    name = given.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, given))
+        return [pair for entry in having for pair in _fields_of(entry, values)]
+    name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, values))
     entries = registry().entries(source.kind)
     if name is not None:
-        return _fields_of(entries[name], given) if name in entries else []  # the command refuses an unknown name
-    every = [pair for entry in entries.values() for pair in _fields_of(entry, given)]
+        return _fields_of(entries[name], values) if name in entries else []  # the command refuses an unknown name
+    every = [pair for entry in entries.values() for pair in _fields_of(entry, values)]
     return list({field.name: (panel, field) for panel, field in reversed(every)}.values())
 
 
 def selected_name(function: Callable[..., Any], source: OptionsOfSelected, words: Sequence[str]) -> str | None:
     """What the line selects, or else the command's default; or what has an option by which the line names a part."""
-    given = given_options(words)
+    values = given_options(words)
     default = _default(source.flag, inspect.signature(function, eval_str=True).parameters)
-    return given.get(_key(source.flag), default or _by_part(source.kind, given))
+    return values.get(_key(source.flag), default or _by_part(source.kind, values))
 
 
-def _by_part(kind: str, given: Mapping[str, str]) -> str | None:
+def _by_part(kind: str, values: Mapping[str, str]) -> str | None:
     """The implementation that has an option which names a part, such as a segmenter, where the line gives it."""
     for entry in registry().entries(kind).values():
-        if any(field.selects is not None and field.name in given for _, field in _fields_of(entry, {})):
+        if any(field.selects is not None and field.name in values for _, field in _fields_of(entry, {})):
             return entry.name
     return None
 
@@ -204,7 +204,7 @@ def _has(entry: Entry, attribute: str) -> bool:
         return False
 
 
-def _fields_of(entry: Entry, given: Mapping[str, str]) -> Fields:
+def _fields_of(entry: Entry, values: Mapping[str, str]) -> Fields:
     """Options of an entry and of the parts that they select; none where they cannot be loaded, which using it says."""
     try:
         options = describe(entry.load_options())
@@ -213,9 +213,9 @@ def _fields_of(entry: Entry, given: Mapping[str, str]) -> Fields:
     fields = [(f"Options of {entry.name}", field) for field in options]
     for field in options:
         if field.selects is not None:
-            part = given.get(field.name, field.default)
+            part = values.get(field.name, field.default)
             parts = registry().entries(field.selects)
-            fields += _fields_of(parts[part], given) if part in parts else []
+            fields += _fields_of(parts[part], values) if part in parts else []
     return fields
 
 
@@ -237,8 +237,8 @@ def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
         text += f" (default: {field.default_text})"
 
     def complete(incomplete: str) -> list[str]:
-        done, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
-        return [f"{done}{comma}{word}" for word in field.choices or () if word.startswith(last)]
+        prefix, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
+        return [f"{prefix}{comma}{word}" for word in field.choices or () if word.startswith(last)]
 
     kind = list[str] if field.repeats else str
     metavar = field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type, "TEXT"))

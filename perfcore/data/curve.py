@@ -145,9 +145,9 @@ class UtilizationCurve:
         times : (n,) float
             In ``time_unit``. At an edge the step to its right counts; at the last edge the last step.
         """
-        at = np.asarray(times)
-        index = np.clip(np.searchsorted(self.edges, at, side="right") - 1, 0, self.n_steps - 1)
-        inside = (at >= self.edges[0]) & (at <= self.edges[-1])
+        instants = np.asarray(times)
+        index = np.clip(np.searchsorted(self.edges, instants, side="right") - 1, 0, self.n_steps - 1)
+        inside = (instants >= self.edges[0]) & (instants <= self.edges[-1])
         return np.where(inside, self.heights[index], np.nan)
 
     def merged(self) -> UtilizationCurve:
@@ -243,24 +243,24 @@ class UtilizationCurve:
         end : float, optional
             Until when the last sample is valid; by default it lasts as long as the median sample.
         """
-        at = _numbers(times, "times")
+        starts = _numbers(times, "times")
         if end is None:
-            if len(at) < 2:
+            if len(starts) < 2:
                 raise DataError(f"{facts.get('source', 'curve')}: one sample has no duration; give the end")
-            width = np.median(np.diff(at))
-            end = at[-1] + (width.astype(at.dtype) if at.dtype.kind == "i" else width)
-        return cls(np.append(at, end), values, time_unit, **facts)
+            width = np.median(np.diff(starts))
+            end = starts[-1] + (width.astype(starts.dtype) if starts.dtype.kind == "i" else width)
+        return cls(np.append(starts, end), values, time_unit, **facts)
 
 
-def _numbers(given: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+def _numbers(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
     """Int64 where all are whole numbers of an integer type, else float64."""
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
         if array.dtype.kind in "iub":
             return array.astype(np.int64, copy=False)
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what}: numbers are expected: {error}") from None
+        raise DataError(f"{name}: numbers are expected: {error}") from None
 
 
 def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
@@ -271,9 +271,9 @@ def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
         # NaN fails every comparison, so one test finds NaN, negative and infinite heights.
         good = (part >= 0.0) & (part < np.inf)
         if not good.all():
-            at = first + int(np.argmin(good))
+            index = first + int(np.argmin(good))
             raise DataError(
-                f"{source}: height {heights[at]} of step {at} (from time {edges[at]!s}); "
+                f"{source}: height {heights[index]} of step {index} (from time {edges[index]!s}); "
                 "heights must be finite and not negative"
             )
         with np.errstate(invalid="ignore"):  # infinity minus infinity is reported below
@@ -282,15 +282,15 @@ def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
         if not good.all():
             increasing = (widths >= 0) & (widths < np.inf)
             if not increasing.all():
-                at = first + int(np.argmin(increasing))
+                index = first + int(np.argmin(increasing))
                 raise DataError(
-                    f"{source}: time {edges[at + 1]!s} follows {edges[at]!s} at edge {at + 1}; "
+                    f"{source}: time {edges[index + 1]!s} follows {edges[index]!s} at edge {index + 1}; "
                     "times must be finite and increase"
                 )
             zero_width = True
-    for at in (0, len(edges) - 1):  # what lies between has passed, since it increases
-        if not np.isfinite(edges[at]):
-            raise DataError(f"{source}: time {edges[at]!s} at edge {at}; times must be finite and increase")
+    for index in (0, len(edges) - 1):  # what lies between has passed, since it increases
+        if not np.isfinite(edges[index]):
+            raise DataError(f"{source}: time {edges[index]!s} at edge {index}; times must be finite and increase")
     return zero_width
 
 

@@ -86,11 +86,11 @@ class Measurements:
         self.source = source
         self._lines = lines
         self._rows: Sequence[int] = range(len(table))  # of the table that it was made of
-        given = {
+        arguments = {
             **{"parameters": parameters, "value": value, "unit": unit},
             **{"code": code, "system": system, "category": category},
         }
-        self._given: dict[str, Any] = {role: columns for role, columns in given.items() if columns is not None}
+        self._given: dict[str, Any] = {role: columns for role, columns in arguments.items() if columns is not None}
         numeric = {name for name in columns if _holds_numbers(self.table[name])}
         guessed = guess_roles(columns, numeric)
         chosen = MeasurementRoles(
@@ -100,14 +100,14 @@ class Measurements:
             system=guessed.system if system is None else named_columns(system, columns),
             category=guessed.category if category is None else named_columns(category, columns),
         )
-        told = {
+        explicit = {
             "parameter": () if parameters is None else tuple(chosen.parameters.values()),
             "value": () if value is None else (chosen.value,),
             "code": () if code is None else chosen.code,
             "system": () if system is None else chosen.system,
             "category": () if category is None else chosen.category,
         }
-        self.roles = _without_conflicts(chosen, told)
+        self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
 
     def __repr__(self) -> str:
@@ -115,8 +115,8 @@ class Measurements:
         unit = f" [{roles.unit}]" if roles.unit else ""
         over = ", ".join(column if s == column else f"{s}={column}" for s, column in roles.parameters.items())
         named = "".join(
-            f", {what} by {' '.join(columns)}"
-            for what, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
+            f", {role} by {' '.join(columns)}"
+            for role, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
             if columns
         )
         return (
@@ -134,15 +134,15 @@ class Measurements:
         unit: str | None = None,
     ) -> Measurements:
         """The same rows; roles that are not given stay as they are."""
-        told = {
+        arguments = {
             **{"parameters": parameters, "value": value, "unit": unit},
             **{"code": code, "system": system, "category": category},
         }
-        given = {role: columns for role, columns in told.items() if columns is not None}
-        kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in given}
-        made = Measurements(self.table, **{**kept, **given}, source=self.source, lines=self._lines)
-        made._rows = self._rows
-        return made
+        explicit = {role: columns for role, columns in arguments.items() if columns is not None}
+        kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
+        measurements = Measurements(self.table, **{**kept, **explicit}, source=self.source, lines=self._lines)
+        measurements._rows = self._rows
+        return measurements
 
     def where(self, conditions: str | Iterable[str]) -> Measurements:
         """The rows that meet all conditions, such as ``"class=D,nodes>4,benchmark=ssd|resnet"``.
@@ -166,8 +166,8 @@ class Measurements:
         except (ValueError, PerfError) as error:
             raise OptionError(f"where: {error}") from None
         if not kept.any():
-            shown = conditions if isinstance(conditions, str) else ",".join(conditions)
-            raise OptionError(f"{self.source}: no row meets {shown!r}")
+            text = conditions if isinstance(conditions, str) else ",".join(conditions)
+            raise OptionError(f"{self.source}: no row meets {text!r}")
         # The roles stay: what was guessed from the whole table must not change with the rows that are left.
         chosen = copy.copy(self)
         rows = [int(row) for row in kept.nonzero()[0]]
@@ -178,7 +178,7 @@ class Measurements:
         return chosen
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def given_roles(self) -> Mapping[str, Any]:
         """Roles that were given and not guessed, as they were given."""
         return dict(self._given)
 
@@ -246,12 +246,12 @@ class Measurements:
             What was told contradicts what the table says, or two places of the table contradict each other.
         """
         value = self.roles.value
-        said: dict[str, str] = {}
+        unit_by_place: dict[str, str] = {}
         self._several_units: str | None = None
-        if (given := self._given.get("unit")) is not None:
-            said["the option unit"] = same_unit(given)
+        if (given_unit := self._given.get("unit")) is not None:
+            unit_by_place["the option unit"] = same_unit(given_unit)
         if value is not None and (by_name := unit_of(value)) is not None:
-            said[f"the name of column {value!r}"] = by_name
+            unit_by_place[f"the name of column {value!r}"] = by_name
         column = next((c for c in self.table.columns if c.strip().lower() in ("unit", "units")), None)
         if value is not None and column is not None:
             units = list(dict.fromkeys(same_unit(str(unit)) for unit in self.table[column].dropna()))
@@ -260,12 +260,14 @@ class Measurements:
                 advice = f"convert the values to one, or choose with --where {column}={next(filter(None, units))}"
                 self._several_units = f"{self.source}: column {column!r} has several units ({listed}); {advice}"
             elif units:
-                said[f"column {column!r}"] = units[0]
-        if len(set(said.values())) > 1:
-            one, unit = next(iter(said.items()))
-            other, another = next(item for item in said.items() if item[1] != unit)
-            raise OptionError(f"{self.source}: {one} says {unit!r} and {other} says {another!r}; correct one of them")
-        self.roles = replace(self.roles, unit=next(iter(said.values()), None))
+                unit_by_place[f"column {column!r}"] = units[0]
+        if len(set(unit_by_place.values())) > 1:
+            place, unit = next(iter(unit_by_place.items()))
+            other_place, other_unit = next(item for item in unit_by_place.items() if item[1] != unit)
+            raise OptionError(
+                f"{self.source}: {place} says {unit!r} and {other_place} says {other_unit!r}; correct one of them"
+            )
+        self.roles = replace(self.roles, unit=next(iter(unit_by_place.values()), None))
 
 
 def _holds_numbers(column: pd.Series) -> bool:
@@ -276,12 +278,12 @@ def _holds_numbers(column: pd.Series) -> bool:
         return True
     if column.dtype.kind not in "OUT" and str(column.dtype) not in ("str", "string"):
         return False
-    given = column.dropna()
-    given = given.iloc[:: max(1, len(given) // _LOOKED_AT)]
-    return bool(2 * pd.to_numeric(given, errors="coerce").notna().sum() > len(given))
+    values = column.dropna()
+    values = values.iloc[:: max(1, len(values) // _LOOKED_AT)]
+    return bool(2 * pd.to_numeric(values, errors="coerce").notna().sum() > len(values))
 
 
-def _without_conflicts(roles: MeasurementRoles, told: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
+def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
     """Guesses give way to what was told; a column that was told two roles is refused.
 
     Raises
@@ -289,7 +291,7 @@ def _without_conflicts(roles: MeasurementRoles, told: Mapping[str, Iterable[str 
     OptionError
     """
     owners: dict[str, str] = {}
-    for role, columns in told.items():
+    for role, columns in explicit.items():
         for column in columns:
             if column is not None and owners.setdefault(column, role) != role:
                 raise OptionError(f"column {column!r} is given as {owners[column]} and as {role}")

@@ -115,9 +115,9 @@ class Observations:
 
     def missing_cells(self) -> list[str]:
         """Pairs of a code and a system that were never measured together."""
-        met = np.zeros(len(self.codes) * len(self.systems), dtype=np.bool_)
-        met[self.cell] = True
-        return [self.cell_name(int(cell)) for cell in np.flatnonzero(~met)]
+        measured = np.zeros(len(self.codes) * len(self.systems), dtype=np.bool_)
+        measured[self.cell] = True
+        return [self.cell_name(int(cell)) for cell in np.flatnonzero(~measured)]
 
     def select(self, kept: npt.NDArray[np.bool_]) -> Observations:
         """Those observations, with the codes and systems that are left."""
@@ -161,9 +161,9 @@ def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observation
     """Check measurements and join repeated runs; see `Measurements.observations`."""
     import pandas as pd
 
-    for given, known, what in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
-        if given not in known:
-            raise UnknownNameError(what, given, known)
+    for choice, choices, option in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
+        if choice not in choices:
+            raise UnknownNameError(option, choice, choices)
     roles, table, notes = data.roles, data.table, []
     assert roles.value is not None
     value = numbers_of(data, roles.value, optional=True)
@@ -232,7 +232,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
         )
 
 
-def labels_of(data: RowsWithRoles, what: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row.
 
     Raises
@@ -242,7 +242,7 @@ def labels_of(data: RowsWithRoles, what: str, kept: npt.NDArray[np.bool_]) -> tu
     """
     import pandas as pd
 
-    columns: tuple[str, ...] = getattr(data.roles, what)
+    columns: tuple[str, ...] = getattr(data.roles, role)
     rows = np.flatnonzero(kept)
     if not columns:
         return (_ALL,), np.zeros(len(rows), dtype=np.int64)
@@ -253,11 +253,11 @@ def labels_of(data: RowsWithRoles, what: str, kept: npt.NDArray[np.bool_]) -> tu
         names = _texts(values)
         absent = np.array([number < 0, *(number == k for k, name in enumerate(names) if not name)]).any(axis=0) & kept
         if absent.any():
-            data.refuse(int(np.argmax(absent)), f"{column} is empty; each row needs the name of its {what}; fill it in")
+            data.refuse(int(np.argmax(absent)), f"{column} is empty; each row needs the name of its {role}; fill it in")
         parts.append((number[rows], names))
     together, different = pd.factorize(pd.MultiIndex.from_arrays([number for number, _ in parts]))
     # Values that differ may read the same, such as 16 and 16.0: their rows belong together.
-    texts = [tuple(names[k] for k, (_, names) in zip(at, parts, strict=True)) for at in different]
+    texts = [tuple(names[k] for k, (_, names) in zip(combination, parts, strict=True)) for combination in different]
     order = {text: position for position, text in enumerate(dict.fromkeys(texts))}
     labels = [" ".join(text) for text in order]
     if len(set(labels)) < len(labels):  # ("gcc", "12 lu") is not ("gcc 12", "lu")
@@ -277,27 +277,27 @@ def paths_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[tuple[st
     """
     import pandas as pd
 
-    parts = [what for what in ("code", "system", "category") if getattr(data.roles, what)]
+    parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
     if not parts:
         return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
-    labels = [labels_of(data, what, kept) for what in parts]
+    labels = [labels_of(data, role, kept) for role in parts]
     if len(labels) == 1:
         return labels[0]
     together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
     several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
-    made = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
-    return made, np.asarray(together, dtype=np.int64)
+    paths = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
+    return paths, np.asarray(together, dtype=np.int64)
 
 
 def _texts(values: Any) -> list[str]:
     """Values as names: a number without a needless ``.0``, and with all of its digits."""
-    found = []
+    texts = []
     for value in values:
         if isinstance(value, (float, np.floating)):
-            found.append(repr(float(value)).removesuffix(".0"))
+            texts.append(repr(float(value)).removesuffix(".0"))
         else:
-            found.append(" ".join(str(value).split()))
-    return found
+            texts.append(" ".join(str(value).split()))
+    return texts
 
 
 def numbers_of(
@@ -324,11 +324,11 @@ def numbers_of(
     wrong = considered & unread & ~(empty if optional else np.zeros_like(empty))
     if wrong.any():
         row = int(np.argmax(wrong))
-        met = "is empty" if empty[row] else f"is {texts.loc[row][:40]!r}"
+        description = "is empty" if empty[row] else f"is {texts.loc[row][:40]!r}"
         cure = f"; mend it, or leave such rows out with --where '{name}>0'" if empty[row] else ""
         if not empty[row] and re.fullmatch(r"[+-]?[0-9]*,[0-9]+", texts.loc[row]):
             cure = "; it has a decimal comma, which tables of text are read with by -r decimal=,"
-        data.refuse(row, f"{name} {met}; a number is expected{cure}")
+        data.refuse(row, f"{name} {description}; a number is expected{cure}")
     with np.errstate(invalid="ignore"):
         wrong = considered & ~empty & ~(((numbers > 0.0) | (zero & (numbers == 0.0))) & (numbers < np.inf))
     if wrong.any():
@@ -336,10 +336,10 @@ def numbers_of(
         more = f" (and in {count - 1} more row{'s' if count > 2 else ''})" if count > 1 else ""
         least = f"{name}>=0" if zero else f"{name}>0"
         condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else least
-        wanted = "a positive number or 0" if zero else "a positive number"
+        expected = "a positive number or 0" if zero else "a positive number"
         data.refuse(
             row,
-            f"{name} is {numbers[row]:g}{more}; {wanted} is expected; mend it, or leave such rows out with "
+            f"{name} is {numbers[row]:g}{more}; {expected} is expected; mend it, or leave such rows out with "
             f"--where '{condition}'",
         )
     return numbers
@@ -356,24 +356,24 @@ def without_duplicates(
         There are such rows, and `duplicates` is ``refuse``.
     """
     # As texts, so that cells of any kind can be compared.
-    again = data.table.astype(str).duplicated().to_numpy() & kept
-    if not again.any() or duplicates == "keep":
+    repeated = data.table.astype(str).duplicated().to_numpy() & kept
+    if not repeated.any() or duplicates == "keep":
         return np.ones(len(kept), dtype=np.bool_)
-    row = int(np.argmax(again))
+    row = int(np.argmax(repeated))
     if duplicates == "refuse":
         texts = data.table.astype(str)
         first = int(np.argmax((texts.fillna("") == texts.fillna("").iloc[row]).all(axis=1).to_numpy()))
         line = data.line(first)
         earlier = f"row {data.row(first)}" if line is None else f"line {line}"
-        count = int(again.sum())
+        count = int(repeated.sum())
         more = f", and {count - 1} more rows repeat others" if count > 1 else ""
         data.refuse(
             row,
             f"repeats {earlier} in every column{more}; remove the copy (--duplicates drop) or say that these are "
             "repeated runs (--duplicates keep)",
         )
-    notes.append(f"left out, a copy of another row in every column: {_rows(data, again)}")
-    return ~again
+    notes.append(f"left out, a copy of another row in every column: {_rows(data, repeated)}")
+    return ~repeated
 
 
 def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_]) -> str:
@@ -384,13 +384,13 @@ def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_]) -> str:
     return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
 
 
-def _repetition_note(table: pd.DataFrame, known: set[str], group: Ints, repetitions: Ints, aggregate: str) -> str:
+def _repetition_note(table: pd.DataFrame, roles: set[str], group: Ints, repetitions: Ints, aggregate: str) -> str:
     """How many points have several runs, and in what else these runs differ."""
     several = int((repetitions > 1).sum())
     differ: Sequence[str] = [
         str(name)
         for name in table.columns
-        if name not in known and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
+        if name not in roles and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
     ]
     text = (
         f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "

@@ -154,16 +154,16 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
         words = given.split(",") if isinstance(given, str) else list(given)
         pairs = [_pair(str(word)) for word in words]
     named = [(symbol, _existing(column, columns)) for symbol, column in pairs]
-    taken = {symbol for symbol, _ in named if symbol}
-    found: dict[str, str] = {}
+    symbols = {symbol for symbol, _ in named if symbol}
+    parameters: dict[str, str] = {}
     for given_symbol, column in named:
-        symbol = given_symbol or _symbol(column, "p" not in taken, columns)
-        taken.add(symbol)
+        symbol = given_symbol or _symbol(column, "p" not in symbols, columns)
+        symbols.add(symbol)
         _check_symbol(symbol)
-        if symbol in found or column in found.values():
+        if symbol in parameters or column in parameters.values():
             raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
-        found[symbol] = column
-    return found
+        parameters[symbol] = column
+    return parameters
 
 
 def _check_symbol(symbol: str) -> None:
@@ -190,21 +190,21 @@ def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> 
     if given is None:
         return ()
     words = given.split(",") if isinstance(given, str) else list(given)
-    found = tuple(_existing(word.strip(), columns) for word in words)
-    twice = [name for name in found if found.count(name) > 1]
+    named = tuple(_existing(word.strip(), columns) for word in words)
+    twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise OptionError(f"column {twice[0]!r} is given twice")
-    return found
+    return named
 
 
 def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None:
     """One line that says which role is not known and how to give it, or None."""
-    wanted = []
+    missing = []
     if not roles.parameters:
-        wanted.append("which column was varied: --parameter COLUMN")
+        missing.append("which column was varied: --parameter COLUMN")
     if roles.value is None:
-        wanted.append("which was measured: --value COLUMN")
-    return f"it does not say {', nor '.join(wanted)}; the columns are {listing(columns)}" if wanted else None
+        missing.append("which was measured: --value COLUMN")
+    return f"it does not say {', nor '.join(missing)}; the columns are {listing(columns)}" if missing else None
 
 
 def _first(columns: Sequence[str], role: str, among: Collection[str] | None = None) -> str | None:

@@ -53,7 +53,7 @@ def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
     >>> parse_conditions("class=C|D,procs>=4")[1]
     Condition(column='procs', relation='>=', values=('4',))
     """
-    found = []
+    conditions = []
     for word in given.split(",") if isinstance(given, str) else given:
         match = _CONDITION.fullmatch(str(word))
         if match is None:
@@ -62,8 +62,8 @@ def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
         values = tuple(value.strip() for value in match["value"].split("|"))
         if relation not in ("=", "!=") and (len(values) > 1 or not _is_number(values[0])):
             raise ValueError(f"{word!r}: {relation} takes one number")
-        found.append(Condition(match["column"], relation, values))
-    return tuple(found)
+        conditions.append(Condition(match["column"], relation, values))
+    return tuple(conditions)
 
 
 def parse_where(given: Any) -> tuple[str, ...]:
@@ -107,13 +107,13 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
         if condition.relation in ("=", "!="):
             equal = np.zeros(len(table), dtype=np.bool_)
             for value in condition.values:
-                here = _equal(column, value)
-                if not here.any():
+                matches = _equal(column, value)
+                if not matches.any():
                     raise OptionError(
                         f"no row has {condition.column}={value}; "
                         + str(UnknownNameError("value", value, map(str, column.dropna().unique())))
                     )
-                equal |= here
+                equal |= matches
             kept &= equal if condition.relation == "=" else ~equal
             continue
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)

@@ -52,8 +52,8 @@ class Series:
     ) -> None:
         nanoseconds_per(time_unit)
         self.notes = tuple(notes)
-        given = np.asarray(times)
-        self.times = given.astype(np.int64 if given.dtype.kind in "iu" else np.float64)
+        time_array = np.asarray(times)
+        self.times = time_array.astype(np.int64 if time_array.dtype.kind in "iu" else np.float64)
         self.columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
         self.time_unit = time_unit
         self.source = source
@@ -64,13 +64,13 @@ class Series:
                 raise DataError(f"{source}: column {name!r} has {values.size} values for {self.times.size} times")
         finite = np.isfinite(self.times)
         if not finite.all():
-            at = int(np.argmin(finite))
-            raise DataError(f"{source}: time {self.times[at]!s} of sample {at}; times must be finite and increase")
+            i = int(np.argmin(finite))
+            raise DataError(f"{source}: time {self.times[i]!s} of sample {i}; times must be finite and increase")
         rising = np.diff(self.times) > 0
         if not rising.all():
-            at = int(np.argmin(rising)) + 1
+            i = int(np.argmin(rising)) + 1
             raise DataError(
-                f"{source}: time {self.times[at]!s} of sample {at} follows {self.times[at - 1]!s}; times must increase"
+                f"{source}: time {self.times[i]!s} of sample {i} follows {self.times[i - 1]!s}; times must increase"
             )
 
     def __repr__(self) -> str:

@@ -166,8 +166,8 @@ def busy_mask(
     if idle is not None:
         mask = ~mask
     if not mask.any():
-        known = ", ".join(states)
-        raise OptionError(f"no state counts as computing; say which do with the option busy. States: {known}")
+        names = ", ".join(states)
+        raise OptionError(f"no state counts as computing; say which do with the option busy. States: {names}")
     return mask
 
 
@@ -248,28 +248,28 @@ def curve_from_changes(
 
 
 def _check_intervals(trace: Trace) -> None:
-    for what, codes, names in (("location", trace.location, trace.locations), ("state", trace.state, trace.states)):
+    for field, codes, names in (("location", trace.location, trace.locations), ("state", trace.state, trace.states)):
         unnamed = (codes < 0) | (codes >= len(names))
         if unnamed.any():
-            at = int(np.argmax(unnamed))
+            row = int(np.argmax(unnamed))
             raise DataError(
-                f"{trace.source}: interval {at} has {what} {codes[at]}, but there are {len(names)} {what}s; "
-                f"{what} is an index into {what}s"
+                f"{trace.source}: interval {row} has {field} {codes[row]}, but there are {len(names)} {field}s; "
+                f"{field} is an index into {field}s"
             )
     backwards = trace.end_ns < trace.start_ns
     if backwards.any():
-        at = int(np.argmax(backwards))
+        row = int(np.argmax(backwards))
         raise DataError(
-            f"{trace.source}: interval {at} of {trace.locations[trace.location[at]]} ends at "
-            f"{trace.end_ns[at]} ns before it starts at {trace.start_ns[at]} ns"
+            f"{trace.source}: interval {row} of {trace.locations[trace.location[row]]} ends at "
+            f"{trace.end_ns[row]} ns before it starts at {trace.start_ns[row]} ns"
         )
     pair = first_overlap(trace.location, trace.start_ns, trace.end_ns)
     if pair is not None:
-        one, two = pair
+        earlier, later = pair
         raise DataError(
-            f"{trace.source}: {trace.locations[trace.location[two]]} is in state "
-            f"{trace.states[trace.state[two]]!r} from {trace.start_ns[two]} ns although "
-            f"{trace.states[trace.state[one]]!r} lasts until {trace.end_ns[one]} ns; "
+            f"{trace.source}: {trace.locations[trace.location[later]]} is in state "
+            f"{trace.states[trace.state[later]]!r} from {trace.start_ns[later]} ns although "
+            f"{trace.states[trace.state[earlier]]!r} lasts until {trace.end_ns[earlier]} ns; "
             "states of one location must not overlap"
         )
 
@@ -289,5 +289,5 @@ def first_overlap(
     overlaps = same & (start_ns[order[1:]] < end_ns[order[:-1]])
     if not overlaps.any():
         return None
-    at = int(np.argmax(overlaps))
-    return int(order[at]), int(order[at + 1])
+    index = int(np.argmax(overlaps))
+    return int(order[index]), int(order[index + 1])

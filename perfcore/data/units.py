@@ -178,8 +178,8 @@ def same_unit(unit: str) -> str:
     >>> same_unit(" seconds "), same_unit("GB"), same_unit("MBytes/sec"), same_unit("images per second")
     ('s', 'GB', 'MB/s', 'images/s')
     """
-    known = _of_label(unit)
-    return unit.strip() if known is None or known.kind == "count" else known.label
+    known_unit = _of_label(unit)
+    return unit.strip() if known_unit is None or known_unit.kind == "count" else known_unit.label
 
 
 def is_time(unit: str | None) -> bool:
@@ -205,8 +205,8 @@ def is_rate(unit: str | None) -> bool:
 
 
 def _kind(unit: str | None) -> str | None:
-    known = None if unit is None else _of_label(unit) or _of_label(unit.split(" ")[0])
-    return None if known is None else known.kind
+    known_unit = None if unit is None else _of_label(unit) or _of_label(unit.split(" ")[0])
+    return None if known_unit is None else known_unit.kind
 
 
 def seconds_per(unit: str) -> float | None:

@@ -70,7 +70,7 @@ def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str
     options_class = entry.load_options()
     fields = {field.name: field for field in describe(options_class)}
     chosen = build(options_class, {name: value for name, value in given.items() if name in fields}, entry.name)
-    rest = {name: value for name, value in given.items() if name not in fields}
+    remaining = {name: value for name, value in given.items() if name not in fields}
     parts, known = {}, set(fields)
     for field in fields.values():
         if field.selects is None:
@@ -79,8 +79,8 @@ def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str
         options_of_part = part.load_options()
         names = {f.name for f in describe(options_of_part)}
         known |= names
-        of_part = {name: rest.pop(name) for name in list(rest) if name in names}
+        of_part = {name: remaining.pop(name) for name in list(remaining) if name in names}
         parts[field.name] = (part, build(options_of_part, of_part, part.name))
-    for name in rest:
+    for name in remaining:
         raise UnknownNameError(f"option of {entry.name}", name, known)
     return chosen, parts

@@ -176,7 +176,7 @@ def describe(options_class: type) -> tuple[OptionField, ...]:
         A field was not made by `option`: options that cannot be listed are refused.
     """
     hints = _type_hints(options_class)
-    found = []
+    fields = []
     for item in dataclasses.fields(options_class):
         if _METADATA not in item.metadata:
             raise TypeError(f"{options_class.__name__}.{item.name} must be declared with option(...)")
@@ -184,10 +184,10 @@ def describe(options_class: type) -> tuple[OptionField, ...]:
         if callable(facts["choices"]):
             facts["choices"] = tuple(facts["choices"]())
         base, optional, many = _plain_type(hints[item.name])
-        found.append(
+        fields.append(
             OptionField(name=item.name, type=base, optional=optional, many=many, default=item.default, **facts)
         )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _plain_type(hint: Any) -> tuple[type, bool, bool]:
@@ -234,11 +234,11 @@ def build(options_class: type, values: Mapping[str, Any], owner: str) -> Any:
         ...
     perfcore.base.errors.OptionError: demo: --degree -1: must be at least 0
     """
-    known = {item.name: item for item in describe(options_class)}
+    fields = {item.name: item for item in describe(options_class)}
     for name in values:
-        if name not in known:
-            raise UnknownNameError(f"option of {owner}", name, known)
-    return options_class(**{name: known[name].convert(value, owner) for name, value in values.items()})
+        if name not in fields:
+            raise UnknownNameError(f"option of {owner}", name, fields)
+    return options_class(**{name: fields[name].convert(value, owner) for name, value in values.items()})
 
 
 def to_dict(options: Any) -> dict[str, Any]:

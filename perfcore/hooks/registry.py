@@ -56,8 +56,8 @@ class Entry:
             As of `load`.
         """
         if self.options is not None:
-            found: type = self._import(self.options)
-            return found
+            options_class: type = self._import(self.options)
+            return options_class
         from perfcore.hooks.options import NoOptions
 
         return getattr(self.load(), "Options", NoOptions)
@@ -71,25 +71,25 @@ class Entry:
             As of `load`.
         """
         assert self.function is not None
-        found: Callable[..., Any] = self._import(self.function)
-        return found
+        function: Callable[..., Any] = self._import(self.function)
+        return function
 
     def _import(self, target: str) -> Any:
         module_name, _, attribute = target.partition(":")
-        what = f"{self.kind[:-1]} {self.name!r}"
+        label = f"{self.kind[:-1]} {self.name!r}"
         try:
             module = importlib.import_module(module_name)
         except Exception as error:  # anything that a third party's import can raise
             missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
             if self.extra and not module_name.startswith(missing):
-                raise MissingDependencyError(f"{what} needs {missing}: pip install '{self.extra}'") from error
+                raise MissingDependencyError(f"{label} needs {missing}: pip install '{self.extra}'") from error
             raise PluginError(
-                f"{what} of {self.distribution} cannot be imported: {type(error).__name__}: {error}"
+                f"{label} of {self.distribution} cannot be imported: {type(error).__name__}: {error}"
             ) from error
         try:
             return getattr(module, attribute)
         except AttributeError as error:
-            raise PluginError(f"{what} of {self.distribution} names {target!r}: {error}") from error
+            raise PluginError(f"{label} of {self.distribution} names {target!r}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -266,12 +266,12 @@ def registry() -> Registry:
     >>> "csv" in registry().entries("readers")
     True
     """
-    found = Registry()
+    new_registry = Registry()
     points = importlib.metadata.entry_points(group=specs.GROUP)
     # pluggy calls what was registered last first.
     ordered = sorted(points, key=lambda p: (_distribution(p) == specs.GROUP, _distribution(p), p.name), reverse=True)
-    found.add_plugins([(point.name, _distribution(point), point.load) for point in ordered])
-    return found
+    new_registry.add_plugins([(point.name, _distribution(point), point.load) for point in ordered])
+    return new_registry
 
 
 def _distribution(point: importlib.metadata.EntryPoint) -> str:

@@ -152,12 +152,12 @@ def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, .
         No such fitter.
     """
     if fitter is not None:
-        taken: tuple[type, ...] = registry().load("fitters", fitter).takes
-        return taken
+        accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
+        return accepted
     if not ranking:
         return ()
     entries = registry().entries("fitters").values()
-    return tuple({taken: None for entry in entries if entry.ranks_for for taken in entry.load().takes})
+    return tuple({accepted: None for entry in entries if entry.ranks_for for accepted in entry.load().takes})
 
 
 def as_told(data: Any, options: Mapping[str, Any]) -> Any:
@@ -172,8 +172,8 @@ def as_told(data: Any, options: Mapping[str, Any]) -> Any:
             return data
         data = Measurements(data, source="table")
     try:
-        told = data.with_roles(**{role: options[name] for name, role in _ROLES.items() if options.get(name)})
-        return told.where(options["where"]) if options.get("where") else told
+        chosen = data.with_roles(**{role: options[name] for name, role in _ROLES.items() if options.get(name)})
+        return chosen.where(options["where"]) if options.get("where") else chosen
     except PerfError:
         return data
 
@@ -194,13 +194,13 @@ def _prepared(
         raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
-    data = _taken(data, name, implementation.takes)
+    data = _as_fitter_takes(data, name, implementation.takes)
     if note is not None:
         progress.note(note)
     return implementation(), data, chosen, parts if executor is None else {**parts, "executor": executor}
 
 
-def _taken(data: Any, name: str, takes: tuple[type, ...]) -> Any:
+def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
     """The data as the fitter takes them: a table of pandas as measurements.
 
     Raises

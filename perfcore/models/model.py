@@ -339,10 +339,10 @@ def model_of(content: dict[str, Any]) -> Model:
 
 
 def _type_of(content: dict[str, Any]) -> type[Model]:
-    made = registry().entries("models")  # without a fitter
-    if str(content.get("kind")) in made:
-        found: type[Model] = made[str(content["kind"])].load()
-        return found
+    entries = registry().entries("models")  # without a fitter
+    if str(content.get("kind")) in entries:
+        model_class: type[Model] = entries[str(content["kind"])].load()
+        return model_class
     try:
         fitter = registry().load("fitters", str(content.get("fitter")))
     except UnknownNameError as error:

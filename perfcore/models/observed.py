@@ -90,10 +90,13 @@ def measurements_for(
 
 def observed_by_pair(model: HasVariables, runs: Measurements, **observing: str) -> Observed:
     """Each code on each system at each point, repeated runs joined; options as of `Measurements.observations`."""
-    seen = runs.observations(**observing)
-    points: dict[str, Any] = dict(seen.points)
-    for what, names, index in (("code", seen.codes, seen.code), ("system", seen.systems, seen.system)):
-        if what in model.variables:
-            points[what] = np.array(names)[index]
-    labels = tuple(seen.describe(number) for number in range(len(seen)))
-    return Observed(points, labels, seen.value, seen.unit, runs.source, (), np.empty((len(seen), 0)))
+    observed = runs.observations(**observing)
+    points: dict[str, Any] = dict(observed.points)
+    for variable, names, index in (
+        ("code", observed.codes, observed.code),
+        ("system", observed.systems, observed.system),
+    ):
+        if variable in model.variables:
+            points[variable] = np.array(names)[index]
+    labels = tuple(observed.describe(number) for number in range(len(observed)))
+    return Observed(points, labels, observed.value, observed.unit, runs.source, (), np.empty((len(observed), 0)))

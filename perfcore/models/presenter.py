@@ -31,8 +31,8 @@ class ModelPresenter(Presenter):
 
     def summary(self, result: Model) -> list[str]:
         """The title, the formula where there is one, and the figures of the fit."""
-        known = {name.replace("_", " "): value for name, value in result.statistics.items() if value is not None}
-        figures = [f"{name} {f'{value:.6g}' if isinstance(value, float) else value}" for name, value in known.items()]
+        stats = {name.replace("_", " "): value for name, value in result.statistics.items() if value is not None}
+        figures = [f"{name} {f'{value:.6g}' if isinstance(value, float) else value}" for name, value in stats.items()]
         return [line for line in (self.title(result), result.formula, ", ".join(figures)) if line]
 
     def tables(self, result: Model) -> Tables:
@@ -59,9 +59,9 @@ class ModelPresenter(Presenter):
         axes = figure.add_subplot()
         low, high = measured = result.ranges.get(symbol, (1.0, _FARTHEST))
         if data is not None:
-            seen = result.observed(data).points[symbol], result.observed(data).value
-            low, high = min(low, seen[0].min()), max(high, seen[0].max())
-            axes.plot(*seen, "o", color="C6", markersize=3, label="measured")
+            observed = result.observed(data).points[symbol], result.observed(data).value
+            low, high = min(low, observed[0].min()), max(high, observed[0].max())
+            axes.plot(*observed, "o", color="C6", markersize=3, label="measured")
         places = np.union1d(np.geomspace(low, high, _POINTS), measured) if low > 0 else np.linspace(low, high, _POINTS)
         points: Any = {name: result.ranges.get(name, (1.0, 1.0))[1] for name in result.variables}
         points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}

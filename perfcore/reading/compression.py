@@ -170,7 +170,7 @@ def compression_of(head: bytes) -> Compression | None:
     >>> compression_of(b"BZh91AY&SY").name, compression_of(b"BZh9 is the name of a run")
     ('bzip2', None)
     """
-    return next((one for one in _COMPRESSIONS if one.begins.match(head)), None)
+    return next((compression for compression in _COMPRESSIONS if compression.begins.match(head)), None)
 
 
 def without_compressed_ending(name: str) -> str:

@@ -53,18 +53,18 @@ class NamePattern:
         self.text = text
         self.types: dict[str, str | None] = {}
         parts, end = [], -1
-        for found in _FIELD.finditer(text):
-            name, type_, brace = found.groups()
+        for match in _FIELD.finditer(text):
+            name, type_, brace = match.groups()
             if brace or (type_ is not None and type_ not in _TYPES):
-                wrong = f"the brace at {found.start() + 1}" if brace else f"the type {type_!r}"
+                wrong = f"the brace at {match.start() + 1}" if brace else f"the type {type_!r}"
                 raise self._refused(f"{wrong} makes no field such as {{p:int}}, {{x:float}}, {{code:str}} or {{n}}")
             if name in self.types:
                 raise self._refused(f"the field {name!r} is there twice")
-            if found.start() == end:
+            if match.start() == end:
                 raise self._refused(f"there is nothing between {name!r} and the field before it")
-            parts += [_literal(text[max(end, 0) : found.start()]), f"({_form(type_)})"]
+            parts += [_literal(text[max(end, 0) : match.start()]), f"({_form(type_)})"]
             self.types[name] = type_
-            end = found.end()
+            end = match.end()
         if not self.types:
             raise self._refused("there is no field in it, such as {p:int}")
         packed = "|".join(map(re.escape, COMPRESSED_ENDINGS))
@@ -74,12 +74,12 @@ class NamePattern:
     def fields_of(self, path: str | os.PathLike[str]) -> dict[str, Any] | None:
         """The fields of one file, those without a type as texts; None where its name is another."""
         name = "/".join(Path(path).absolute().parts[-self._depth :])
-        found = self._names.fullmatch(name)
-        if found is None:
+        match = self._names.fullmatch(name)
+        if match is None:
             return None
         return {
             field: _TYPES[type_ or "str"](text)
-            for (field, type_), text in zip(self.types.items(), found.groups(), strict=True)
+            for (field, type_), text in zip(self.types.items(), match.groups(), strict=True)
         }
 
     def _refused(self, problem: str) -> OptionError:
@@ -112,29 +112,29 @@ def named_files(name: str) -> list[Path] | None:
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
     if name == "-" or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
-    found: list[Path] = _below(Path(name), name) if is_folder else []
+    paths: list[Path] = _below(Path(name), name) if is_folder else []
     for match in () if is_folder else glob.iglob(name, recursive=True):  # noqa: PTH207 - of absolute patterns, too
-        one = Path(match)
-        found += _below(one, name) if one.is_dir() and "**" not in name else [one] if one.is_file() else []
-        _check_count(found, name)
-    if not found:
+        path = Path(match)
+        paths += _below(path, name) if path.is_dir() and "**" not in name else [path] if path.is_file() else []
+        _check_count(paths, name)
+    if not paths:
         raise InputError(name, "names no file")
-    return sorted(_without_parts(set(found)), key=lambda one: _natural(str(one)))
+    return sorted(_without_parts(set(paths)), key=lambda path: _natural(str(path)))
 
 
-def _without_parts(found: set[Path]) -> set[Path]:
+def _without_parts(paths: set[Path]) -> set[Path]:
     """The files less those that are read with another one of them, such as the logs of a trace."""
     parts: set[Path] = set()
-    endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in found}
+    endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in paths}
     for entry in registry().entries("readers").values():
         anchors = [path for path, ending in endings_of.items() if ending in entry.suffixes]
         endings = _endings_of_parts(entry) if anchors else ()
-        for path in found if endings else ():
+        for path in paths if endings else ():
             if without_compressed_ending(path.name).endswith(endings) and any(
                 _belongs(path, anchor) for anchor in anchors
             ):
                 parts.add(path)
-    return found - parts
+    return paths - parts
 
 
 def _endings_of_parts(entry: Entry) -> tuple[str, ...]:
@@ -155,16 +155,16 @@ def _belongs(path: Path, anchor: Path) -> bool:
 
 
 def _below(folder: Path, name: str) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for parent, folders, files in os.walk(folder):
         folders[:] = [one for one in folders if not one.startswith(".")]
-        found += [path for one in files if not one.startswith(".") and (path := Path(parent, one)).is_file()]
-        _check_count(found, name)
-    return found
+        paths += [path for one in files if not one.startswith(".") and (path := Path(parent, one)).is_file()]
+        _check_count(paths, name)
+    return paths
 
 
-def _check_count(found: Sequence[Path], name: str) -> None:
-    if len(found) > _MOST_FILES:
+def _check_count(paths: Sequence[Path], name: str) -> None:
+    if len(paths) > _MOST_FILES:
         raise InputError(name, f"names more than {_MOST_FILES} files; name fewer with a pattern such as 'runs/*.json'")
 
 
@@ -204,22 +204,22 @@ def join(
     """
     fields, first = _fields(paths, pattern), [read(paths[0])]
     type_, entry = _joining(first[0])
-    what = f"holds a {type(first[0]).__name__}"
+    description = f"holds a {type(first[0]).__name__}"
     declared = NoOptions if entry is None or entry.options is None else entry.load_options()
     if unknown := options.keys() - {item.name for item in describe(declared)}:
         flags = listing(flag for key, flag in options_of_joins().items() if key in unknown)
-        raise OptionError(f"{name}: {what}, to which {flags} cannot be applied")
+        raise OptionError(f"{name}: {description}, to which {flags} cannot be applied")
     if len(paths) == 1 and pattern is None and declared is NoOptions:
         return first[0]
     if entry is None:
-        known = listing(sorted(each.partition(":")[2].lower() for each in registry().entries("joins")))
-        raise InputError(str(paths[0]), f"{what}; only {known} can be put together from several files")
+        joinable = listing(sorted(each.partition(":")[2].lower() for each in registry().entries("joins")))
+        raise InputError(str(paths[0]), f"{description}; only {joinable} can be put together from several files")
 
     def parts() -> Iterator[tuple[Path, Any]]:
         yield paths[0], first.pop()  # which is not held while the others are read
         for path in paths[1:]:
             if _joining(data := read(path))[0] != type_:
-                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {what}")
+                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {description}")
             yield path, data
 
     chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"), tuple(paths), how)
@@ -243,15 +243,15 @@ def _fields(paths: Sequence[Path], pattern: NamePattern | None) -> list[dict[str
     """Fields of each name; those without a type are numbers where all are."""
     if pattern is None:
         return [{} for _ in paths]
-    found = []
+    fields = []
     for path in paths:
-        said = pattern.fields_of(path)
-        if said is None:
+        texts = pattern.fields_of(path)
+        if texts is None:
             raise InputError(str(path), f"the name does not fit --from-name {pattern.text!r}")
-        found.append(said)
+        fields.append(texts)
     number = re.compile(_form("float"))
     for field, type_ in pattern.types.items():
-        if type_ is None and all(number.fullmatch(said[field]) for said in found):
-            for said in found:
-                said[field] = float(said[field]) if re.search(r"[.eE]", said[field]) else int(said[field])
-    return found
+        if type_ is None and all(number.fullmatch(texts[field]) for texts in fields):
+            for texts in fields:
+                texts[field] = float(texts[field]) if re.search(r"[.eE]", texts[field]) else int(texts[field])
+    return fields

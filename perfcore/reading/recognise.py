@@ -71,10 +71,10 @@ def recognise(source: Source) -> tuple[str, Reader]:
         if f'"{MODEL_SCHEMA[:-1]}'.encode() in source.head[:_MODEL_BEGINS]:  # whichever version
             problem = "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
             raise InputError(source.name, problem)
-        known = (
+        advice = (
             f"not in a format that is known here; `perf formats` lists the {len(entries)} that are, --reader names one"
         )
-        raise InputError(source.name, "; ".join([known, *problems]))
+        raise InputError(source.name, "; ".join([advice, *problems]))
     return best[1], best[2]
 
 
@@ -147,9 +147,9 @@ def read_named(
     with progress.bar("reading", len(files or ())) if files else contextlib.nullcontext(lambda _: None) as advance:
 
         def read(file: Path) -> Any:
-            names.append((one := read_one(path if files is None else file, **how)).reader)
+            names.append((reading := read_one(path if files is None else file, **how)).reader)
             advance(1)
-            return one.data
+            return reading.data
 
         how: Any = {"reader": reader, "wanted": wanted, "options": options, "of_joins": of_joins}
         data = join(files or [Path(name)], read, name, pattern, of_joins, how)
@@ -170,8 +170,8 @@ def read_one(
         else:
             implementation = registry().load("readers", reader)()
         others = set(of_joins).difference(item.name for item in option_tools.describe(implementation.Options))
-        given = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in others}}
-        chosen = option_tools.build(implementation.Options, given, reader)
+        values = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in others}}
+        chosen = option_tools.build(implementation.Options, values, reader)
         try:
             return Reading(implementation.read(source, chosen), reader, 1)
         except RecursionError as error:

@@ -83,11 +83,11 @@ def from_table(cls: Any, content: Mapping[str, Any], owner: str) -> Any:
         read = msgspec.structs.asdict(msgspec.convert(dict(content), layout))
     except msgspec.ValidationError as error:
         raise DataError(f"{owner}: {error}") from None
-    for name, given in read.items():
-        for number in given if isinstance(given, list) else [given]:
+    for name, value in read.items():
+        for number in value if isinstance(value, list) else [value]:
             if isinstance(number, float) and not math.isfinite(number):
                 raise DataError(f"{owner}: {name}: {number} is not finite; finite numbers are expected")
-    return cls(**{name: given for name, given in read.items() if given is not None})
+    return cls(**{name: value for name, value in read.items() if value is not None})
 
 
 def from_row(cls: Any, values: Sequence[Any], owner: str) -> Any:
@@ -118,11 +118,11 @@ def row_from_words(cls: type, words: str, owner: str) -> list[Any]:
     fields = _fields(cls)
     if all(map(_scalar, fields)):
         return [_read(word, field, owner) for word, field in _paired(words.split(_BETWEEN_NUMBERS), fields)]
-    found: list[Any] = []
+    row: list[Any] = []
     for part, field in _paired(words.split(_BETWEEN_ROWS), fields):
         numbers = [_read(word, field, owner) for word in part.split(_BETWEEN_NUMBERS)]
-        found.append(numbers[0] if _scalar(field) and len(numbers) == 1 else numbers)
-    return found
+        row.append(numbers[0] if _scalar(field) and len(numbers) == 1 else numbers)
+    return row
 
 
 def _paired(words: list[str], fields: Sequence[dataclasses.Field[Any]]) -> list[tuple[str, dataclasses.Field[Any]]]:
@@ -146,12 +146,12 @@ def words_of(value: Any) -> str:
     fields = _fields(cls)
     texts = []
     for field in fields:
-        given = getattr(value, field.name)
-        texts.append(_BETWEEN_NUMBERS.join(map(number_text, given)) if not _scalar(field) else number_text(given))
+        item = getattr(value, field.name)
+        texts.append(_BETWEEN_NUMBERS.join(map(number_text, item)) if not _scalar(field) else number_text(item))
     return (_BETWEEN_NUMBERS if all(map(_scalar, fields)) else _BETWEEN_ROWS).join(texts)
 
 
-def number_text(given: Any) -> str:
+def number_text(number: Any) -> str:
     """A number in as few digits as it needs to be read again.
 
     Examples
@@ -159,4 +159,4 @@ def number_text(given: Any) -> str:
     >>> number_text(3.0), number_text(0.1)
     ('3', '0.1')
     """
-    return repr(float(given)).removesuffix(".0") if isinstance(given, float) else str(given)
+    return repr(float(number)).removesuffix(".0") if isinstance(number, float) else str(number)

@@ -65,8 +65,8 @@ def _least_float(reached: Callable[[Floats], npt.NDArray[np.bool_]], low: Floats
     for _ in range(65):  # halves what 64 bits can tell apart, so that no bracket is needed that suits the scale
         middle = (below >> 1) + (above >> 1) + (below & above & 1)
         middle = np.where(middle <= below, above, middle)
-        found = reached(_as_floats(middle))
-        below, above = np.where(found, below, np.minimum(middle, above - 1)), np.where(found, middle, above)
+        is_reached = reached(_as_floats(middle))
+        below, above = np.where(is_reached, below, np.minimum(middle, above - 1)), np.where(is_reached, middle, above)
     return _as_floats(above)
 
 

@@ -48,8 +48,8 @@ def from_dict(content: object) -> StochasticValue:
     True
     """
     if not isinstance(content, Mapping) or not isinstance(content.get("representation"), str):
-        known = ", ".join(registry().entries("representations"))
-        raise DataError(f"a stochastic value needs the key 'representation', one of {known}")
+        names = ", ".join(registry().entries("representations"))
+        raise DataError(f"a stochastic value needs the key 'representation', one of {names}")
     return representation_named(content["representation"]).from_dict(content)
 
 
@@ -76,8 +76,8 @@ def from_text(text: str) -> StochasticValue:
     try:
         number = float(text)
     except ValueError:
-        known = ", ".join(f"{name}:..." for name in registry().entries("representations"))
-        raise DataError(f"{text!r} is neither a number nor one of {known}") from None
+        forms = ", ".join(f"{name}:..." for name in registry().entries("representations"))
+        raise DataError(f"{text!r} is neither a number nor one of {forms}") from None
     return as_value(number)
 
 

@@ -399,8 +399,8 @@ Quantity = StochasticValue | float
 
 def _operated(operation: str, x: StochasticValue, y: Quantity) -> StochasticValue:
     if x is y and x.support[0] < x.support[1]:
-        told = f"{operation}: {x!r} on both sides is taken as two independent quantities; perf.evaluate knows of one"
-        warnings.warn(told, stacklevel=3)
+        message = f"{operation}: {x!r} on both sides is taken as two independent quantities; perf.evaluate knows of one"
+        warnings.warn(message, stacklevel=3)
     return perform(operation, (x, y), {})
 
 

@@ -131,12 +131,12 @@ class FitterSuite:
         """One key for each name; draws at each point ascend around values, or are NaN for lack of bounds."""
         model, points = self.fit(), self.points()
         named = points if isinstance(points, Mapping) else {next(iter(model.variables)): points}
-        found = model.part_draws({name: np.asarray(levels) for name, levels in named.items()})
-        if found is None:  # a comparison takes the bounds of `predict`
+        part_draws = model.part_draws({name: np.asarray(levels) for name, levels in named.items()})
+        if part_draws is None:  # a comparison takes the bounds of `predict`
             return
-        assert len(found.keys) == len(set(found.keys)) == len(found.names)
-        assert bool(found.what) == bool(found.names)
-        for drawn, n_parts in ((found.parts, (len(found.names),)), (found.total, ())):
+        assert len(part_draws.keys) == len(set(part_draws.keys)) == len(part_draws.names)
+        assert bool(part_draws.what) == bool(part_draws.names)
+        for drawn, n_parts in ((part_draws.parts, (len(part_draws.names),)), (part_draws.total, ())):
             if drawn is None:
                 continue
             assert drawn.values.shape == (*n_parts, _length(points))

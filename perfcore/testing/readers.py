@@ -157,8 +157,8 @@ class ReaderSuite:
             copy = path.with_name("copy" + path.suffix)
             self.reader().write(data, copy)
             with Source(copy) as source:
-                again = self.reader().read(source, self.reader.Options())
-            assert _content(again) == _content(data)
+                reread = self.reader().read(source, self.reader.Options())
+            assert _content(reread) == _content(data)
 
 
 def compressed(content: bytes, ending: str) -> bytes:
@@ -194,7 +194,9 @@ def _content(data: Any) -> str:
     if isinstance(data, Trace):
         columns = (data.start_ns, data.end_ns, data.location, data.state)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        named = sorted((start, end, data.locations[at], data.states[state]) for start, end, at, state in rows)
+        named = sorted(
+            (start, end, data.locations[location], data.states[state]) for start, end, location, state in rows
+        )
         return repr((data.time_unit, named))
     if isinstance(data, UtilizationCurve):
         return repr((data.time_unit, data.edges.tolist(), data.heights.tolist()))

@@ -112,9 +112,9 @@ class RepresentationSuite:
         wrong += [{key: content[key] for key in content if key != numbers[0]}]
         for key, bad in itertools.product(numbers, ("text", math.nan, {})):
             wrong.append(content | {key: [bad] if isinstance(content[key], list) else bad})
-        for given in wrong:
+        for wrong_content in wrong:
             with pytest.raises(DataError) as caught:
-                from_dict(given)
+                from_dict(wrong_content)
             assert len(str(caught.value).splitlines()) == 1
 
     def test_words(self) -> None:
@@ -252,8 +252,8 @@ class RepresentationSuite:
                 continue
             assert outer[0] <= inner[0] <= inner[1] <= outer[1]
             for coverage, (low, high) in zip(_COVERAGES, (inner, outer), strict=True):
-                held = float(value.cdf(high)) - float(value.cdf(np.nextafter(low, -np.inf)))
-                assert held >= coverage - 1e-9
+                probability = float(value.cdf(high)) - float(value.cdf(np.nextafter(low, -np.inf)))
+                assert probability >= coverage - 1e-9
 
     def test_scores(self) -> None:
         """The score is the integral of its definition, the place the distribution function; NaN where there is none."""
@@ -281,8 +281,8 @@ class RepresentationSuite:
                 assert (edges[0], edges[-1]) == value.support
                 assert (np.diff(edges) >= 0.0).all()
                 below = np.cumsum(masses)
-                apart = np.append(edges[1:-1] < edges[2:], True)  # no single value follows
-                np.testing.assert_allclose(value.cdf(edges[1:])[apart], below[apart], atol=1e-9)
+                distinct = np.append(edges[1:-1] < edges[2:], True)  # no single value follows
+                np.testing.assert_allclose(value.cdf(edges[1:])[distinct], below[distinct], atol=1e-9)
 
     # Arithmetic.
 
@@ -423,7 +423,7 @@ class RepresentationSuite:
     def test_notes_stay_out_of_comparisons(self) -> None:
         """They are words for a reader, and go with the value into results."""
         value: Any = self.values[0]
-        told = dataclasses.replace(value, notes=("measured on a Monday",))
-        assert told == value
-        assert (told + 1).notes[0] == "measured on a Monday"
-        assert (told * 2).notes[0] == "measured on a Monday"
+        noted = dataclasses.replace(value, notes=("measured on a Monday",))
+        assert noted == value
+        assert (noted + 1).notes[0] == "measured on a Monday"
+        assert (noted * 2).notes[0] == "measured on a Monday"

@@ -42,9 +42,9 @@ class SegmenterSuite:
 
     def check(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
         """Segment, and assert what holds for every result."""
-        found = self.make().segment(curve, n_phases, basis)
-        _check_segmentation(found, curve, n_phases)
-        return found
+        segmentation = self.make().segment(curve, n_phases, basis)
+        _check_segmentation(segmentation, curve, n_phases)
+        return segmentation
 
     def test_says_what_it_minimises(self) -> None:
         """The objective stands in the output of ``perf fit``."""
@@ -65,8 +65,8 @@ class SegmenterSuite:
         """Whatever the degree."""
         curve = jagged(n_steps=60)
         for degree in self.degrees:
-            found = self.check(curve, 1, Basis(degree))
-            assert len(found.breaks) == 2
+            segmentation = self.check(curve, 1, Basis(degree))
+            assert len(segmentation.breaks) == 2
 
     def test_more_phases_than_steps(self) -> None:
         """Few steps, or one, are no mistake of the user."""
@@ -81,9 +81,9 @@ class SegmenterSuite:
         for degree in self.degrees:
             together = self.make().sequence(curve, counts, Basis(degree))
             assert len(together) == len(counts)
-            for n_phases, found in zip(counts, together, strict=True):
+            for n_phases, segmentation in zip(counts, together, strict=True):
                 alone = self.make().segment(curve, n_phases, Basis(degree))
-                np.testing.assert_allclose(found.breaks, alone.breaks, rtol=0.0, atol=1e-6 * curve.duration)
+                np.testing.assert_allclose(segmentation.breaks, alone.breaks, rtol=0.0, atol=1e-6 * curve.duration)
 
     def test_scaling_time_and_height_scales_the_breaks(self) -> None:
         """A curve in other units has the same phases; the factors are powers of two, so nothing is rounded."""
@@ -95,10 +95,10 @@ class SegmenterSuite:
 
     def test_breaks_count_from_the_start_of_the_curve(self) -> None:
         """Also for whole nanoseconds since 1970, which a float64 cannot tell apart."""
-        whole = np.concatenate([[0], np.cumsum(np.random.default_rng(2).integers(1, 9, 40))])
+        edges = np.concatenate([[0], np.cumsum(np.random.default_rng(2).integers(1, 9, 40))])
         heights = jagged(n_steps=40).heights
-        near = UtilizationCurve(whole, heights, "ns")
-        far = UtilizationCurve(whole + 1_700_000_000_000_000_001, heights, "ns")
+        near = UtilizationCurve(edges, heights, "ns")
+        far = UtilizationCurve(edges + 1_700_000_000_000_000_001, heights, "ns")
         for degree in self.degrees:
             np.testing.assert_array_equal(
                 self.check(far, 3, Basis(degree)).breaks, self.check(near, 3, Basis(degree)).breaks
@@ -110,18 +110,18 @@ class SegmenterSuite:
         heights += 0.03 * (np.arange(100) % 2)
         curve = UtilizationCurve(np.arange(101), heights)
         for degree in self.degrees:
-            found = self.check(curve, 2, Basis(degree))
-            assert len(found.breaks) == 3
-            assert abs(found.breaks[1] - 70.0) <= self.break_tolerance * curve.duration
+            segmentation = self.check(curve, 2, Basis(degree))
+            assert len(segmentation.breaks) == 3
+            assert abs(segmentation.breaks[1] - 70.0) <= self.break_tolerance * curve.duration
 
     def test_mixed_basis(self) -> None:
         """Who says that it takes the mixed basis gives each phase its degree."""
         if not self.segmenter.supports_mixed:
             pytest.skip("takes one degree for all phases")
         for n_phases in (1, 4, 100):
-            found = self.check(jagged(n_steps=60), n_phases, Basis(mixed=True))
-            assert found.degrees is not None
-            assert set(np.asarray(found.degrees).tolist()) <= {0, 1, 2}
+            segmentation = self.check(jagged(n_steps=60), n_phases, Basis(mixed=True))
+            assert segmentation.degrees is not None
+            assert set(np.asarray(segmentation.degrees).tolist()) <= {0, 1, 2}
 
     def test_functions_as_basis(self) -> None:
         """Who says that it takes functions finds phases of them."""
@@ -135,8 +135,8 @@ class SegmenterSuite:
 def jagged(n_steps: int) -> UtilizationCurve:
     """Steps of uneven width and height around a trend with a jump; neighbours differ."""
     rng = np.random.default_rng(n_steps)
-    at = np.arange(n_steps) / n_steps
-    heights = 20.0 + 30.0 * at + 25.0 * (at > 0.6) + rng.integers(0, 5, n_steps) + 0.5 * (np.arange(n_steps) % 2)
+    x = np.arange(n_steps) / n_steps
+    heights = 20.0 + 30.0 * x + 25.0 * (x > 0.6) + rng.integers(0, 5, n_steps) + 0.5 * (np.arange(n_steps) % 2)
     edges = np.concatenate([[0.0], np.cumsum(rng.integers(1, 9, n_steps) / 4.0)])
     return UtilizationCurve(edges, heights).merged()
 
@@ -145,15 +145,15 @@ def _decay(times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.exp(-times / 20.0)
 
 
-def _check_segmentation(found: Segmentation, curve: UtilizationCurve, n_phases: int) -> None:
-    breaks = np.asarray(found.breaks)
+def _check_segmentation(segmentation: Segmentation, curve: UtilizationCurve, n_phases: int) -> None:
+    breaks = np.asarray(segmentation.breaks)
     assert breaks.ndim == 1
     assert breaks.dtype == np.float64
     assert 2 <= len(breaks) <= n_phases + 1, f"{len(breaks) - 1} phases, {n_phases} were asked for"
     assert breaks[0] == 0.0, f"the first break is {breaks[0]}, not 0"
     assert breaks[-1] == curve.duration, f"the last break is {breaks[-1]}, not the duration {curve.duration}"
     assert (np.diff(breaks) > 0.0).all(), f"the breaks do not increase: {breaks}"
-    if found.degrees is not None:
-        assert len(found.degrees) == len(breaks) - 1, "one degree for each phase is expected"
-    for name, value in found.statistics.items():
+    if segmentation.degrees is not None:
+        assert len(segmentation.degrees) == len(breaks) - 1, "one degree for each phase is expected"
+    for name, value in segmentation.statistics.items():
         assert np.isfinite(value), f"the statistic {name!r} is {value}"

@@ -177,7 +177,7 @@ def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks
     said = perf("summarize", *given, "--overwrite", status=(2,)).err
     assert "rank4.csv:2: the end is 'x'" in said
     assert "going on" not in said
-    assert load("whole.unfinished")[0].held == {0, 1, 2, 3}
+    assert load("whole.unfinished")[0].positions == {0, 1, 2, 3}
     (ranks / "rank4.csv").write_text(bad)
     seen[:] = [-1]
     assert "going on" not in perf("summarize", *given, "--overwrite", status=(0,)).err

@@ -115,10 +115,10 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
 def _messages(trace: Trace) -> dict[str, str]:
     """How many messages and collectives a trace holds."""
     try:
-        found = communication_of(trace)
+        communication = communication_of(trace)
     except DataError:  # of a part of a run nothing is known
         return {}
-    return found.facts() if found is not None and len(found.calls) else {}
+    return communication.facts() if communication is not None and len(communication.calls) else {}
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
@@ -136,25 +136,27 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["spread"] = spread
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
-    seen, problem, flags = _observed(data)
-    if seen is None:
+    observations, problem, flags = _observed(data)
+    if observations is None:
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     points = [
         f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
-        for symbol, values in seen.points.items()
+        for symbol, values in observations.points.items()
     ]
     facts |= {
-        "observations": len(seen),
+        "observations": len(observations),
         "points": points,
-        "range": f"{seen.value.min():.6g} to {seen.value.max():.6g} {seen.unit or ''}".rstrip(),
-        "codes": listing(seen.codes),
-        "systems": listing(seen.systems),
+        "range": f"{observations.value.min():.6g} to {observations.value.max():.6g} {observations.unit or ''}".rstrip(),
+        "codes": listing(observations.codes),
+        "systems": listing(observations.systems),
     }
-    absent = seen.missing_cells()
+    absent = observations.missing_cells()
     if absent:
-        facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
-    if seen.notes:
-        facts["rows to know about"] = list(seen.notes)
+        facts["never measured"] = (
+            f"{len(absent)} of {len(observations.codes) * len(observations.systems)} pairs: {listing(absent, 6)}"
+        )
+    if observations.notes:
+        facts["rows to know about"] = list(observations.notes)
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*ranking, *facts["next"], *others]}
@@ -163,20 +165,20 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
 def _to_be_told(data: Measurements) -> dict[str, Any]:
     """Options by which the user says what cannot be guessed, with the columns that could be meant."""
     numbers = _free_numbers(data)
-    told = []
+    missing_options = []
     if data.roles.value is None:
-        told.append(f"--value COLUMN,..., what was measured: {listing(numbers, 6)}")
+        missing_options.append(f"--value COLUMN,..., what was measured: {listing(numbers, 6)}")
     if not data.roles.parameters:
-        told.append(f"--parameter COLUMN,..., what was varied: {listing(numbers, 6)}")
-    return {"to be told": told} if told else {}
+        missing_options.append(f"--parameter COLUMN,..., what was varied: {listing(numbers, 6)}")
+    return {"to be told": missing_options} if missing_options else {}
 
 
 def _free_numbers(data: Measurements) -> list[str]:
     """Columns of numbers, also of those that are kept as texts, that are no parameter."""
     import pandas as pd
 
-    known = set(data.roles.parameters.values())
-    free = [column for column in data.table.columns if column not in known]
+    parameter_columns = set(data.roles.parameters.values())
+    free = [column for column in data.table.columns if column not in parameter_columns]
     return [str(c) for c in free if pd.to_numeric(data.table[c], errors="coerce").notna().mean() > 0.5]
 
 
@@ -249,11 +251,11 @@ def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
     for rows, note in ((data, ""), _without_zeros(data)):
         for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
             try:
-                seen = rows.observations(duplicates=duplicates)
+                observations = rows.observations(duplicates=duplicates)
             except PerfError as error:
                 problem = problem or str(error)
             else:
-                return replace(seen, notes=(*([note] if note else []), *seen.notes)), "", flags
+                return replace(observations, notes=(*([note] if note else []), *observations.notes)), "", flags
     return None, problem, ""
 
 

@@ -84,15 +84,15 @@ def _follows(entry: Any) -> bool:
 
 def _states(table: GrowingTable, lines: Iterator[bytes]) -> Iterator[Any]:
     """The data each time that they grew enough, or nothing came for a moment; and at the end."""
-    shown, at = 0, 0.0
+    shown_rows, last_time = 0, 0.0
     for new in lines:
         table.add(new)
-        enough = not new or table.rows > _GROWN * shown
-        if table.rows > shown and enough and time.monotonic() - at > _APART_S:
+        enough = not new or table.rows > _GROWN * shown_rows
+        if table.rows > shown_rows and enough and time.monotonic() - last_time > _APART_S:
             yield table.data
-            shown, at = table.rows, time.monotonic()
+            shown_rows, last_time = table.rows, time.monotonic()
     table.add(b"", last=True)
-    if table.rows > shown or not shown:
+    if table.rows > shown_rows or not shown_rows:
         yield table.data
 
 

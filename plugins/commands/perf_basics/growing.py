@@ -141,16 +141,16 @@ class GrowingTable:
             self._head.append(line)
             return
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except ValueError as error:
             raise InputError(self.name, f"is not JSON: {error}", line=self._line(0)) from None
         if self._keys is None:
-            self._keys = list(found)
+            self._keys = list(record)
             self._head.append(_csv_line(self._keys))
-        if set(found) - set(self._keys):
-            unknown = next(iter(set(found) - set(self._keys)))
+        if set(record) - set(self._keys):
+            unknown = next(iter(set(record) - set(self._keys)))
             raise InputError(self.name, f"the first line has no key {unknown!r}", line=self._line(0))
-        self._waiting.append(_csv_line([found.get(key) for key in self._keys]))
+        self._waiting.append(_csv_line([record.get(key) for key in self._keys]))
 
     def _line(self, row: int) -> int:
         """Line of a row that waits, from 1."""
@@ -158,18 +158,18 @@ class GrowingTable:
 
     def _piece(self, rows: Sequence[bytes]) -> Any:
         if self._kind is None:
-            found = self._parsed(rows)
-            self._kind = type(found)
-            if isinstance(found, Trace):
+            piece = self._parsed(rows)
+            self._kind = type(piece)
+            if isinstance(piece, Trace):
                 self._kind = Trace
-            elif isinstance(found, UtilizationCurve):
+            elif isinstance(piece, UtilizationCurve):
                 try:
-                    found, self._as_series = self._parsed(rows, kind="series"), True
+                    piece, self._as_series = self._parsed(rows, kind="series"), True
                 except InputError:  # steps with a start and an end
                     self._as_series = False
-            elif not isinstance(found, Series):
-                raise InputError(self.name, f"holds {type(found).__name__}; states, curves and series are followed")
-            return found
+            elif not isinstance(piece, Series):
+                raise InputError(self.name, f"holds {type(piece).__name__}; states, curves and series are followed")
+            return piece
         return self._parsed(rows, **({"kind": "series"} if self._as_series else {}))
 
     def _parsed(self, rows: Sequence[bytes], **options: str) -> Any:
@@ -228,16 +228,16 @@ class GrowingTable:
         states = list(dict.fromkeys(name for piece in self._pieces for name in piece.states))
         codes = []
         for piece in self._pieces:
-            at = np.array([locations.index(name) for name in piece.locations], np.int32)
-            of = np.array([states.index(name) for name in piece.states], np.int32)
-            codes.append((at[piece.location], of[piece.state], piece.start_ns, piece.end_ns))
+            location_codes = np.array([locations.index(name) for name in piece.locations], np.int32)
+            state_codes = np.array([states.index(name) for name in piece.states], np.int32)
+            codes.append((location_codes[piece.location], state_codes[piece.state], piece.start_ns, piece.end_ns))
         location, state, start_ns, end_ns = (np.concatenate(each) for each in zip(*codes, strict=True))
         # One piece: next time only what is new is put together with it.
-        made = Trace(
+        trace = Trace(
             location, state, start_ns, end_ns, locations, states, time_unit=self._pieces[0].time_unit, source=self.name
         )
-        self._pieces = [made]
-        return made
+        self._pieces = [trace]
+        return trace
 
 
 def _csv_line(fields: Sequence[Any]) -> bytes:

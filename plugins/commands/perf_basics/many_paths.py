@@ -19,7 +19,7 @@ from perf_io.tables.parted import PartedMeasurements, read_part
 from perf_io.tables.path_table import PathTable, column_of, write_path_table
 from perf_laws.chunk import at_points, path_columns
 from perf_laws.columns import with_values
-from perf_laws.data import said
+from perf_laws.data import merged_notes
 from perf_laws.fitter import target_of
 from perf_laws.options import LawOptions
 from perf_laws.whole import counted_paths
@@ -81,32 +81,32 @@ def fit_many_paths(
         {"wanted": (Measurements,), **(how or {})},
     )  # fmt: skip
     roles, chosen, parts, notes = _settled(parted, chosen)
-    given = msgspec.json.encode(to_dict(chosen)).decode()
-    answers = _each(executor, gather_part, parts, "gathering", name, msgspec.json.encode(roles).decode(), given)
-    found = [msgspec.json.decode(answer, type=Facts) for answer in answers]
-    fitted, unfitted = (sum(getattr(one, what) for one in found) for what in ("paths", "unfitted"))
+    options_json = msgspec.json.encode(to_dict(chosen)).decode()
+    answers = _each(executor, gather_part, parts, "gathering", name, msgspec.json.encode(roles).decode(), options_json)
+    part_facts = [msgspec.json.decode(answer, type=Facts) for answer in answers]
+    fitted, unfitted = (sum(getattr(one, count_name) for one in part_facts) for count_name in ("paths", "unfitted"))
     if not fitted:
-        raise DataError(f"{name}: none of {unfitted} paths can be fitted; {found[0].first_unfitted}")
-    points = np.unique(np.concatenate([np.array(one.points) for one in found if one.points]), axis=0)
+        raise DataError(f"{name}: none of {unfitted} paths can be fitted; {part_facts[0].first_unfitted}")
+    points = np.unique(np.concatenate([np.array(one.points) for one in part_facts if one.points]), axis=0)
     levels = dict(zip(roles["parameters"], points.T, strict=True))
     target = target_of(chosen.at, roles["parameters"], levels)
-    _each(executor, fit_part, parts, "fitting", points.tolist(), msgspec.json.encode(target).decode(), given)
+    _each(executor, fit_part, parts, "fitting", points.tolist(), msgspec.json.encode(target).decode(), options_json)
     facts = {
-        "source": name, "value": found[0].value_name, "unit": found[0].unit,
+        "source": name, "value": part_facts[0].value_name, "unit": part_facts[0].unit,
         "columns": roles["parameters"], "points": points.tolist(), "target": target, "options": to_dict(chosen),
         "paths": fitted, "unfitted": unfitted,
-        "notes": [*notes, *said([one.notes for one in found])],
+        "notes": [*notes, *merged_notes([one.notes for one in part_facts])],
     }  # fmt: skip
-    _write(parts, output, facts, found[0].value_name, points)
+    _write(parts, output, facts, part_facts[0].value_name, points)
     return PathTable(output)
 
 
-def _each(executor: Executor | None, task: Any, parts: Sequence[Path], label: str, *given: Any) -> list[bytes]:
+def _each(executor: Executor | None, task: Any, parts: Sequence[Path], label: str, *arguments: Any) -> list[bytes]:
     """The answers of a task for each part, in their order."""
     answers: list[bytes] = [b""] * len(parts)
     with progress.bar(label, len(parts)) as advance:
-        for at, answer in as_they_end(executor, task, [(str(part), *given) for part in parts]):
-            answers[at] = answer
+        for index, answer in as_they_end(executor, task, [(str(part), *arguments) for part in parts]):
+            answers[index] = answer
             advance(1)
     return answers
 
@@ -133,35 +133,35 @@ def _settled(parted: PartedMeasurements, options: LawOptions) -> _Settled:
         options = dataclasses.replace(options, value=None, path=None)
     sample.require_roles()
     roles = sample.roles
-    told: dict[str, Any] = {"parameters": dict(roles.parameters), "value": roles.value}
-    told |= {kind: list(getattr(roles, kind)) for kind in _KINDS}
+    settled_roles: dict[str, Any] = {"parameters": dict(roles.parameters), "value": roles.value}
+    settled_roles |= {kind: list(getattr(roles, kind)) for kind in _KINDS}
     options = dataclasses.replace(options, parameter=None)
-    if not options.where and sum(bool(told[kind]) for kind in _KINDS) < 2:
-        return _Settled(told, options, list(parted.parts), [])
-    levels: dict[str, set[float]] = {symbol: set() for symbol in told["parameters"]}
+    if not options.where and sum(bool(settled_roles[kind]) for kind in _KINDS) < 2:
+        return _Settled(settled_roles, options, list(parted.parts), [])
+    levels: dict[str, set[float]] = {symbol: set() for symbol in settled_roles["parameters"]}
     labels: dict[str, set[Any]] = {kind: set() for kind in _KINDS}
     parts = []
     with progress.bar("looking through", len(parted.parts)) as advance:
         for part in parted.parts:
-            table = read_part(part, parted.sample.source, told).table
+            table = read_part(part, parted.sample.source, settled_roles).table
             table = table[rows_that_meet(table, parse_conditions(options.where))]
             parts += [part] * bool(len(table))
-            for symbol, column in told["parameters"].items():
+            for symbol, column in settled_roles["parameters"].items():
                 levels[symbol] |= set(table[column].unique())
             for kind in _KINDS:
-                if told[kind]:
-                    labels[kind] |= set(table[told[kind]].drop_duplicates().itertuples(index=False, name=None))
+                if settled_roles[kind]:
+                    labels[kind] |= set(table[settled_roles[kind]].drop_duplicates().itertuples(index=False, name=None))
             advance(1)
     if not parts:
         raise OptionError(f"{parted.sample.source}: no row meets {','.join(options.where)!r}")
-    held = [symbol for symbol, found in levels.items() if len(found) == 1] if options.where else []
+    fixed = [symbol for symbol, symbol_levels in levels.items() if len(symbol_levels) == 1] if options.where else []
     notes = []
-    if held and len(held) < len(levels):
-        notes.append(f"held: {', '.join(f'{symbol} = {next(iter(levels[symbol])):g}' for symbol in held)}")
-        told["parameters"] = {s: column for s, column in told["parameters"].items() if s not in held}
+    if fixed and len(fixed) < len(levels):
+        notes.append(f"held: {', '.join(f'{symbol} = {next(iter(levels[symbol])):g}' for symbol in fixed)}")
+        settled_roles["parameters"] = {s: column for s, column in settled_roles["parameters"].items() if s not in fixed}
     if any(len(labels[kind]) > 1 for kind in _KINDS):
-        told |= {kind: told[kind] if len(labels[kind]) > 1 else [] for kind in _KINDS}
-    return _Settled(told, options, parts, notes)
+        settled_roles |= {kind: settled_roles[kind] if len(labels[kind]) > 1 else [] for kind in _KINDS}
+    return _Settled(settled_roles, options, parts, notes)
 
 
 def _write(
@@ -171,17 +171,17 @@ def _write(
     names, metrics, means, predicted = list[str](), list[str](), [], []
     written = [part / LAWS for part in parts]
     for part, file in zip(parts, written, strict=True):
-        own, runs = gathered_paths(part)
-        names += own.paths
-        metrics += own.metrics
-        means.append(at_points(own.points, runs.means, points))
-        if own.paths:
-            predicted.append(column_of(file, "predicted")[: len(own.paths)])
+        gathered, runs = gathered_paths(part)
+        names += gathered.paths
+        metrics += gathered.metrics
+        means.append(at_points(gathered.points, runs.means, points))
+        if gathered.paths:
+            predicted.append(column_of(file, "predicted")[: len(gathered.paths)])
     metric, counted, inclusive = counted_paths(names, metrics, value_name, np.concatenate(means))
-    known = list(dict.fromkeys(metrics)) or [""]
-    totals = np.bincount(metric, np.where(counted, np.concatenate(predicted), 0.0), len(known))
+    metric_names = list(dict.fromkeys(metrics)) or [""]
+    totals = np.bincount(metric, np.where(counted, np.concatenate(predicted), 0.0), len(metric_names))
     with atomic_path(output) as target:
         write_path_table(
-            written, target, METRIC, dict(zip(known, totals.tolist(), strict=True)),
-            {**facts, "inclusive": inclusive, "several": len(known) > 1},
+            written, target, METRIC, dict(zip(metric_names, totals.tolist(), strict=True)),
+            {**facts, "inclusive": inclusive, "several": len(metric_names) > 1},
         )  # fmt: skip

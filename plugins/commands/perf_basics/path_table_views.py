@@ -83,8 +83,8 @@ class PathTableViews:
         if fitted:
             header, cells = shown_rows(fitted, self._symbols)
             linked: list[tuple[Cell | str, ...]] = [
-                (Cell(shown[0], Link("", (_PATH, row["path"]))), *shown[1:])
-                for row, shown in zip(fitted, cells, strict=True)
+                (Cell(row_cells[0], Link("", (_PATH, row["path"]))), *row_cells[1:])
+                for row, row_cells in zip(fitted, cells, strict=True)
             ]
             blocks.append(
                 Table(tuple(header), tuple(linked), "Paths, the largest share first", which + printed.share_text)
@@ -94,20 +94,20 @@ class PathTableViews:
             blocks.append(Table(("path", "note"), unfitted, "Not fitted", "" if fitted else which))
         pages = [
             Link(text, (), {"name": name, "start": str(place)})
-            for text, place, there in (
+            for text, place, exists in (
                 (f"previous {_ROWS}", max(start - _ROWS, 0), start > 0),
                 (f"next {_ROWS}", start + _ROWS, start + _ROWS < count),
             )
-            if there
+            if exists
         ]
         return (*blocks, *([Text(links=tuple(pages))] if pages else []), form, Text(tuple(printed.summary())))
 
     def _figures(self) -> tuple[KeyFigure, ...]:
         facts = self._table.facts
-        found = [KeyFigure("paths", f"{facts['paths']:,}")]
-        found += [KeyFigure("not fitted", f"{facts['unfitted']:,}")] if facts["unfitted"] else []
-        found += [KeyFigure(f"target {symbol}", f"{level:.6g}") for symbol, level in facts["target"].items()]
-        return tuple(found)
+        figures = [KeyFigure("paths", f"{facts['paths']:,}")]
+        figures += [KeyFigure("not fitted", f"{facts['unfitted']:,}")] if facts["unfitted"] else []
+        figures += [KeyFigure(f"target {symbol}", f"{level:.6g}") for symbol, level in facts["target"].items()]
+        return tuple(figures)
 
     def _row_blocks(self, row: dict[str, Any]) -> tuple[Block, ...]:
         """All columns of a path, and how to look closer."""

@@ -76,10 +76,12 @@ class Gathered(msgspec.Struct):
     reciprocal: bool
 
 
-def law_options(given: Mapping[str, Any]) -> LawOptions:
+def law_options(fields: Mapping[str, Any]) -> LawOptions:
     """Options that crossed to another process as JSON."""
-    known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    return LawOptions(**known)
+    arguments: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
+    return LawOptions(**arguments)
 
 
 def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
@@ -110,20 +112,33 @@ def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
     data = read_part(Path(folder), source, msgspec.json.decode(roles))
     if chosen.where:  # which parameters it holds was settled of all parts
         data, chosen = data.where(chosen.where), dataclasses.replace(chosen, where=())
-    seen = gathered(data, chosen)
-    points = np.stack(list(seen.points.values()), axis=1).tolist()
+    path_runs = gathered(data, chosen)
+    points = np.stack(list(path_runs.points.values()), axis=1).tolist()
     with atomic_path(Path(folder, _RUNS)) as target:
         np.savez(
-            target, means=seen.runs.means, counts=seen.runs.counts, variances=seen.runs.variances,
-            outliers=seen.runs.outliers,
+            target, means=path_runs.runs.means, counts=path_runs.runs.counts, variances=path_runs.runs.variances,
+            outliers=path_runs.runs.outliers,
         )  # fmt: skip
     kept = Gathered(
-        points, dict(seen.columns), list(seen.paths), list(seen.metrics), dict(seen.unfitted), seen.reciprocal
+        points,
+        dict(path_runs.columns),
+        list(path_runs.paths),
+        list(path_runs.metrics),
+        dict(path_runs.unfitted),
+        path_runs.reciprocal,
     )
     write_bytes(Path(folder, _PATHS), msgspec.json.encode(kept))
-    first = next((f"{name}: {reason}" for name, reason in seen.unfitted.items()), "")
+    first = next((f"{name}: {reason}" for name, reason in path_runs.unfitted.items()), "")
     return msgspec.json.encode(
-        Facts(points, len(seen.paths), len(seen.unfitted), first, seen.value_name, seen.unit, list(seen.notes))
+        Facts(
+            points,
+            len(path_runs.paths),
+            len(path_runs.unfitted),
+            first,
+            path_runs.value_name,
+            path_runs.unit,
+            list(path_runs.notes),
+        )
     )
 
 

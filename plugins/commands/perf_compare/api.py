@@ -97,7 +97,7 @@ def compare(
         for side, model in ((first, one), (second, other))
     ]
     names = names or names_of(*files)
-    if (own := one.compared_with(other, names)) is not None:
+    if (specific := one.compared_with(other, names)) is not None:
         if gates:
             raise OptionError(
                 f"--fail-if: one run of each cannot judge models of the kind {one.kind!r}, whose parts vary from run "
@@ -105,11 +105,11 @@ def compare(
             )
         if at:
             raise OptionError(f"--at: models of the kind {one.kind!r} are compared part by part, not at points")
-        return own
+        return specific
     points, places = points_with_gates(one, at, gates)
     comparison = compare_models(one, other, points, names)
-    told = [as_told(side, options) for side in sides]
-    comparison = replace(comparison, measured=measured_runs((one, other), told, comparison.what))
+    datasets = [as_told(side, options) for side in sides]
+    comparison = replace(comparison, measured=measured_runs((one, other), datasets, comparison.what))
     verdicts = tuple(judge(gate, comparison, place) for gate, place in zip(gates, places, strict=True))
     return replace(comparison, verdicts=verdicts)
 
@@ -166,8 +166,8 @@ def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> t
     >>> names_of("runs/old.csv", "runs/new.csv"), names_of("a/runs.csv", "b/runs.csv"), names_of("table", "table")
     (('old', 'new'), ('a/runs.csv', 'b/runs.csv'), ('A', 'B'))
     """
-    short, whole = (Path(first).stem, Path(second).stem), (os.fspath(first), os.fspath(second))
-    return next((names for names in (short, whole) if names[0] != names[1]), ("A", "B"))
+    short, full_paths = (Path(first).stem, Path(second).stem), (os.fspath(first), os.fspath(second))
+    return next((names for names in (short, full_paths) if names[0] != names[1]), ("A", "B"))
 
 
 def _opened(side: Any, fitter: str | None) -> Any:
@@ -187,9 +187,9 @@ def _models(first: Any, second: Any, fitter: str | None, options: Mapping[str, A
     """
     unfitted = [side for side in (first, second) if not isinstance(side, Model)]
     if fitter is None and unfitted:
-        told = [as_told(side, options) for side in unfitted]
-        if len({kind_of(data) for data in told}) > 1:
-            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in told)
+        datasets = [as_told(side, options) for side in unfitted]
+        if len({kind_of(data) for data in datasets}) > 1:
+            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
             raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
         fitter, note = default_fitter(unfitted[0], options)
         progress.note(note)

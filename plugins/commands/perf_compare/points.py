@@ -21,5 +21,5 @@ def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
     columns : mapping of str to (n,) float or str
         By symbol.
     """
-    own = {symbol: values for symbol, values in columns.items() if symbol in model.variables}
-    return next(iter(own.values())) if len(model.variables) == 1 and own else own
+    model_columns = {symbol: values for symbol, values in columns.items() if symbol in model.variables}
+    return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns

@@ -123,7 +123,7 @@ def register_commands(register: Register) -> None:
 @hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how the results are shown."""
-    for shown, presenter, text in (
+    for result_class, presenter, text in (
         ("design.design:Design", "designs:DesignPresenter", "points to measure"),
         ("runs.records:Run", "stored_runs:RunPresenter", "a run"),
         ("runs.records:Runs", "stored_runs:RunsPresenter", "the runs of a store"),
@@ -131,4 +131,4 @@ def register_presenters(register: Register) -> None:
         ("advice.next_points:Advice", "advice:AdvicePresenter", "next points for a prediction"),
         ("advice.replications:Replications", "advice:ReplicationsPresenter", "replications that a store needs"),
     ):
-        register(f"perf_experiments.{shown}", f"perf_experiments.presenters.{presenter}", help=text)
+        register(f"perf_experiments.{result_class}", f"perf_experiments.presenters.{presenter}", help=text)

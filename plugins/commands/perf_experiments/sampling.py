@@ -20,7 +20,7 @@ _MOST_SAMPLES = 10_000_000
 Counters = Mapping[str, tuple[float, float]]
 
 
-def sample_system(what: str, duration_ns: int, interval_ns: int) -> Series:
+def sample_system(quantity: str, duration_ns: int, interval_ns: int) -> Series:
     """Sample a quantity of this machine until the time is over or the user interrupts.
 
     Each sample is about the interval that ends at its time. The times do not drift: a late sample does not delay the
@@ -28,7 +28,7 @@ def sample_system(what: str, duration_ns: int, interval_ns: int) -> Series:
 
     Parameters
     ----------
-    what : {"cpu", "network"}
+    quantity : {"cpu", "network"}
         ``cpu``: for all processors and for each the share of time in which it was neither idle nor waiting for I/O.
         ``network``: for each interface bytes per second, received and sent.
     duration_ns, interval_ns : int
@@ -48,8 +48,8 @@ def sample_system(what: str, duration_ns: int, interval_ns: int) -> Series:
     KeyboardInterrupt
         It came before the first sample.
     """
-    if what not in QUANTITIES:
-        raise UnknownNameError("quantity", what, QUANTITIES)
+    if quantity not in QUANTITIES:
+        raise UnknownNameError("quantity", quantity, QUANTITIES)
     if interval_ns < _SHORTEST_NS:
         raise OptionError(f"sampling every {interval_ns / 1e6:g} ms: at least 10 ms are needed, the system's own step")
     count = duration_ns // interval_ns
@@ -59,7 +59,7 @@ def sample_system(what: str, duration_ns: int, interval_ns: int) -> Series:
         import psutil
     except ImportError as error:
         raise MissingDependencyError("sampling needs psutil: pip install 'perfcore[sample]'") from error
-    return _sampled(lambda now_s: QUANTITIES[what](psutil, now_s), int(count), interval_ns)
+    return _sampled(lambda now_s: QUANTITIES[quantity](psutil, now_s), int(count), interval_ns)
 
 
 def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) -> Series:
@@ -87,7 +87,7 @@ def _sampled(read: Callable[[float], Counters], count: int, interval_ns: int) ->
         del rows[len(times) :]  # it may have come between the two
         notes = (f"interrupted after {len(times)} of {count} samples",)
     table = np.array(rows)
-    columns = {name: table[:, at] for at, name in enumerate(before)}
+    columns = {name: table[:, column] for column, name in enumerate(before)}
     return Series(np.array(times), columns, "s", source="this machine", notes=notes)
 
 
@@ -101,22 +101,22 @@ def _rate(before: tuple[float, float], after: tuple[float, float] | None) -> flo
 def _processor_counters(psutil: Any, now_s: float) -> Counters:
     """Busy seconds and all seconds of each processor."""
     named = {"all": psutil.cpu_times()} | {str(n): times for n, times in enumerate(psutil.cpu_times(percpu=True))}
-    found = {}
+    counters = {}
     for cpu, times in named.items():
         spent = times._asdict()
         # The time of guests is in user time already.
         total = sum(spent.values()) - spent.get("guest", 0.0) - spent.get("guest_nice", 0.0)
-        found[f"cpu {cpu} busy"] = (total - spent["idle"] - spent.get("iowait", 0.0), total)
-    return found
+        counters[f"cpu {cpu} busy"] = (total - spent["idle"] - spent.get("iowait", 0.0), total)
+    return counters
 
 
 def _network_counters(psutil: Any, now_s: float) -> Counters:
     """Bytes so far and the time of each interface, received and sent."""
-    found = {}
+    counters = {}
     for interface, counted in psutil.net_io_counters(pernic=True).items():
-        found[f"network {interface} received B/s"] = (float(counted.bytes_recv), now_s)
-        found[f"network {interface} sent B/s"] = (float(counted.bytes_sent), now_s)
-    return found
+        counters[f"network {interface} received B/s"] = (float(counted.bytes_recv), now_s)
+        counters[f"network {interface} sent B/s"] = (float(counted.bytes_sent), now_s)
+    return counters
 
 
 QUANTITIES: Mapping[str, Callable[[Any, float], Counters]] = {

@@ -100,9 +100,9 @@ class Writer:
 
     def link(self, link: Link, text: str | None = None) -> str:
         """A link, or its text where the view cannot be reached."""
-        shown = escape(link.text if text is None else text)
+        label = escape(link.text if text is None else text)
         address = self.address(link.path, link.query)
-        return shown if address is None else f'<a href="{escape(address)}">{shown}</a>'
+        return label if address is None else f'<a href="{escape(address)}">{label}</a>'
 
     def _text(self, block: Text) -> str:
         if block.kind == "formula":
@@ -141,12 +141,12 @@ class Writer:
     def _row(self, row: tuple[Cell | str, ...], numeric: list[bool]) -> str:
         heading = ("th", 'scope="row"')
         return "".join(
-            self._cell(cell, *(heading if at == 0 else ("td", "")), right)
-            for at, (cell, right) in enumerate(zip(row, numeric, strict=True))
+            self._cell(cell, *(heading if column == 0 else ("td", "")), right)
+            for column, (cell, right) in enumerate(zip(row, numeric, strict=True))
         )
 
-    def _cell(self, given: Cell | str, tag: str, scope: str, right: bool) -> str:
-        cell = Cell(given) if isinstance(given, str) else given
+    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool) -> str:
+        cell = Cell(content) if isinstance(content, str) else content
         inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
         inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
         if cell.indent:
@@ -207,8 +207,8 @@ class Writer:
         name = f"{self.name}{next(self._numbers)}-{item.name}"
         common = f'id="{escape(name)}" name="{escape(item.name)}"'
         limits = "".join(
-            f' {what}="{escape(value)}"'
-            for what, value in (("min", item.minimum), ("max", item.maximum), ("step", item.step))
+            f' {attribute}="{escape(value)}"'
+            for attribute, value in (("min", item.minimum), ("max", item.maximum), ("step", item.step))
             if value
         )
         help_name = f"{escape(name)}-help"
@@ -234,10 +234,12 @@ class Writer:
             control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
         hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
         # Empty until a script asks; it is read aloud when the reader has finished what it says.
-        said = f'<output class="said" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
+        output = f'<output class="said" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
         full = "" if label == item.label else f' title="{escape(item.label)}"'
         kind = "field below" if len(label) > _LONG else "field"
-        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{said}</p>'
+        return (
+            f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{output}</p>'
+        )
 
 
 def _in_order(blocks: Sequence[Block]) -> list[Block]:
@@ -258,8 +260,8 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
 
 def _is_row(form: Form | Action) -> bool:
     """Whether it has a few fields without explanations, which stand in one row."""
-    seen = [item for item in form.fields if item.kind != "hidden"]
-    return len(seen) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in seen)
+    visible = [item for item in form.fields if item.kind != "hidden"]
+    return len(visible) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in visible)
 
 
 def _scrolling(inside: str, text: str) -> str:

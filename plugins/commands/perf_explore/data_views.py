@@ -70,8 +70,8 @@ class DataViews:
         presenter = presenter_of(data)
         self._shown = None if type(presenter) is Presenter else presenter.views(data)
         self._further = {
-            path: (views, what)
-            for path, (presenter, what) in further_presenters(data).items()
+            path: (views, help_text)
+            for path, (presenter, help_text) in further_presenters(data).items()
             if (views := presenter.views(data)) is not None
         }
 
@@ -89,8 +89,8 @@ class DataViews:
         top = (Link(self.title, ()),)
         try:
             if path[0] in self._further:
-                own: View = self._further[path[0]][0].view(path[1:], query)
-                return self._led_to_stretches(own.mounted(path[:1], trail=top))
+                inner: View = self._further[path[0]][0].view(path[1:], query)
+                return self._led_to_stretches(inner.mounted(path[:1], trail=top))
             if self._shown is not None:
                 view: View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
@@ -118,38 +118,38 @@ class DataViews:
         for name, (views, _) in self._further.items():
             yield Link(views.title, (name,))
             yield from (way.mounted((name,), {}) for way in ways_of(views, path[1:], query) if way.path)
-        options, own = given_options(query)
+        options, view_state = given_options(query)
         for fitter in self._fitters():
             yield Link(fitter, (FIT, fitter))
             if path[:2] == (FIT, fitter):
                 with contextlib.suppress(PerfError):  # the view says why there is no model
-                    ways = ways_of(self._fitted(fitter, options), path[2:], own)
+                    ways = ways_of(self._fitted(fitter, options), path[2:], view_state)
                     yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """Pass a question on to the view that presenters give, or to the fit; see `Feeding.feed`."""
         if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
-            options, own = given_options(query)
-            asked: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], own
+            options, view_state = given_options(query)
+            target: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], view_state
         else:
             views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
-            asked = views, path[1:] if path and path[0] in self._further else path, query
-        subject, rest, state = asked
+            target = views, path[1:] if path and path[0] in self._further else path, query
+        subject, inner_path, state = target
         if not isinstance(subject, Feeding):
             raise NoViewError(path)
-        return subject.feed(rest, state)
+        return subject.feed(inner_path, state)
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
         if len(path) < 2 or path[0] != FIT:
             raise OptionError("there is nothing to change here")
-        options, own = given_options(form)
-        if len(path) == 2 and SAVE_AS in own:
-            return self._save(path[1], options, own)
+        options, view_state = given_options(form)
+        if len(path) == 2 and SAVE_AS in view_state:
+            return self._save(path[1], options, view_state)
         subject = self._fitted(path[1], options)
         if not isinstance(subject, Editable):
             raise OptionError(f"a fit of {path[1]} has nothing to change")
-        change = subject.act(path[2:], own)
+        change = subject.act(path[2:], view_state)
         following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
         following._changed = {**self._changed, key: change.subject}
         following._saved = self._saved - {key}
@@ -164,20 +164,22 @@ class DataViews:
         """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
         if len(path) < 2 or path[0] != FIT:
             return ()
-        options, own = given_options(form)
+        options, view_state = given_options(form)
         subject = self._fitted(path[1], options)
-        return subject.check(path[2:], own) if isinstance(subject, Checkable) else ()
+        return subject.check(path[2:], view_state) if isinstance(subject, Checkable) else ()
 
     @property
     def unsaved(self) -> tuple[str, ...]:
         """Fits that were made here and that no file holds."""
-        made = dict.fromkeys([*self._fits, *self._changed])
-        return tuple(_fit_name(*key, key in self._changed) for key in made if key not in self._saved)
+        fits = dict.fromkeys([*self._fits, *self._changed])
+        return tuple(_fit_name(*key, key in self._changed) for key in fits if key not in self._saved)
 
-    def _save(self, fitter: str, options: Mapping[str, str], own: Query) -> Change:
+    def _save(self, fitter: str, options: Mapping[str, str], view_state: Query) -> Change:
         """Write the fit that is shown to a model file."""
-        asked, shown = (self._key(fitter, each) for each in (options, shown_options(fitter, options, own)))
-        key = asked if asked in self._changed else shown
+        options_key, shown_key = (
+            self._key(fitter, each) for each in (options, shown_options(fitter, options, view_state))
+        )
+        key = options_key if options_key in self._changed else shown_key
         subject = self._fitted(fitter, dict(key[1]))
         if key not in self._changed:
             model = self._fits[key][0]
@@ -185,19 +187,21 @@ class DataViews:
             model = subject.model
         else:
             raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
-        blocks, edit = saving(model, own[SAVE_AS])
+        blocks, edit = saving(model, view_state[SAVE_AS])
         following = copy(self)
-        following._saved = self._saved | {asked, key}
-        state = {name: text for name, text in own.items() if name != SAVE_AS}
+        following._saved = self._saved | {options_key, key}
+        state = {name: text for name, text in view_state.items() if name != SAVE_AS}
         summary = f"save {fitter} as {edit.path}"
         return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
     def _led_to_stretches(self, view: View) -> View:
         """The view, in whose tables of classes each class of states leads to its longest stretch on the timeline."""
-        found = [(name, views) for name, (views, _) in self._further.items() if isinstance(views, TimelineViews)]
-        if not found or not any(isinstance(block, Table) and block.header[:1] == ("class",) for block in view.blocks):
+        timelines = [(name, views) for name, (views, _) in self._further.items() if isinstance(views, TimelineViews)]
+        if not timelines or not any(
+            isinstance(block, Table) and block.header[:1] == ("class",) for block in view.blocks
+        ):
             return view
-        (name, timeline), *_ = found
+        (name, timeline), *_ = timelines
         ways = {text: link.mounted((name,), {}) for text, link in timeline.class_ways().items()}
         return replace(view, blocks=tuple(_led(block, ways) for block in view.blocks))
 
@@ -208,7 +212,7 @@ class DataViews:
             (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
             for name, value in facts.items()
         ]
-        links = [(Link(views.title, (name,)), what) for name, (views, what) in self._further.items()]
+        links = [(Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
         links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((Cell(link.text, link), text) for link, text in links)
         figures = [KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
@@ -221,20 +225,20 @@ class DataViews:
 
     def _fitters(self) -> dict[str, str]:
         """Fitters that take the data, with what they say of themselves."""
-        found = {}
+        fitters = {}
         for name, entry in registry().entries("fitters").items():
             try:
                 if isinstance(self._data, entry.load().takes):
-                    found[name] = entry.help
+                    fitters[name] = entry.help
             except PerfError:  # one that lacks its library must not hide the others
                 continue
-        return found
+        return fitters
 
     def _fit_view(self, fitter: str, path: ViewPath, query: Query) -> View:
-        options, own = given_options(query)
+        options, view_state = given_options(query)
         prefix, trail = (FIT, fitter), (Link(self.title, ()),)
         try:
-            inner = self._fitted(fitter, options).view(path, own)
+            inner = self._fitted(fitter, options).view(path, view_state)
         except NoViewError:
             raise NoViewError((*prefix, *path)) from None
         except PerfError as error:

@@ -116,22 +116,22 @@ class Journal:
             return None
 
     def _reachable(self) -> list[KeptChange]:
-        found: list[KeptChange] = []
+        changes: list[KeptChange] = []
         holds: dict[str, str | None] = {}  # each file, once the changes found so far are taken back
         records = sorted(self._folder.glob(f"{self._key}-*{_KEPT}"), reverse=True)
-        for at, record in enumerate(records):
+        for index, record in enumerate(records):
             change = _read(record)
             files = () if change is None else change.files
             other = [f.path for f in files if holds.get(f.path, digest(content(Path(f.path)))) != f.after]
             if change is None or other:
-                if change is not None and not found:
+                if change is not None and not changes:
                     self.remarks.append(f"{change.summary}: cannot be undone, {other[0]} was changed since")
-                for each in records[at:]:
+                for each in records[index:]:
                     each.unlink(missing_ok=True)
                 break
             holds |= {f.path: digest(f.before) for f in files}
-            found.append(change)
-        return found[::-1]
+            changes.append(change)
+        return changes[::-1]
 
     def _mend_all(self) -> None:
         for record in sorted(self._folder.glob(f"*{_BEGUN}")):
@@ -176,9 +176,9 @@ class Journal:
 
 def state_folder() -> Path:
     """Where records are: below ``XDG_STATE_HOME``, by default ``~/.local/state``."""
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    configured = Path(os.environ.get("XDG_STATE_HOME", ""))
     # The XDG base directory specification has relative ones ignored.
-    base = given if given.is_absolute() else Path("~/.local/state").expanduser()
+    base = configured if configured.is_absolute() else Path("~/.local/state").expanduser()
     return base / "perfcore" / "explore"
 
 

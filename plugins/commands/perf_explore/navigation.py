@@ -23,14 +23,14 @@ class _Branch:
     below: dict[str, _Branch] = field(default_factory=dict)
 
 
-def navigation(ways: Iterable[Link], here: Link, writer: Writer) -> str:
+def navigation(ways: Iterable[Link], current: Link, writer: Writer) -> str:
     """A tree of links, in which the view that is shown is marked.
 
     Parameters
     ----------
     ways : iterable of Link
         Their paths say what stands below what.
-    here : Link
+    current : Link
         The view that is shown; it is listed in any case.
     writer : Writer
 
@@ -39,15 +39,15 @@ def navigation(ways: Iterable[Link], here: Link, writer: Writer) -> str:
     str
         HTML; empty where there is nowhere else to go.
     """
-    top, known = _Branch(), set[ViewPath]()
-    for way in (*ways, here):
-        if way.path not in known:
-            known.add(way.path)
+    top, paths = _Branch(), set[ViewPath]()
+    for way in (*ways, current):
+        if way.path not in paths:
+            paths.add(way.path)
             _branch_at(top, way.path).link = way
-    if len(known) < 2:
+    if len(paths) < 2:
         return ""
-    first = "" if top.link is None else f"<p>{_linked(top, here, writer)}</p>"
-    return f'<nav class="side" aria-label="Views">{first}{_list(top, (), here, writer)}</nav>'
+    first = "" if top.link is None else f"<p>{_linked(top, current, writer)}</p>"
+    return f'<nav class="side" aria-label="Views">{first}{_list(top, (), current, writer)}</nav>'
 
 
 def _branch_at(top: _Branch, path: ViewPath) -> _Branch:
@@ -57,25 +57,25 @@ def _branch_at(top: _Branch, path: ViewPath) -> _Branch:
     return branch
 
 
-def _list(branch: _Branch, path: ViewPath, here: Link, writer: Writer) -> str:
-    items = "".join(f"<li>{_item(each, (*path, name), here, writer)}</li>" for name, each in branch.below.items())
+def _list(branch: _Branch, path: ViewPath, current: Link, writer: Writer) -> str:
+    items = "".join(f"<li>{_item(each, (*path, name), current, writer)}</li>" for name, each in branch.below.items())
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _item(branch: _Branch, path: ViewPath, here: Link, writer: Writer) -> str:
+def _item(branch: _Branch, path: ViewPath, current: Link, writer: Writer) -> str:
     """A link, or what it groups; what is not on the way to the view that is shown, and long, is folded."""
-    below = _list(branch, path, here, writer)
+    below = _list(branch, path, current, writer)
     if not below:
-        return _linked(branch, here, writer)
-    is_open = len(branch.below) <= _MOST_OPEN or here.path[: len(path)] == path
+        return _linked(branch, current, writer)
+    is_open = len(branch.below) <= _MOST_OPEN or current.path[: len(path)] == path
     if branch.link is not None:
-        return _linked(branch, here, writer) + (below if is_open else "")
+        return _linked(branch, current, writer) + (below if is_open else "")
     return f"<details{' open' if is_open else ''}><summary>{escape(branch.name)}</summary>{below}</details>"
 
 
-def _linked(branch: _Branch, here: Link, writer: Writer) -> str:
+def _linked(branch: _Branch, current: Link, writer: Writer) -> str:
     link = branch.link
     assert link is not None, "only what has a link stands without anything below it"
     text = escape(link.text or branch.name)
-    marked = ' aria-current="page"' if link.path == here.path else ""
+    marked = ' aria-current="page"' if link.path == current.path else ""
     return f'<a href="{escape(writer.address(link.path, link.query) or "")}" title="{text}"{marked}>{text}</a>'

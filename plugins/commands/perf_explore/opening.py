@@ -77,48 +77,48 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> Viewab
     left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
     if not left:
         raise OptionError("there is nothing to show; give files, models or data")
-    shown, used = dict[str, Viewable](), set[str]()
+    viewables, used = dict[str, Viewable](), set[str]()
     while left:
         subject = left.pop(0)
         opened = opener_of(subject) if isinstance(subject, str) else None
         takes_data = opened[1].takes_data if opened else _is_model(subject)
         follower = left.pop(0) if takes_data and left and _is_data(left[0]) else None
-        name = _name(subject, shown)
+        name = _name(subject, viewables)
         if opened is not None:
-            shown[name] = _opened(subject, *opened, follower, how)
+            viewables[name] = _opened(subject, *opened, follower, how)
             used |= {item.name for item in dataclasses.fields(opened[1].Options)}
         elif _is_model(subject):
-            shown[name] = _model_views(subject, follower, how)
+            viewables[name] = _model_views(subject, follower, how)
         elif isinstance(subject, str):
-            shown[name] = DataViews(how.read(subject, ()), subject)
+            viewables[name] = DataViews(how.read(subject, ()), subject)
         else:
-            shown[name] = _object_views(subject, name)
+            viewables[name] = _object_views(subject, name)
     for option in how.options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
-    return next(iter(shown.values())) if len(shown) == 1 else Shelf(shown)
+    return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables)
 
 
-def _name(subject: Any, taken: Mapping[str, Any]) -> str:
+def _name(subject: Any, existing: Mapping[str, Any]) -> str:
     """What it is called beside others."""
     if not isinstance(subject, str):
         source = getattr(subject, "source", None) or getattr(subject, "title", None)
         name = first = str(source or type(subject).__name__)
         number = 2
-        while name in taken:
+        while name in existing:
             name, number = f"{first} ({number})", number + 1
         return name
     name = Path(subject).name or subject
-    name = subject if name in taken else name
-    if name in taken:
+    name = subject if name in existing else name
+    if name in existing:
         raise OptionError(f"{subject} is given twice")
     return name
 
 
 def _opened(path: str, name: str, opener: Opener, follower: Any, how: Opening) -> Viewable:
     """What an opener makes of a file, with those of the options that are its own."""
-    known = {item.name for item in dataclasses.fields(opener.Options)}
-    options = build(opener.Options, {key: value for key, value in how.options.items() if key in known}, name)
+    option_names = {item.name for item in dataclasses.fields(opener.Options)}
+    options = build(opener.Options, {key: value for key, value in how.options.items() if key in option_names}, name)
     content = opener.open(path, options, follower)
     return content if isinstance(content, Viewable) else views_of(content, None, Path(path))
 
@@ -130,9 +130,9 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
     if not isinstance(follower, str):
         return views_of(model, follower, file)
     # Of a composed model it is what the components were fitted to, of any type.
-    wanted = () if model.kind in registry().entries("models") else registry().load("fitters", model.origin.fitter).takes
-    data = how.read(follower, wanted)
-    if wanted and not isinstance(data, wanted):
+    types = () if model.kind in registry().entries("models") else registry().load("fitters", model.origin.fitter).takes
+    data = how.read(follower, types)
+    if types and not isinstance(data, types):
         raise DataError(
             f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it before "
             "the model to see it by itself"

@@ -33,13 +33,13 @@ def as_query(options: Mapping[str, str]) -> dict[str, str]:
     return {_PREFIX + name: text for name, text in options.items()}
 
 
-def shown_options(fitter: str, given: Mapping[str, str], state: Query) -> dict[str, str]:
+def shown_options(fitter: str, settings: Mapping[str, str], state: Query) -> dict[str, str]:
     """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts.
 
     Parameters
     ----------
     fitter : str
-    given : mapping of str to str
+    settings : mapping of str to str
         Options of the fit that was asked for.
     state : mapping of str to str
         Of the view.
@@ -49,36 +49,36 @@ def shown_options(fitter: str, given: Mapping[str, str], state: Query) -> dict[s
     >>> shown_options("worley", {"degree": "0"}, {"phases": "3", "from": "10"})
     {'degree': '0', 'phases': '3'}
     """
-    groups = option_fields(registry().entry("fitters", fitter), given)
+    groups = option_fields(registry().entry("fitters", fitter), settings)
     names = {item.name for options in groups.values() for item in options}
-    return {**given, **{name: text for name, text in state.items() if name in names and text}}
+    return {**settings, **{name: text for name, text in state.items() if name in names and text}}
 
 
-def option_form(fitter: str, given: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:
+def option_form(fitter: str, settings: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:
     """All options of a fitter, those of the parts that it selects included.
 
     Parameters
     ----------
     fitter : str
-    given : mapping of str to str
+    settings : mapping of str to str
         What was chosen; the others show their default.
     path : tuple of str
         Of the view that fits.
     is_folded : bool
         Whether it waits to be opened.
     """
-    groups = option_fields(registry().entry("fitters", fitter), given)
-    fields = tuple(_field(item, given.get(item.name, "")) for options in groups.values() for item in options)
+    groups = option_fields(registry().entry("fitters", fitter), settings)
+    fields = tuple(_field(item, settings.get(item.name, "")) for options in groups.values() for item in options)
     return Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
 
 
-def _field(item: OptionField, given: str) -> Field:
+def _field(item: OptionField, setting: str) -> Field:
     facts: dict[str, Any] = {"name": _PREFIX + item.name, "label": item.name.replace("_", " "), "help": item.help}
     if item.type is bool:
-        return Field(**facts, kind="choice", value=given or item.default_text.lower(), choices=("true", "false"))
+        return Field(**facts, kind="choice", value=setting or item.default_text.lower(), choices=("true", "false"))
     if item.choices is not None and not item.many:
         empty = () if item.default_text in item.choices else ("",)
-        return Field(**facts, kind="choice", value=given or item.default_text, choices=(*empty, *item.choices))
+        return Field(**facts, kind="choice", value=setting or item.default_text, choices=(*empty, *item.choices))
     if item.choices is not None:
         facts["help"] += f" ({', '.join(item.choices[:12])}{', ...' if len(item.choices) > 12 else ''})"
-    return Field(**facts, value=given or item.default_text)
+    return Field(**facts, value=setting or item.default_text)

@@ -133,7 +133,7 @@ class Frame:
         return Writer(address, hidden={VERSION: self.version, PLACE: place})
 
     def _page(self, title: str, body: str, trail: Sequence[Link]) -> str:
-        *above, here = trail
+        *above, current = trail
         writer = Writer(address)
         steps = "".join(f"<li>{writer.link(link)}</li>" for link in above)
         undo = ""
@@ -146,8 +146,8 @@ class Frame:
             title if title == self.title else f"{title} - {self.title}",
             '<a class="skip" href="#main">To the content</a>'
             f'<header><nav aria-label="Where you are"><ol>{steps}'
-            f'<li aria-current="page">{escape(here.text)}</li></ol></nav>{undo}</header>'
-            f'<div class="beside">{navigation(self.ways, here, writer)}'
+            f'<li aria-current="page">{escape(current.text)}</li></ol></nav>{undo}</header>'
+            f'<div class="beside">{navigation(self.ways, current, writer)}'
             f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main></div>'
             + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
@@ -155,9 +155,9 @@ class Frame:
 
 def document(title: str, body: str, styles: Sequence[str] = ("page.css",), policy: str = "") -> str:
     """A whole HTML document with its style sheets in it, and a policy of contents where no server sends one."""
-    said = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">' if policy else ""
+    policy_tag = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">' if policy else ""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{said}'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy_tag}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{"".join(map(asset, styles))}</style>'
         f"</head><body>{body}</body></html>"

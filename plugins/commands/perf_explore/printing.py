@@ -48,12 +48,12 @@ def browser_that_prints() -> str:
     MissingDependencyError
         There is none.
     """
-    found = next(filter(None, map(shutil.which, (*_ON_PATH, _ON_MAC))), None) or next(_of_playwright(), None)
-    if found is None:
+    browser = next(filter(None, map(shutil.which, (*_ON_PATH, _ON_MAC))), None) or next(_of_playwright(), None)
+    if browser is None:
         raise MissingDependencyError(
             "no browser that writes PDF was found: install chromium or Chrome, or open the report and print it there"
         )
-    return found
+    return browser
 
 
 def _of_playwright() -> Iterator[str]:
@@ -89,11 +89,11 @@ def printed(text: str, browser: str) -> bytes:
         ]  # fmt: skip
         if os.geteuid() == 0:  # as root the sandbox does not start, and the page is our own
             command.append("--no-sandbox")
-        said = _run([*command, page.as_uri()])
+        last_line = _run([*command, page.as_uri()])
         try:
             return paper.read_bytes()
         except OSError:
-            why = f": {said}" if said else ""
+            why = f": {last_line}" if last_line else ""
             raise PerfError(f"{browser} wrote no PDF{why}; open the report in a browser and print it there") from None
 
 
@@ -103,7 +103,7 @@ def _run(command: list[str]) -> str:
     try:
         with subprocess.Popen(command, **pipes, start_new_session=True) as running:  # noqa: S603 (words, no shell)
             try:
-                _, said = running.communicate(timeout=MOST_SECONDS)
+                _, output = running.communicate(timeout=MOST_SECONDS)
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(running.pid, signal.SIGKILL)
@@ -113,5 +113,5 @@ def _run(command: list[str]) -> str:
         raise PerfError(
             f"{command[0]} did not print within {MOST_SECONDS:g} s; open the report in a browser and print it there"
         ) from None
-    lines = said.decode(errors="replace").strip().splitlines()
+    lines = output.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

@@ -32,8 +32,8 @@ def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequen
     remarks : sequence of str
         Below the title, such as where it comes from.
     """
-    found = list(islice(subject.paths(), most_views + 1))
-    paths, more = found[:most_views], len(found) > most_views
+    first_paths = list(islice(subject.paths(), most_views + 1))
+    paths, more = first_paths[:most_views], len(first_paths) > most_views
     places = set(paths)
 
     def address(path: ViewPath, query: Query) -> str | None:

@@ -132,8 +132,8 @@ class Page:
             cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
             return 200, _entry(), {"Set-Cookie": cookie, "Refresh": "0; url=/"}
         if not self._is_secret(request.cookies.get(self._cookie, "")):
-            told = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
-            return 403, _plain("Refused", told), {}
+            message = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
+            return 403, _plain("Refused", message), {}
         if raw in SCRIPTS:
             return 200, asset(SCRIPTS[raw]), {"Content-Type": "text/javascript; charset=utf-8"}
         if request.method == "GET" and raw.startswith(f"{FEED}/"):
@@ -148,14 +148,14 @@ class Page:
     def _spent(self, key: str) -> bool:
         """Whether a key opens the page; it does not again."""
         with self._lock:
-            known = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
-            self._keys.difference_update(known)
-            if known and not self._keys:
+            matches = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
+            self._keys.difference_update(matches)
+            if matches and not self._keys:
                 self._announce(f"opened; for another browser: {self.link()}")
-        return bool(known)
+        return bool(matches)
 
-    def _is_secret(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._secret.encode())
+    def _is_secret(self, candidate: str) -> bool:
+        return hmac.compare_digest(candidate.encode(), self._secret.encode())
 
     @property
     def _frame(self) -> Frame:
@@ -177,20 +177,20 @@ class Page:
         try:
             feed = self.session.feed(path, query)
         except PerfError as error:
-            said = msgspec.json.encode({"error": str(error)})
-            return 404 if isinstance(error, NoViewError) else 422, said, {"Content-Type": "application/json"}
+            body = msgspec.json.encode({"error": str(error)})
+            return 404 if isinstance(error, NoViewError) else 422, body, {"Content-Type": "application/json"}
         headers = {"Content-Type": feed.media}
         if feed.file_name:
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(feed.file_name, safe='')}"
         return 200, feed.content, headers
 
     def _changed(self, raw: str, path: ViewPath, form: dict[str, str]) -> tuple[int, str, dict[str, str]]:
-        version, step, given = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
-        place = place_of(given) if given else (path, {})
+        version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
+        place = place_of(place_text) if place_text else (path, {})
         try:
             if step == "check":
-                said = msgspec.json.encode(self.session.check(path, form)).decode()
-                return 200, said, {"Content-Type": "application/json"}
+                body = msgspec.json.encode(self.session.check(path, form)).decode()
+                return 200, body, {"Content-Type": "application/json"}
             if raw == UNDO:
                 return 303, "", {"Location": address(*self.session.undo(version))}
             if step == "leave":

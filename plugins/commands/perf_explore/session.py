@@ -33,9 +33,9 @@ class StaleEditError(PerfError):
     """
 
     def __init__(self, kept: Sequence[str]) -> None:
-        what = "; ".join(kept) or "something else"
+        summaries = "; ".join(kept) or "something else"
         super().__init__(
-            f"meanwhile another tab kept: {what}. Your edit was not applied, and nothing of it is lost: it stands "
+            f"meanwhile another tab kept: {summaries}. Your edit was not applied, and nothing of it is lost: it stands "
             "below; look at it against what holds now"
         )
 
@@ -169,9 +169,9 @@ class Session:
             A file cannot be written; then none is changed.
         """
         change = self.preview(path, form, version)
-        at, query = place or (path, {})
+        place_path, query = place or (path, {})
         files = [KeptFile(str(edit.path.resolve()), edit.before, digest(edit.after)) for edit in change.files]
-        kept = KeptChange(change.summary, at, dict(query), tuple(files))
+        kept = KeptChange(change.summary, place_path, dict(query), tuple(files))
         with contextlib.nullcontext() if self._journal is None or not files else self._journal.keeping(kept):
             _write(change.files)
         self._steps.append(_Step(kept, self._subject))
@@ -212,12 +212,12 @@ class Session:
 
     def _check(self, version: str) -> None:
         if version != self.version:
-            known = version.isascii() and version.isdecimal() and int(version) < len(self._log)
-            raise StaleEditError(self._log[int(version) :] if known else ())
+            in_log = version.isascii() and version.isdecimal() and int(version) < len(self._log)
+            raise StaleEditError(self._log[int(version) :] if in_log else ())
 
-    def _advance(self, subject: Viewable, what: str) -> None:
+    def _advance(self, subject: Viewable, summary: str) -> None:
         self._subject = subject
-        self._log.append(what)
+        self._log.append(summary)
         self._previews.clear()
 
 
@@ -241,14 +241,14 @@ def _write(edits: Sequence[FileEdit]) -> None:
     for edit in edits:
         if content(edit.path) != edit.before:
             raise DataError(_changed_by_others(edit.path))
-    done: list[FileEdit] = []
+    written: list[FileEdit] = []
     try:
         for edit in edits:
             put(edit.path, edit.after)
-            done.append(edit)
+            written.append(edit)
     except PerfError as error:
         stuck = []
-        for edit in done:
+        for edit in written:
             try:
                 put(edit.path, edit.before)
             except PerfError:

@@ -77,7 +77,7 @@ def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> t
     text = written.getvalue()
     text = _STYLE.sub("", _METADATA.sub("", text[text.index("<svg") :]))
     # Splitting keeps what the group holds and drops the digits after it; a substitution takes six times as long.
-    text = _COORDINATES.sub(lambda found: found[1] + "".join(_DIGITS.split(found[2])), text)
+    text = _COORDINATES.sub(lambda match: match[1] + "".join(_DIGITS.split(match[2])), text)
     text = _HEIGHT.sub(r"\1", _SIZE.sub(r"\1", text, count=1), count=1)
     label = html.escape(chart.alternative)
     opening = f'<svg role="img" aria-label="{label}" stroke-linejoin="round" stroke-linecap="butt"'
@@ -103,5 +103,5 @@ def _thin(figure: Figure) -> None:
         if max((len(np.asarray(path.vertices)) for path in paths), default=0) > _MANY:
             thin = [path.cleaned(placed, simplify=True) for path in paths]
             drawn = [np.isin(np.asarray(path.codes), (path.MOVETO, path.LINETO)) for path in thin]
-            corners = [np.asarray(path.vertices)[seen] for path, seen in zip(thin, drawn, strict=True)]
+            corners = [np.asarray(path.vertices)[mask] for path, mask in zip(thin, drawn, strict=True)]
             area.set_verts([placed.inverted().transform(corner) for corner in corners])

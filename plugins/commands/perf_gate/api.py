@@ -155,9 +155,9 @@ def gate(
     one_of(missing, ("list", "fail"), "--missing")
     policies = {"undecided": Outcome.UNDECIDED, "pass": Outcome.PASSED, "fail": Outcome.FAILED}
     one_of(undecided, tuple(policies), "--undecided")
-    for given, choices, option in ((parts, PARTS, "--parts"), (layout, LAYOUTS, "--layout")):
-        if given is not None:
-            one_of(given, choices, option)
+    for option_value, choices, option in ((parts, PARTS, "--parts"), (layout, LAYOUTS, "--layout")):
+        if option_value is not None:
+            one_of(option_value, choices, option)
     threshold = None if slower_than is None else factor_of(slower_than)
     policy: dict[str, Any] = {
         "threshold": _USUAL if threshold is None else threshold,
@@ -171,8 +171,8 @@ def gate(
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
         others |= {"--new": new, "--parts": parts, "--layout": layout, "--between": between}
-        for option, given in others.items():
-            if given is not None:
+        for option, option_value in others.items():
+            if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
         how = Measuring(
             run,
@@ -217,15 +217,15 @@ def gate(
     from perf_gate.versions.gate import gate_versions
 
     if second is None:
-        one, other, found = one.split(version_column(one, version), (base, new))
+        one, other, default_names = one.split(version_column(one, version), (base, new))
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
         against = open_it(second)
         if isinstance(against, RunFiles):
             raise OptionError(f"{one.source} is a table of runs, {against.source} holds traces or models of runs")
-        other, found = against, names_of(one.source, against.source)
-    return gate_versions(one, other, names or found, between=share, layout=layout, **policy)
+        other, default_names = against, names_of(one.source, against.source)
+    return gate_versions(one, other, names or default_names, between=share, layout=layout, **policy)
 
 
 def _of_own_runs(

@@ -16,7 +16,7 @@ BETTER = ("smaller", "larger")
 _NUMBER = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
 
-def factor_of(given: str | float, option: str = "--slower-than") -> float:
+def factor_of(factor: str | float, option: str = "--slower-than") -> float:
     """How many times as slow is too slow.
 
     Examples
@@ -28,7 +28,7 @@ def factor_of(given: str | float, option: str = "--slower-than") -> float:
         ...
     perfcore.base.errors.OptionError: --slower-than 0.9: above 1 is expected, such as 1.05x or 5%
     """
-    text = str(given).strip()
+    text = str(factor).strip()
     match = re.fullmatch(rf"{_NUMBER}\s*(?P<unit>x|%)?", text)
     number = math.nan if match is None else float(match["number"])
     if match is not None and match["unit"] == "%":
@@ -38,7 +38,7 @@ def factor_of(given: str | float, option: str = "--slower-than") -> float:
     return number
 
 
-def share_of(given: str | float | None, option: str = "--between") -> float | None:
+def share_of(share: str | float | None, option: str = "--between") -> float | None:
     """A share.
 
     Examples
@@ -46,9 +46,9 @@ def share_of(given: str | float | None, option: str = "--between") -> float | No
     >>> share_of("2%"), share_of(0.02), share_of(None)
     (0.02, 0.02, None)
     """
-    if given is None:
+    if share is None:
         return None
-    text = str(given).strip()
+    text = str(share).strip()
     match = re.fullmatch(rf"{_NUMBER}\s*(?P<unit>%)?", text)
     number = math.nan if match is None else float(match["number"]) / (100.0 if match["unit"] else 1.0)
     if not 0.0 <= number < 10.0:
@@ -56,14 +56,14 @@ def share_of(given: str | float | None, option: str = "--between") -> float | No
     return number
 
 
-def one_of(given: str, choices: tuple[str, ...], option: str) -> str:
+def one_of(word: str, choices: tuple[str, ...], option: str) -> str:
     """One of the words that an option takes."""
-    if given not in choices:
-        raise UnknownNameError(option, given, choices)
-    return given
+    if word not in choices:
+        raise UnknownNameError(option, word, choices)
+    return word
 
 
-def seconds_of(given: str | float) -> float:
+def seconds_of(duration: str | float) -> float:
     """Seconds of a duration: ``"10min"``, or a number of them.
 
     Examples
@@ -71,10 +71,10 @@ def seconds_of(given: str | float) -> float:
     >>> seconds_of("2min"), seconds_of(0.5)
     (120.0, 0.5)
     """
-    return parse_duration(str(given)) / 1e9
+    return parse_duration(str(duration)) / 1e9
 
 
-def better_by_column(given: str | Iterable[str] | None, option: str = "--better") -> dict[str, str]:
+def better_by_column(better: str | Iterable[str] | None, option: str = "--better") -> dict[str, str]:
     """Which values are better, by column; of all others under the empty name.
 
     Examples
@@ -82,12 +82,12 @@ def better_by_column(given: str | Iterable[str] | None, option: str = "--better"
     >>> better_by_column("larger"), better_by_column(["rate=larger", "time_s=smaller"])
     ({'': 'larger'}, {'rate': 'larger', 'time_s': 'smaller'})
     """
-    texts = [given] if isinstance(given, str) else list(given or ())
-    found = {}
+    texts = [better] if isinstance(better, str) else list(better or ())
+    directions = {}
     for text in texts:
         column, _, word = text.rpartition("=")
-        found[column.strip()] = one_of(word.strip(), BETTER, option)
-    return found
+        directions[column.strip()] = one_of(word.strip(), BETTER, option)
+    return directions
 
 
 def versions_of(texts: Sequence[str]) -> dict[str, str]:
@@ -103,12 +103,12 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
     >>> versions_of(["old=./old/app -n 5", "new=./new/app -n 5"])
     {'old': './old/app -n 5', 'new': './new/app -n 5'}
     """
-    found: dict[str, str] = {}
+    commands: dict[str, str] = {}
     for text in texts:
         name, equals, command = (part.strip() for part in text.partition("="))
         if not equals or not name or not command:
             raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
-        if name in found:
+        if name in commands:
             raise OptionError(f"--version {name}: the name stands there twice")
-        found[name] = command
-    return found
+        commands[name] = command
+    return commands

@@ -41,8 +41,8 @@ class HistoryOpener(Opener):
         """
         import perfcore
 
-        found: HistoryGate = perfcore.gate(path, commit=COMMIT)
-        return found
+        verdict: HistoryGate = perfcore.gate(path, commit=COMMIT)
+        return verdict
 
 
 def _header(path: Path) -> list[str]:

@@ -30,7 +30,7 @@ def named_reader(reader: str | None) -> ReadFile:
     """What reads files by the name of a format, or tells the format."""
     from perfcore.reading.recognise import read_named
 
-    return lambda path, wanted: read_named(path, reader=reader, wanted=wanted)
+    return lambda path, types: read_named(path, reader=reader, wanted=types)
 
 
 def opened(
@@ -61,22 +61,22 @@ def opened(
 
     kept: dict[tuple[str, Sequence[type]], Reading] = {}
 
-    def read_once(path: str, wanted: Sequence[type]) -> Reading:
+    def read_once(path: str, types: Sequence[type]) -> Reading:
         """What is looked at to tell what it is, is not read again."""
-        if (path, wanted) not in kept:
+        if (path, types) not in kept:
             kept.clear()
-            kept[path, wanted] = (read or named_reader(None))(path, wanted)
-        return kept[path, wanted]
+            kept[path, types] = (read or named_reader(None))(path, types)
+        return kept[path, types]
 
     if isinstance(side, (str, os.PathLike)):
         path = Path(side)
         tells = any(is_it(path) for is_it in (is_asv, is_benchmark_action, is_json_lines))
-        runs = None if tells else run_files(side, lambda one, wanted: read_once(one, wanted).data, parts, values)
+        runs = None if tells else run_files(side, lambda one, types: read_once(one, types).data, parts, values)
         if runs is not None:
             return runs
         table = read_set(side, lambda one: read_once(one, (Measurements,)), values)
     else:
-        runs = run_files(side, lambda one, wanted: read_once(one, wanted).data, parts, values)
+        runs = run_files(side, lambda one, types: read_once(one, types).data, parts, values)
         if runs is not None:
             return runs
         data = Measurements(side) if isinstance(side, pd.DataFrame) else side
@@ -84,7 +84,7 @@ def opened(
     return with_better(table, better or {})
 
 
-def version_column(table: LongTable, told: str | None) -> str:
+def version_column(table: LongTable, column: str | None) -> str:
     """The column that tells versions apart.
 
     Raises
@@ -92,9 +92,9 @@ def version_column(table: LongTable, told: str | None) -> str:
     OptionError
         It is not known.
     """
-    found = told or table.column_of_versions()
-    if found is not None:
-        return found
+    chosen = column or table.column_of_versions()
+    if chosen is not None:
+        return chosen
     if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
         return "command"
     raise OptionError(

@@ -38,8 +38,8 @@ Path = str | os.PathLike[str]
 Read = Callable[[str, Sequence[type]], Any]
 
 
-def _read(path: str, wanted: Sequence[type]) -> Any:
-    return read_data(path, wanted=wanted)
+def _read(path: str, types: Sequence[type]) -> Any:
+    return read_data(path, wanted=types)
 
 
 def overheads(
@@ -117,17 +117,17 @@ def overheads(
     >>> float(table["pure computation"]), float(table["insufficient parallelism"])
     (1.5, 0.5)
     """
-    given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not given:
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not sources:
         raise OptionError("there is no trace; give one or several")
     if pop not in get_args(Definition):
         raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
-    if at is not None and (len(given) < 2 or phases is not None or by not in (None, "burst")):
+    if at is not None and (len(sources) < 2 or phases is not None or by not in (None, "burst")):
         raise OptionError("--at compares several traces by their efficiencies: give them, without --phases and --by")
     sizes = [] if at is None else sizes_at(at)
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
-    if ready is not None and len(given) > 1:
+    if ready is not None and len(sources) > 1:
         raise OptionError("--ready belongs to one trace; profile the others each with its own")
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
@@ -146,7 +146,7 @@ def overheads(
         if phases is not None and isinstance(trace, SummarizedTrace):
             raise whole_run_only(trace)
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
-        found = profile_overheads(
+        overhead_profile = profile_overheads(
             trace,
             rules,
             classes=classes,
@@ -155,15 +155,15 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return found if isinstance(trace, SummarizedTrace) else _with_calls(trace, found, pop)
+        return overhead_profile if isinstance(trace, SummarizedTrace) else _with_calls(trace, overhead_profile, pop)
 
-    shown = by or (None if phases is None else "phase")
-    profiles = tuple(each for each in map(profile, given) if each is not None)
+    table_by = by or (None if phases is None else "phase")
+    profiles = tuple(each for each in map(profile, sources) if each is not None)
     if not profiles:
         raise DataError(
             f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
         )
-    if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
+    if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(
             f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
             "classes; leave out --by burst"
@@ -173,16 +173,16 @@ def overheads(
         [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
     )
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
-    return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
+    return OverheadRuns(profiles, table_by, dict(settings or {}), predicted, tuple(others))
 
 
-def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> OverheadProfile:
+def _with_calls(trace: Trace, profile: OverheadProfile, pop: Definition) -> OverheadProfile:
     """Also with what the messages, calls and counters of the whole run say, as far as it has them.
 
     They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
     """
-    if set(found.states.get(COMPUTING, ())) != set(trace.busy_states):
-        return found
+    if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
+        return profile
     notes: list[str] = []
     replayed, bursts = None, None
     threads: tuple[ThreadTimes, ...] = ()
@@ -190,7 +190,7 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
         calls = communication_of(trace)
         processes = threads_beside(trace, calls)
         if calls is not None and processes is not None:
-            threads = thread_times(trace, calls, processes, found.states)
+            threads = thread_times(trace, calls, processes, profile.states)
         replayed = pop_factors(trace, pop, processes)
     except DataError as error:
         notes.append(f"serialisation and transfer are not known: {error}")
@@ -200,7 +200,7 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
         notes += [] if notes else [f"bursts between calls are not known: {error}"]
     if bursts is not None:
         notes += bursts.notes
-    return replace(found, replayed=replayed, bursts=bursts, threads=threads, notes=(*found.notes, *notes))
+    return replace(profile, replayed=replayed, bursts=bursts, threads=threads, notes=(*profile.notes, *notes))
 
 
 def _trace(path: Path, read: Read) -> Trace | Measurements:
@@ -225,11 +225,11 @@ def _edges(
     trace: Trace,
     phases: Path | int | Model,
     degree: str,
-    given: CategorySet | None,
+    categories: CategorySet | None,
     classes: Mapping[str, Sequence[str]],
 ) -> list[int]:
     """Phases of the curve of the states that the categories take as computing."""
-    rules = usual_categories(trace) if given is None else given
+    rules = usual_categories(trace) if categories is None else categories
     if COMPUTING not in rules.classes:
         return phase_edges(trace, phases, degree=degree)
     computing = classify(trace, rules, classes).states_of(COMPUTING)

@@ -135,7 +135,7 @@ def profile_overheads(
         (start, end),
         None if ready is None else ready_steps(ready, start, end, ready_column),
         edges,
-        np.array([(end - start) * at // n_bins for at in range(n_bins + 1)], dtype=np.int64),
+        np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64),
         np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start,
         trace.source,
     )
@@ -194,7 +194,7 @@ def usual_categories(trace: Trace) -> CategorySet:
 def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
     """Communication and copies beside computing (2, n_devices, n_phases)."""
     windows = edges_ns[:-1], edges_ns[1:]
-    parts = [[each.hidden(what, *windows) for each in unions] for what in ("communicating", "copying")]
+    parts = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
     return np.array(parts, dtype=np.int64).reshape(2, len(unions), len(edges_ns) - 1)
 
 
@@ -241,14 +241,14 @@ def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
     return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
 
 
-def _phase_edges(given: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
+def _phase_edges(edges_ns: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
     """From the start of the run."""
     start, end = run_ns
-    inner = [] if given is None else [int(edge) - start for edge in given][1:-1]
+    inner = [] if edges_ns is None else [int(edge) - start for edge in edges_ns][1:-1]
     edges = np.array([0, *inner, end - start], dtype=np.int64)
     if not (np.diff(edges) > 0).all():
-        at = int(np.argmin(np.diff(edges) > 0))
-        raise OptionError(f"{source}: phase {at + 1} is empty; the edges of phases must increase within the run")
+        phase = int(np.argmin(np.diff(edges) > 0))
+        raise OptionError(f"{source}: phase {phase + 1} is empty; the edges of phases must increase within the run")
     return edges
 
 
@@ -271,7 +271,7 @@ def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tupl
     if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
     times, without = time_by_state(trace)
-    by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]
+    by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
         notes.append(

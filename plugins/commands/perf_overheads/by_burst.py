@@ -76,13 +76,13 @@ def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
     """Every class of two runs; the one that lost most comes first."""
     before, after = small.total_ns, large.total_ns
     total = sum(after.values())
-    found = []
+    class_losses = []
     for name in {**after, **before}:
         times = before.get(name, 0), after.get(name, 0)
         lost = (times[1] - times[0]) / total if total else 0.0
         factors = counted_factors(small.counted(name), large.counted(name), *times)
-        found.append(ClassLoss(name, *times, lost, factors))
-    return sorted(found, key=lambda each: -each.lost)
+        class_losses.append(ClassLoss(name, *times, lost, factors))
+    return sorted(class_losses, key=lambda each: -each.lost)
 
 
 def burst_table(profile: OverheadProfile) -> tuple[str, list[str], list[list[str]]] | None:
@@ -92,12 +92,21 @@ def burst_table(profile: OverheadProfile) -> tuple[str, list[str], list[list[str
     bursts = profile.bursts
     total = max(1, int(bursts.time_ns.sum()))
     rows = []
-    for name, own in sorted(bursts.total_ns.items(), key=lambda item: -item[1])[:_MOST_CLASSES]:
+    for name, class_ns in sorted(bursts.total_ns.items(), key=lambda item: -item[1])[:_MOST_CLASSES]:
         times = bursts.time_ns[bursts.names.index(name)]
         counted = bursts.counted(name)
         ipc = f"{counted[0] / counted[1]:.3f}" if counted and counted[1] else "-"
-        gigahertz = f"{counted[1] / own:.3f}" if counted and own else "-"
-        rows.append([name, readable(own, "ns"), f"{own / total:.2%}", readable(int(times.max()), "ns"), ipc, gigahertz])
+        gigahertz = f"{counted[1] / class_ns:.3f}" if counted and class_ns else "-"
+        rows.append(
+            [
+                name,
+                readable(class_ns, "ns"),
+                f"{class_ns / total:.2%}",
+                readable(int(times.max()), "ns"),
+                ipc,
+                gigahertz,
+            ]
+        )
     more = len(bursts.names) - len(rows)
     left = f" (the longest {len(rows)}; {more} more by --json)" if more else ""
     header = ["burst", "time of all", "share", "longest location", "IPC", "GHz"]
@@ -109,25 +118,30 @@ def burst_table(profile: OverheadProfile) -> tuple[str, list[str], list[list[str
 def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[str], list[list[str]]]]:
     """Title, header and rows of a table for each larger run against the smallest; none of runs without bursts."""
     tables = []
-    for smallest, profile, found in _against_smallest(profiles):
-        shown = sorted(found, key=lambda each: -abs(each.lost))[:_MOST_CLASSES]
-        rows = [_cells(each, sum(row.large_ns for row in found)) for each in sorted(shown, key=lambda each: -each.lost)]
-        if len(found) > len(shown):
-            rest = [each for each in found if each not in shown]
+    for smallest, profile, class_losses in _against_smallest(profiles):
+        listed = sorted(class_losses, key=lambda each: -abs(each.lost))[:_MOST_CLASSES]
+        rows = [
+            _cells(each, sum(row.large_ns for row in class_losses))
+            for each in sorted(listed, key=lambda each: -each.lost)
+        ]
+        if len(class_losses) > len(listed):
+            rest = [each for each in class_losses if each not in listed]
             times = sum(each.small_ns for each in rest), sum(each.large_ns for each in rest)
             other = ClassLoss(f"{len(rest)} others", *times, sum(each.lost for each in rest), (None,) * len(_FACTORS))
-            rows.append(_cells(other, sum(row.large_ns for row in found)))
-        times = sum(each.small_ns for each in found), sum(each.large_ns for each in found)
-        rows.append(["sum", *(readable(time, "ns") for time in times), "100.00%", _share(sum(e.lost for e in found))])
+            rows.append(_cells(other, sum(row.large_ns for row in class_losses)))
+        times = sum(each.small_ns for each in class_losses), sum(each.large_ns for each in class_losses)
+        rows.append(
+            ["sum", *(readable(time, "ns") for time in times), "100.00%", _share(sum(e.lost for e in class_losses))]
+        )
         rows[-1] += [_share(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
         header = ["burst", *told_apart([smallest.source, profile.source]), "share", "lost", "scalability", *_FACTORS]
-        known = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
+        columns = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
         tables.append(
             (
                 f"Computing by burst between two calls: what of the scalability was lost in each, from "
                 f"{len(smallest.locations)} to {len(profile.locations)} locations",
-                [header[k] for k in known],
-                [[row[k] for k in known] for row in rows],
+                [header[k] for k in columns],
+                [[row[k] for k in columns] for row in rows],
             )
         )
     return tables
@@ -147,10 +161,10 @@ def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:
                     "lost": each.lost,
                     **{f"{name} scalability": factor for name, factor in zip(_FACTORS, each.factors, strict=True)},
                 }
-                for each in found
+                for each in class_losses
             ],
         }
-        for smallest, profile, found in _against_smallest(profiles)
+        for smallest, profile, class_losses in _against_smallest(profiles)
     ]
 
 
@@ -166,10 +180,10 @@ def _against_smallest(
 
 
 def _cells(each: ClassLoss, total: int) -> list[str]:
-    own = each.small_ns / each.large_ns if each.large_ns and each.small_ns else None
+    scalability = each.small_ns / each.large_ns if each.large_ns and each.small_ns else None
     times = [readable(time, "ns") for time in (each.small_ns, each.large_ns)]
     share = f"{each.large_ns / total:.2%}" if total else "-"
-    return [each.name, *times, share, _share(each.lost), _share(own), *map(_share, each.factors)]
+    return [each.name, *times, share, _share(each.lost), _share(scalability), *map(_share, each.factors)]
 
 
 def _share(value: float | None) -> str:

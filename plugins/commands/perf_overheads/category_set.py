@@ -127,16 +127,18 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     except msgspec.ValidationError as error:
         raise InputError(source, key_first(error)) from None
     _check_names(file, source)
-    categories = tuple(_category(file, table, f"category[{at}]", source) for at, table in enumerate(file.category))
+    categories = tuple(
+        _category(file, table, f"category[{index}]", source) for index, table in enumerate(file.category)
+    )
     classes, counts = (
         {name: tuple(patterns) for name, patterns in group.items()} for group in (file.classes, file.counts)
     )
-    found = CategorySet(
+    category_set = CategorySet(
         categories, classes, counts, file.computing_states, file.without_state, (), source, file.counts_over
     )
-    used = [name if name != WORK_EXISTS else "computing" for name in found.variables]
+    used = [name if name != WORK_EXISTS else "computing" for name in category_set.variables]
     needed = [name for name in used if name in classes or name in counts] if file.needs is None else file.needs
-    return replace(found, needs=tuple(needed))
+    return replace(category_set, needs=tuple(needed))
 
 
 def _check_names(file: _File, source: str) -> None:
@@ -156,11 +158,11 @@ def _check_names(file: _File, source: str) -> None:
         _known(file.computing_states, file.classes, "class", "computing_states", source)
     for name in file.needs or ():
         _known(name, [*file.classes, *file.counts], "class or count", "needs", source)
-    seen: set[str] = set()
+    category_names: set[str] = set()
     for table in file.category:
-        if table.name in seen:
+        if table.name in category_names:
             raise InputError(source, f"category: two are named {table.name!r}")
-        seen.add(table.name)
+        category_names.add(table.name)
 
 
 def _category(file: _File, table: _CategoryTable, key: str, source: str) -> Category:
@@ -175,9 +177,9 @@ def _category(file: _File, table: _CategoryTable, key: str, source: str) -> Cate
         raise InputError(source, f"{key}.when: {error}") from None
 
 
-def _known(name: str, names: list[str] | dict[str, list[str]], what: str, key: str, source: str) -> None:
+def _known(name: str, names: list[str] | dict[str, list[str]], kind: str, key: str, source: str) -> None:
     if name not in names:
-        raise InputError(source, f"{key}: {UnknownNameError(what, name, names)}")
+        raise InputError(source, f"{key}: {UnknownNameError(kind, name, names)}")
 
 
 def _is_variable(name: str) -> bool:

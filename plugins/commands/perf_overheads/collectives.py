@@ -88,8 +88,8 @@ class Collectives:
         last = np.where(alone > 0, last, -1)
         waited = (ordered[-1] - self.start_ns).sum(axis=1)
         return tuple(
-            RankTimes(rank, time, int((last == at).sum()), int(alone[last == at].sum()), int(waited[at]))
-            for at, (rank, time) in enumerate(zip(self.ranks, computing_ns, strict=True))
+            RankTimes(rank, time, int((last == row).sum()), int(alone[last == row].sum()), int(waited[row]))
+            for row, (rank, time) in enumerate(zip(self.ranks, computing_ns, strict=True))
         )
 
 
@@ -111,24 +111,24 @@ def matched_collectives(trace: Trace, names: StateClasses) -> Collectives | None
     if len(ranks) < 2 or "" in ranks:
         return None
     rank_of = np.array([ranks.index(name) for name in of_location])
-    location, what, start, end = _calls(recorded, names)
-    found, unmatched, left = [], 0, []
-    for state in np.unique(what).tolist():
-        mine = np.flatnonzero(what == state)
-        of_rank = [mine[rank_of[location[mine]] == at] for at in range(len(ranks))]
+    location, state_codes, start, end = _calls(recorded, names)
+    matched, unmatched, left = [], 0, []
+    for state in np.unique(state_codes).tolist():
+        state_calls = np.flatnonzero(state_codes == state)
+        of_rank = [state_calls[rank_of[location[state_calls]] == rank] for rank in range(len(ranks))]
         together = _together([(start[each], end[each]) for each in of_rank])
-        found.append(np.array([each[at] for each, at in zip(of_rank, together, strict=True)]))
-        missing = len(mine) - together.size
+        matched.append(np.array([each[rank] for each, rank in zip(of_rank, together, strict=True)]))
+        missing = len(state_calls) - together.size
         unmatched += missing
         left += [short_name(recorded.states[state])] if missing else []
-    rows_of = np.concatenate(found, axis=1) if found else np.empty((len(ranks), 0), np.int64)
+    rows_of = np.concatenate(matched, axis=1) if matched else np.empty((len(ranks), 0), np.int64)
     place = np.asarray(trace.place)[location[rows_of]]
     return Collectives(ranks, place, start[rows_of], unmatched, tuple(left))
 
 
 def _calls(recorded: Trace, names: StateClasses) -> list[npt.NDArray[Any]]:
     """Location, state, start and end of what communicates and lasts, by its start: of all ranks, one read at a time."""
-    communicates = np.array([names.classes[at] == "communicating" for at in names.class_of[:-1]])
+    communicates = np.array([names.classes[code] == "communicating" for code in names.class_of[:-1]])
     calls: list[list[npt.NDArray[Any]]] = []
     for first, part in parts_of(recorded):
         rows = np.flatnonzero(communicates[part.state] & (part.end_ns > part.start_ns))
@@ -146,15 +146,15 @@ def _together(calls: Sequence[tuple[Integers, Integers]]) -> Integers:
         if (starts.max(axis=0) < ends.min(axis=0)).all():
             return np.tile(np.arange(counts.pop()), (len(calls), 1))
     begun, ended = ([each[which].tolist() for each in calls] for which in (0, 1))
-    at, found = [0] * len(calls), []
-    while all(place < len(each) for place, each in zip(at, begun, strict=True)):
-        over = [each[place] for place, each in zip(at, ended, strict=True)]
-        if max(each[place] for place, each in zip(at, begun, strict=True)) < min(over):
-            found.append(tuple(at))
-            at = [place + 1 for place in at]
+    positions, matches = [0] * len(calls), []
+    while all(place < len(each) for place, each in zip(positions, begun, strict=True)):
+        over = [each[place] for place, each in zip(positions, ended, strict=True)]
+        if max(each[place] for place, each in zip(positions, begun, strict=True)) < min(over):
+            matches.append(tuple(positions))
+            positions = [place + 1 for place in positions]
         else:
-            at[over.index(min(over))] += 1
-    return np.array(found, dtype=np.int64).reshape(-1, len(calls)).T
+            positions[over.index(min(over))] += 1
+    return np.array(matches, dtype=np.int64).reshape(-1, len(calls)).T
 
 
 def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0) -> Trace:
@@ -178,8 +178,8 @@ def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0
     # What waits lies beside each location as another one.
     locations, starts, ends = [trace.location], [trace.start_ns], [trace.end_ns]
     for place in np.unique(places[waits]).tolist():
-        mine = waits & (places == place)
-        first, until = union(collectives.start_ns[mine], np.broadcast_to(last, waits.shape)[mine])
+        place_waits = waits & (places == place)
+        first, until = union(collectives.start_ns[place_waits], np.broadcast_to(last, waits.shape)[place_waits])
         locations.append(np.full(len(first), n + place, np.int32))
         starts.append(first)
         ends.append(until)

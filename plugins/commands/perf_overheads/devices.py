@@ -69,10 +69,10 @@ class Unions:
         """How much of each window is covered (n_windows,)."""
         return covered(self.stretches[group], starts, ends)
 
-    def hidden(self, what: str, starts: Integers, ends: Integers) -> Integers:
+    def hidden(self, activity: str, starts: Integers, ends: Integers) -> Integers:
         """How much of ``communicating`` or ``copying`` runs in each window while another stream computes."""
-        both = self.within(f"computing or {what}", starts, ends)
-        return self.within("computing", starts, ends) + self.within(what, starts, ends) - both
+        both = self.within(f"computing or {activity}", starts, ends)
+        return self.within("computing", starts, ends) + self.within(activity, starts, ends) - both
 
 
 def devices_of(trace: Trace) -> tuple[str, ...] | None:
@@ -89,7 +89,7 @@ def devices_of(trace: Trace) -> tuple[str, ...] | None:
     names = level_names(recorded, "device")
     if not all(names):
         return None
-    return tuple(trace.locations[at] for at in trace.place.tolist()) if isinstance(trace, LocatedTrace) else names
+    return tuple(trace.locations[place] for place in trace.place.tolist()) if isinstance(trace, LocatedTrace) else names
 
 
 def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
@@ -105,7 +105,7 @@ def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
     if devices is None:
         return ()
     recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
-    kinds = np.array([names.classes[at] for at in names.class_of[:-1]])
+    kinds = np.array([names.classes[code] for code in names.class_of[:-1]])
     masks = {name: np.isin(kinds, group)[: len(recorded.states)] for name, group in _GROUPS.items()}
     for name in ("communicating", "copying"):
         masks[f"computing or {name}"] = masks["computing"] | masks[name]
@@ -114,27 +114,27 @@ def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
     for first, part in parts_of(recorded):
         owners = devices[first : first + len(part.locations)]
         for device in dict.fromkeys(owners):
-            mine = np.array([each == device for each in owners])[part.location]
-            start, end, state = part.start_ns[mine], part.end_ns[mine], part.state[mine]
+            on_device = np.array([each == device for each in owners])[part.location]
+            start, end, state = part.start_ns[on_device], part.end_ns[on_device], part.state[on_device]
             pieces[device].append({name: union(start[mask[state]], end[mask[state]]) for name, mask in masks.items()})
-    found = []
+    unions = []
     for device, parts in pieces.items():
         stretches = parts[0]
         if len(parts) > 1:  # of several ranks
             both = ((name, zip(*(part[name] for part in parts), strict=True)) for name in masks)
             stretches = {name: union(*map(np.concatenate, columns)) for name, columns in both}
-        found.append(Unions(device, devices.count(device), stretches))
-    return tuple(found)
+        unions.append(Unions(device, devices.count(device), stretches))
+    return tuple(unions)
 
 
 def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[DeviceTimes, ...]:
     """What each GPU does in the run, from its start to its end in nanoseconds."""
     starts, ends = np.array([run[0]]), np.array([run[1]])
-    found = []
+    times = []
     for each in unions:
         first, last = each.stretches["any"]
         total = {name: int(each.within(name, starts, ends)[0]) for name in each.stretches}
-        found.append(
+        times.append(
             DeviceTimes(
                 each.device,
                 each.n_streams,
@@ -147,4 +147,4 @@ def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[Device
                 run[1] - run[0] - total["any"],
             )
         )
-    return tuple(found)
+    return tuple(times)

@@ -104,7 +104,7 @@ class Division:
             counts[WORK_EXISTS] = (counts["computing"] > 1).astype(np.float64)
         clocks = _clocks(rules, names.classes, counts, len(vectors))
         spent, timeline, _ = attributed(moments, ids, names.class_of, clocks, self.edges_ns, self.bins_ns)
-        if any(len(group) != 1 and spent[:, :, at].any() for at, group in enumerate(clocks.categories)):
+        if any(len(group) != 1 and spent[:, :, clock].any() for clock, group in enumerate(clocks.categories)):
             raise DataError(self._violations(counts, moments, ids))
         single = [group[0] if len(group) == 1 else -1 for group in clocks.categories]
         n_categories = len(rules.categories)
@@ -125,18 +125,18 @@ class Division:
         rules, names = self.rules, self.names
         of_state = [names.classes[k] for k in names.class_of]
         clocks = _clocks(rules, of_state, counts, len(counts[LOCATIONS]))
-        whole = self.edges_ns[[0, -1]]
-        spent, _, first = attributed(moments, ids, np.arange(len(names.states)), clocks, whole, whole)
+        run_edges_ns = self.edges_ns[[0, -1]]
+        spent, _, first = attributed(moments, ids, np.arange(len(names.states)), clocks, run_edges_ns, run_edges_ns)
         lines = []
-        for at, group in enumerate(clocks.categories):
-            duration = int(spent[:, :, at].sum())
+        for i, group in enumerate(clocks.categories):
+            duration = int(spent[:, :, i].sum())
             if len(group) == 1 or not duration:
                 continue
             where = " and ".join(f"{rules.categories[g].name!r}" for g in group)
             place = f"in {len(group)} categories, {where}," if group else "in no category"
             lines.append(
-                f"state {names.states[clocks.classes[at]]!r} (class {of_state[clocks.classes[at]]}) is {place} for "
-                f"{readable(duration, 'ns')}, first at {int(first[at]) + self.run_ns[0]} ns"
+                f"state {names.states[clocks.classes[i]]!r} (class {of_state[clocks.classes[i]]}) is {place} for "
+                f"{readable(duration, 'ns')}, first at {int(first[i]) + self.run_ns[0]} ns"
             )
         return (
             f"{self.source}: the categories of {rules.source} are not complete and orthogonal: "
@@ -165,7 +165,7 @@ def by_device(trace: Trace) -> Iterator[tuple[Integers, Trace]]:
             places,
             Trace(
                 *columns,
-                [trace.locations[at] for at in places.tolist()],
+                [trace.locations[place] for place in places.tolist()],
                 trace.states,
                 time_unit=trace.time_unit,
                 busy_states=trace.busy_states,
@@ -197,14 +197,14 @@ def _clocks(
         distinct, number = np.unique(bits, return_inverse=True)
         clock_of[:, k] = len(owners) + number
         owners += [k] * len(distinct)
-        groups += [tuple(g for g in taking if int(found) >> g & 1) for found in distinct]
+        groups += [tuple(g for g in taking if int(mask) >> g & 1) for mask in distinct]
     return Clocks(tuple(owners), tuple(groups), clock_of)
 
 
 def _summed(spent: Integers, owner: Sequence[int], n_owners: int) -> Integers:
     """Time (n_phases, n_locations, n_clocks) as (n_owners, n_locations, n_phases), summed over each owner's clocks."""
     result = np.zeros((n_owners, spent.shape[1], spent.shape[0]), dtype=np.int64)
-    for clock, at in enumerate(owner):
-        if at >= 0:
-            result[at] += spent[:, :, clock].T
+    for clock, row in enumerate(owner):
+        if row >= 0:
+            result[row] += spent[:, :, clock].T
     return result

@@ -49,16 +49,16 @@ def efficiency_columns(
         Runs, what other tools say of runs, and numbers of locations that nobody ran.
     """
     rows = efficiencies_of_runs(profiles) or []
-    found: list[tuple[float, Column]] = []
+    columns_by_p: list[tuple[float, Column]] = []
     for profile, row in zip(profiles, rows, strict=False):
-        found.append((len(profile.locations), (_named(profile.source, len(profile.locations)), row, {})))
+        columns_by_p.append((len(profile.locations), (_named(profile.source, len(profile.locations)), row, {})))
     for other in others:
-        found.append((other.p, (_named(other.source, other.p), dict(other.factors), {})))
+        columns_by_p.append((other.p, (_named(other.source, other.p), dict(other.factors), {})))
     for each in predicted:
         values: dict[str, float | None] = {name: row[0] for name, row in each.factors.items()}
         bounds = {name: (row[1], row[2]) for name, row in each.factors.items()}
-        found.append((each.p, (f"{each.p:g}\npredicted", values, bounds)))
-    return [column for _, column in sorted(found, key=lambda item: item[0])]
+        columns_by_p.append((each.p, (f"{each.p:g}\npredicted", values, bounds)))
+    return [column for _, column in sorted(columns_by_p, key=lambda item: item[0])]
 
 
 def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
@@ -71,7 +71,7 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     axes : matplotlib Axes
     """
     if len(columns) > _MOST_COLUMNS:
-        columns = [columns[at] for at in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
+        columns = [columns[index] for index in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
     names = [name for name in FACTORS if any(values.get(name) is not None for _, values, _ in columns)]
     shares = np.array([[_number(values.get(name)) for _, values, _ in columns] for name in names])
     axes.imshow(
@@ -100,9 +100,9 @@ def _write(axes: Axes, column: int, row: int, share: float, bounds: tuple[float,
         return
     place = (share - _DARKEST) / (_LIGHTEST - _DARKEST)
     colour = text_on(size_colour(place))
-    known = bounds is not None and bool(np.isfinite(bounds).all())
-    axes.text(column, row - 0.15 * known, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
-    if bounds is not None and known:
+    has_bounds = bounds is not None and bool(np.isfinite(bounds).all())
+    axes.text(column, row - 0.15 * has_bounds, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
+    if bounds is not None and has_bounds:
         text = f"{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f}"
         axes.text(column, row + 0.25, text, ha="center", va="center", fontsize=6, color=colour)
 

@@ -59,8 +59,8 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     lasting = trace.end_ns > trace.start_ns
     keep = slice(None) if lasting.all() else lasting
     n = int(lasting.sum())
-    what = np.empty(2 * n, dtype=np.int64)
-    exits, entries = what[:n], what[n:]
+    codes = np.empty(2 * n, dtype=np.int64)
+    exits, entries = codes[:n], codes[n:]
     exits[:] = trace.location[keep]
     exits <<= state_bits
     exits |= trace.state[keep]
@@ -70,12 +70,12 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     np.subtract(trace.start_ns[keep], start, out=times[n:])
     if (end - start).bit_length() + bits > _BITS:
         order = np.argsort(times, kind="stable")  # the exits stand first
-        return Events(times[order], what[order], state_bits, location_bits, start, end)
+        return Events(times[order], codes[order], state_bits, location_bits, start, end)
     times <<= bits
-    times |= what
-    del what, exits, entries
+    times |= codes
+    del codes, exits, entries
     # In order already but for the exits among the entries: runs, which the stable sort merges.
     times.sort(kind="stable")
-    what = times & ((1 << bits) - 1)
+    codes = times & ((1 << bits) - 1)
     times >>= bits
-    return Events(times, what, state_bits, location_bits, start, end)
+    return Events(times, codes, state_bits, location_bits, start, end)

@@ -148,7 +148,7 @@ def losses_of(profile: Run, with_network: bool = True) -> tuple[float, dict[str,
         parallel = available - sum((each.n_threads - 1) * (each.outside_ns - each.regions_ns) for each in times)
         balanced = sum(each.n_threads * each.longest_ns + each.serial_ns for each in times)
         steps = int(computing.sum()), balanced, parallel, available
-        lost = {name: (steps[at + 1] - steps[at]) / n for at, name in enumerate(_OF_OPENMP)}
+        lost = {name: (steps[step + 1] - steps[step]) / n for step, name in enumerate(_OF_OPENMP)}
         longest, prefix = max(each.outside_ns for each in times), _MPI
         lost[_RANKS] = longest - available / n
     else:
@@ -186,9 +186,9 @@ def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -
     if products:
         shares["parallel"] = computing / reached
         for product, members in _PRODUCTS.items():
-            own = [limits[name] for name in lost if name in members]
-            if own:
-                shares[product] = own[0][0] / own[-1][1]
+            member_limits = [limits[name] for name in lost if name in members]
+            if member_limits:
+                shares[product] = member_limits[0][0] / member_limits[-1][1]
     return {name: shares[name] for name in FACTORS if name in shares}
 
 
@@ -199,8 +199,8 @@ def level_factors(profile: Run) -> dict[str, float]:
     computing, lost = losses_of(profile)
     if not computing:
         return {}
-    found = factors_of(computing, lost)
-    return {name: found[name] for name in meanings(profile) if name in found}
+    factors = factors_of(computing, lost)
+    return {name: factors[name] for name in meanings(profile) if name in factors}
 
 
 def meanings(profile: Run) -> dict[str, str]:
@@ -210,5 +210,5 @@ def meanings(profile: Run) -> dict[str, str]:
 
 def _times(profile: Run, names: tuple[str, ...]) -> Any:
     """Time of each location in some classes, as far as the set has them; (n_locations,)."""
-    rows = [at for at, name in enumerate(profile.classes) if name in names]
+    rows = [row for row, name in enumerate(profile.classes) if name in names]
     return profile.class_cycles_ns[rows].sum(axis=(0, 2)).astype(np.int64)

@@ -74,11 +74,11 @@ class Stretches:
     def of(cls, trace: Trace) -> Stretches:
         """Those of a trace's markers, as far as they lie within the run."""
         start, end = run_of(trace)
-        given: dict[str, list[tuple[int, int]]] = {}
+        intervals: dict[str, list[tuple[int, int]]] = {}
         for name, first, last in trace.markers:
             if min(last, end) > max(first, start):
-                given.setdefault(name, []).append((max(first, start), min(last, end)))
-        windows = {name: (len(each), *union(*np.array(each, dtype=np.int64).T)) for name, each in given.items()}
+                intervals.setdefault(name, []).append((max(first, start), min(last, end)))
+        windows = {name: (len(each), *union(*np.array(each, dtype=np.int64).T)) for name, each in intervals.items()}
         edges = np.unique(np.concatenate([[start, end], *(part for _, *parts in windows.values() for part in parts)]))
         return cls(edges, windows)
 
@@ -92,19 +92,19 @@ class Stretches:
         unions : sequence of Unions
         """
         until = np.concatenate([np.zeros((len(pieces_ns), 1), np.int64), pieces_ns.cumsum(axis=1)], axis=1)
-        found = []
+        marker_times = []
         for name, (count, starts, ends) in self.windows.items():
             first, last = np.searchsorted(self.edges_ns, starts), np.searchsorted(self.edges_ns, ends)
-            found.append(
+            marker_times.append(
                 MarkerTimes(
                     name,
                     count,
                     int((ends - starts).sum()),
                     tuple((until[:, last] - until[:, first]).sum(axis=1).tolist()),
-                    *(int(sum(each.hidden(what, starts, ends).sum() for each in unions)) for what in _HIDDEN),
+                    *(int(sum(each.hidden(activity, starts, ends).sum() for each in unions)) for activity in _HIDDEN),
                 )
             )
-        return tuple(sorted(found, key=lambda each: -each.elapsed_ns))
+        return tuple(sorted(marker_times, key=lambda each: -each.elapsed_ns))
 
 
 _HIDDEN = ("communicating", "copying")

@@ -62,7 +62,7 @@ def profile_of_summary(
     over_time = np.column_stack([windows, len(trace.locations) * np.diff(edges) - windows.sum(axis=1)])
     lost = np.flatnonzero((category_of < 0) & (by_state.sum(axis=0) > 0))
     if len(lost):
-        states = listing([repr(names.states[at]) for at in lost.tolist()], 4)
+        states = listing([repr(names.states[index]) for index in lost.tolist()], 4)
         raise DataError(f"{trace.source}: {states} is in a class that no category of {rules.source} takes")
     counted = np.where(category_of < 0, 0, category_of)  # states that never last
     profile = OverheadProfile(
@@ -120,11 +120,11 @@ def _united(group: Sequence[Category]) -> Category:
 def _category_of(joined: CategorySet, names: StateClasses) -> Integers:
     """The category of each state, -1 where its class is in none."""
     of_class = [
-        next((at for at, category in enumerate(joined.categories) if name in category.classes), -1)
+        next((index for index, category in enumerate(joined.categories) if name in category.classes), -1)
         for name in names.classes
     ]
-    found: Integers = np.array(of_class, np.int64)[names.class_of]
-    return found
+    categories: Integers = np.array(of_class, np.int64)[names.class_of]
+    return categories
 
 
 def _summed(times: Integers, to: Integers, count: int) -> Integers:
@@ -135,8 +135,8 @@ def _summed(times: Integers, to: Integers, count: int) -> Integers:
 
 
 def _notes(rules: CategorySet, joined: CategorySet) -> tuple[str, ...]:
-    known = {category.name for category in rules.categories}
-    united = [category.name for category in joined.categories if category.name not in known]
+    names = {category.name for category in rules.categories}
+    united = [category.name for category in joined.categories if category.name not in names]
     notes = ["of a summary: serialisation and transfer, phases and markers need the traces themselves"]
     if WAITING in rules.classes:
         notes.append("waiting for other ranks in collectives counts as communication")

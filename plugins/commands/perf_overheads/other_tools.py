@@ -62,21 +62,21 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]
     frame = table.table
     if "metric" not in frame.columns and table.roles.value in names:
         frame = frame.rename(columns={table.roles.value: "value"}).assign(metric=table.roles.value)
-    known = {"p", "metric", "value"} <= set(frame.columns)
-    if known:
+    has_columns = {"p", "metric", "value"} <= set(frame.columns)
+    if has_columns:
         frame = frame[frame["metric"].isin(list(names)) & (frame["p"] >= 1)]
-    if not known or not len(frame):
+    if not has_columns or not len(frame):
         raise DataError(
             f"{table.source} holds measurements, but no efficiencies of runs; give traces, and beside them "
             "JSON of TALP or modelfactors.csv"
         )
-    given = [column for column in (*_NAMES, "p") if column in frame.columns]
+    key_columns = [column for column in (*_NAMES, "p") if column in frame.columns]
     runs = []
-    for key, rows in frame.groupby(given, sort=False):
-        said: dict[str, Any] = dict(zip(given, key, strict=True))
-        source = f"{table.source}: {said['region']}" if "region" in said else table.source
-        if "run" in said and (frame["p"] == said["p"]).sum() > len(rows):
-            source += f" (run {said['run']})"
+    for key, rows in frame.groupby(key_columns, sort=False):
+        labels: dict[str, Any] = dict(zip(key_columns, key, strict=True))
+        source = f"{table.source}: {labels['region']}" if "region" in labels else table.source
+        if "run" in labels and (frame["p"] == labels["p"]).sum() > len(rows):
+            source += f" (run {labels['run']})"
         factors = dict(zip(rows["metric"].astype(str), rows["value"].astype(float), strict=True))
-        runs.append(OtherRun(source, int(said["p"]), factors))
+        runs.append(OtherRun(source, int(labels["p"]), factors))
     return runs

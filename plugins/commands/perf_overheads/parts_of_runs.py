@@ -52,14 +52,14 @@ def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[
     parts = _computing(profiles, useful)
     with_network = all(each.replayed is not None for each in profiles)
     lost = [losses_of(each, with_network)[1] for each in profiles]
-    several = [own for own, each in zip(lost, profiles, strict=True) if len(each.locations) > 1] or lost
-    if any(list(own) != list(several[0]) for own in several):
+    several = [run_losses for run_losses, each in zip(lost, profiles, strict=True) if len(each.locations) > 1] or lost
+    if any(list(run_losses) != list(several[0]) for run_losses in several):
         raise DataError("--at needs runs that all have threads in their processes, or all have GPUs, or neither")
     _one_way_to_grow(profiles)
     for name in several[0]:
         alone = [len(each.locations) <= waits_for_nobody(profiles, name) for each in profiles]
         alone = [no or (len(each.threads) == 1 and is_of_mpi(name)) for no, each in zip(alone, profiles, strict=True)]
-        parts[name] = np.array([np.nan if no else own[name] for no, own in zip(alone, lost, strict=True)])
+        parts[name] = np.array([np.nan if no else run_losses[name] for no, run_losses in zip(alone, lost, strict=True)])
     return {name: times * 1e-9 for name, times in parts.items()}
 
 
@@ -85,9 +85,9 @@ def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:
     kinds = {(len(each.threads), tuple(sorted({one.n_threads for one in each.threads}))) for each in profiles}
     kinds -= {(0, ())}  # of one location
     if len({processes for processes, _ in kinds}) > 1 and len({threads for _, threads in kinds}) > 1:
-        said = ", ".join(f"{n} x {'/'.join(map(str, threads))}" for n, threads in sorted(kinds))
+        sizes = ", ".join(f"{n} x {'/'.join(map(str, threads))}" for n, threads in sorted(kinds))
         raise DataError(
-            f"--at is over the number of locations, but both processes and their threads differ ({said}); give runs "
+            f"--at is over the number of locations, but both processes and their threads differ ({sizes}); give runs "
             "with as many threads in each process, or as many processes"
         )
 
@@ -98,8 +98,8 @@ def _computing(
     """Computing of all locations, by those classes that all runs have which are the largest in any of them."""
     totals = np.array([int(times.sum()) for times in useful], float)
     by_class = [{} if each.bursts is None else each.bursts.total_ns for each in profiles]
-    shared = [name for name in by_class[0] if all(name in own for own in by_class)]
-    parts = {name: np.array([own[name] for own in by_class], float) for name in shared}
+    shared = [name for name in by_class[0] if all(name in class_ns for class_ns in by_class)]
+    parts = {name: np.array([class_ns[name] for class_ns in by_class], float) for name in shared}
     parts = dict(sorted(parts.items(), key=lambda item: -float((item[1] / totals).max()))[:_MOST_CLASSES])
     rest = totals - sum(parts.values())
     if not parts or (rest <= 0).all():

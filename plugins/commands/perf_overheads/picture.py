@@ -52,12 +52,12 @@ def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     """
     figure.set_size_inches(11, 5)
     over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
-    shown = np.flatnonzero(profile.by_category_ns)
+    present = np.flatnonzero(profile.by_category_ns)
     by_category = _category_colours(profile.categories)
-    colours = [by_category[at] for at in shown]
-    _draw_time(profile, over_time, shown, colours)
+    colours = [by_category[index] for index in present]
+    _draw_time(profile, over_time, present, colours)
     over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
-    _draw_locations(profile, by_location, shown, colours)
+    _draw_locations(profile, by_location, present, colours)
     _name_categories(over_time, figure)
 
 
@@ -108,10 +108,10 @@ def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
         Empty.
     """
     axes = figure.add_subplot()
-    known = {name: column for name, column in stretches.columns.items() if column is not None}
-    width = 0.8 / len(known)
-    for number, (name, column) in enumerate(known.items()):
-        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(known) - 1)) * width
+    columns = {name: column for name, column in stretches.columns.items() if column is not None}
+    width = 0.8 / len(columns)
+    for number, (name, column) in enumerate(columns.items()):
+        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(columns) - 1)) * width
         axes.bar(places, 100.0 * column, width, color=AREAS[number], label=name.replace("_", " "))
     axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
     axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
@@ -133,36 +133,36 @@ def _name_categories(axes: Axes, figure: Figure) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
 
 
-def _draw_time(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:
+def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     edges = profile.timeline_edges_ns
     place = time_axis(axes, float(edges[0]), float(edges[-1]), "ns")
     below = np.zeros(len(edges) - 1)
-    for at, colour in zip(shown, colours, strict=True):
-        above = below + profile.timeline_ns[at] / np.diff(edges)
-        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[at])
+    for index, colour in zip(present, colours, strict=True):
+        above = below + profile.timeline_ns[index] / np.diff(edges)
+        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[index])
         below = above
-    for at, edge in enumerate(profile.edges_ns[1:-1]):
-        label = "phases" if at == 0 else None
+    for index, edge in enumerate(profile.edges_ns[1:-1]):
+        label = "phases" if index == 0 else None
         axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=label)
     axes.set_ylim(0.0, len(profile.locations))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("locations")
 
 
-def _draw_locations(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:
+def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
     count = len(profile.locations)
     first = np.unique(np.linspace(0, count, min(count, _MOST_BARS) + 1).astype(int))[:-1]
     members = np.diff(np.append(first, count))
     shares = np.add.reduceat(profile.by_location_ns, first, axis=1) / (members * profile.elapsed_ns)
     rows = np.arange(len(first))
     left = np.zeros(len(first))
-    for at, colour in zip(shown, colours, strict=True):
-        axes.barh(rows, 100.0 * shares[at], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
-        left += 100.0 * shares[at]
+    for index, colour in zip(present, colours, strict=True):
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
+        left += 100.0 * shares[index]
     few = rows if len(rows) <= 16 else rows[:: -(-len(rows) // 16)]
-    names = [shortened(profile.locations[first[at]], _MOST_LETTERS) for at in few]
+    names = [shortened(profile.locations[first[index]], _MOST_LETTERS) for index in few]
     axes.set_yticks(few, names, fontsize=7, parse_math=False)
     axes.set_ylim(len(first) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)

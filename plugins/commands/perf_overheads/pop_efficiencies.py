@@ -100,5 +100,5 @@ def efficiencies(
     longest = computing_ns.max(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore"):  # nothing computes: undefined
         balance = computing_ns.mean(axis=0) / longest
-    known = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
-    return Efficiencies(balance, longest / elapsed, known)
+    serialisation_shares = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
+    return Efficiencies(balance, longest / elapsed, serialisation_shares)

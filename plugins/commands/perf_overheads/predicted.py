@@ -119,7 +119,7 @@ class Predicted:
         }
 
 
-def sizes_at(at: str) -> list[float]:
+def sizes_at(text: str) -> list[float]:
     """Numbers of locations as the user types them.
 
     Examples
@@ -132,18 +132,18 @@ def sizes_at(at: str) -> list[float]:
     OptionError
         The text is none.
     """
-    places = parse_places(at)
+    places = parse_places(text)
     try:
         sizes = parse_values(places["p"]) if set(places) == {"p"} else []
     except (ValueError, ZeroDivisionError):
         sizes = []
     if not sizes or not 1 <= min(sizes) <= max(sizes) <= _LARGEST:
         raise OptionError(
-            f"--at {at}: p=N with numbers of locations from 1 to {_LARGEST:.0e} is expected, such as p=4096 or "
+            f"--at {text}: p=N with numbers of locations from 1 to {_LARGEST:.0e} is expected, such as p=4096 or "
             "p=64..4096*4"
         )
     if len(sizes) > _MOST_SIZES:
-        raise OptionError(f"--at {at}: these are {len(sizes)} numbers of locations; give at most {_MOST_SIZES}")
+        raise OptionError(f"--at {text}: these are {len(sizes)} numbers of locations; give at most {_MOST_SIZES}")
     return sizes
 
 
@@ -181,7 +181,7 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     smallest = locations == locations.min()
     base = {name: float(times[smallest].mean()) for name, times in measured.items() if name not in LOST}
     generator = np.random.default_rng(_SEED)
-    found = []
+    predictions = []
     for k, size in enumerate(sizes):
         values, draws = {}, {}
         for name in measured:
@@ -194,8 +194,8 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
             ascending = np.maximum(drawn.parts.draws[row, k], 0.0) / scale
             draws[name] = np.concatenate([generator.permutation(ascending) for _ in range(_ROUNDS)])
         with np.errstate(all="ignore"):  # draws of no time, and of more than numbers reach
-            found.append(_put_together(size, values, draws, base, laws))
-    return found
+            predictions.append(_put_together(size, values, draws, base, laws))
+    return predictions
 
 
 def _table(locations: Floats, measured: Mapping[str, Floats]) -> Measurements:
@@ -219,10 +219,10 @@ def _refuse_copies(profiles: Sequence[OverheadProfile], locations: Floats, measu
     DataError
     """
     columns = np.nan_to_num(np.array([locations, *measured.values()])).T.tolist()
-    for at, times in enumerate(columns):
-        if (first := columns.index(times)) < at:
+    for run, times in enumerate(columns):
+        if (first := columns.index(times)) < run:
             raise DataError(
-                f"{profiles[at].source} has the times of {profiles[first].source} to the nanosecond; give each run "
+                f"{profiles[run].source} has the times of {profiles[first].source} to the nanosecond; give each run "
                 "once where --at predicts"
             )
 
@@ -261,11 +261,11 @@ def _losses(parts: Mapping[str, Floats], size: float, base: Mapping[str, float])
 
 
 def _with_bounds(values: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
-    found = {}
+    bounded = {}
     for name, value in values.items():
         low, high = np.quantile(draws[name], [0.5 - 0.5 * _COVERAGE, 0.5 + 0.5 * _COVERAGE])
-        found[name] = float(value[0]), float(low), float(high)
-    return found
+        bounded[name] = float(value[0]), float(low), float(high)
+    return bounded
 
 
 def _rounded(probability: float) -> str:

@@ -94,12 +94,12 @@ class RunsPresenter(Presenter):
                 bursts = [table for profile in result if (table := burst_table(profile)) is not None]
             at_sizes = [table for each in result.predicted for table in each.tables()]
             return [comparison(list(result)), *scaling_tables(list(result), result.others), *bursts, *at_sizes]
-        shown = []
+        run_tables = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""
             for title, header, rows in profile_tables(profile, result.by or "category"):
-                shown.append((f"{run}{title}", header, rows))
-        return shown
+                run_tables.append((f"{run}{title}", header, rows))
+        return run_tables
 
     def frame(self, result: OverheadRuns) -> pd.DataFrame:
         """A row for each run, phase and category; see `perf_overheads.stacked`."""

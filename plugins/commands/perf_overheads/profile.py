@@ -148,14 +148,14 @@ class OverheadProfile(Result):
             ],
             "classes": {name: list(states) for name, states in self.states.items()},
             **{
-                name: [asdict(each) for each in found]
-                for name, found in (
+                name: [asdict(each) for each in times]
+                for name, times in (
                     ("devices", self.devices),
                     ("ranks", self.ranks),
                     ("markers", self.markers),
                     ("threads", self.threads),
                 )
-                if found
+                if times
             },
             **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
             **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),

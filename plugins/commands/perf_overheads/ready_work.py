@@ -44,25 +44,25 @@ def ready_steps(
     """
     times, values = _samples(data, column)
     factor = nanoseconds_per(data.time_unit)
-    at = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
-    if at[0] > start_ns:
+    times_ns = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
+    if times_ns[0] > start_ns:
         raise DataError(
-            f"{data.source}: the amount of ready work is known from {at[0]} ns on, but the run starts at {start_ns} ns"
-            "; give a series that begins before the run, on the same clock"
+            f"{data.source}: the amount of ready work is known from {times_ns[0]} ns on, but the run starts at "
+            f"{start_ns} ns; give a series that begins before the run, on the same clock"
         )
-    if at[-1] < start_ns and len(at) > 1:
+    if times_ns[-1] < start_ns and len(times_ns) > 1:
         raise DataError(
-            f"{data.source}: the amount of ready work is known until {at[-1]} ns, but the run starts at {start_ns} ns; "
-            "give a series on the clock of the trace"
+            f"{data.source}: the amount of ready work is known until {times_ns[-1]} ns, but the run starts at "
+            f"{start_ns} ns; give a series on the clock of the trace"
         )
-    first = int(np.searchsorted(at, start_ns, side="right")) - 1
-    at, values = at[first:], values[first:]
-    inside = at < end_ns
-    at, values = at[inside], values[inside]
+    first = int(np.searchsorted(times_ns, start_ns, side="right")) - 1
+    times_ns, values = times_ns[first:], values[first:]
+    inside = times_ns < end_ns
+    times_ns, values = times_ns[inside], values[inside]
     if np.isnan(values).any():
-        missing = int(at[int(np.argmax(np.isnan(values)))])
+        missing = int(times_ns[int(np.argmax(np.isnan(values)))])
         raise DataError(f"{data.source}: the amount of ready work is missing at {missing} ns; fill the gap")
-    return np.maximum(at - start_ns, 0), values
+    return np.maximum(times_ns - start_ns, 0), values
 
 
 def _samples(data: Any, column: str | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:

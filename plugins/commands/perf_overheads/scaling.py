@@ -41,14 +41,14 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
     ----------
     profiles : sequence of OverheadProfile
     """
-    found = [profile.efficiencies() for profile in profiles]
-    if any(each is None for each in found):
+    run_efficiencies = [profile.efficiencies() for profile in profiles]
+    if any(each is None for each in run_efficiencies):
         return None
     computing = [int(each.class_cycles_ns[each.classes.index(COMPUTING)].sum()) for each in profiles]
     counts = [len(each.locations) for each in profiles]
     reference = int(np.argmin(counts))
     rows: list[dict[str, float | None]] = []
-    for each, time in zip(found, computing, strict=True):
+    for each, time in zip(run_efficiencies, computing, strict=True):
         assert each is not None
         shares = {
             name.replace("_", " "): None if column is None or np.isnan(column[0]) else float(column[0])
@@ -56,11 +56,11 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
         }
         scalability = computing[reference] / time if time and len(set(counts)) > 1 else None
         parallel = shares["parallel"]
-        whole = None if scalability is None or parallel is None else parallel * scalability
+        global_efficiency = None if scalability is None or parallel is None else parallel * scalability
         counted = _counted(profiles[reference], profiles[len(rows)]) if scalability is not None else (None,) * 3
         rows.append(
             {
-                "global": whole,
+                "global": global_efficiency,
                 **shares,
                 "computation scalability": scalability,
                 **dict(zip(_OF_COMPUTATION, counted, strict=True)),
@@ -119,7 +119,7 @@ def scaling_tables(
     named = told_apart([source for source, *_ in runs])
     about = []
     if any(row["computation scalability"] is not None for row in rows):
-        smallest = min(range(len(profiles)), key=lambda at: len(profiles[at].locations))
+        smallest = min(range(len(profiles)), key=lambda index: len(profiles[index].locations))
         about.append(f"computation scalability: against {named[smallest]}, if the work is the same")
     if others:
         about.append("those of other tools as they say them")
@@ -128,14 +128,14 @@ def scaling_tables(
     title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
     of_levels = [name for name in FACTORS if name.startswith(("MPI ", "OpenMP "))]
     tables = []
-    for what, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
-        known = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
+    for caption, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
+        factors = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
         cells = [
-            [called, str(p), *(_share(row.get(name)) for name in known)]
+            [called, str(p), *(_share(row.get(name)) for name in factors)]
             for called, (_, p, row) in zip(named, runs, strict=True)
         ]
-        if known:
-            tables.append((what, ["run", "locations", *known], cells))
+        if factors:
+            tables.append((caption, ["run", "locations", *factors], cells))
     return tables
 
 
@@ -167,19 +167,19 @@ def _locations(profile: OverheadProfile) -> str:
 
 def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict[str, float | None]) -> str:
     """Which burst, and which of the counted factors, computation scalability was lost by."""
-    said = ""
+    text = ""
     small, large = min(profiles, key=lambda each: len(each.locations)).bursts, profiles[largest].bursts
     lost = 1 - (row["computation scalability"] or 1)
     if small is not None and large is not None and len(large.names) > 1 and lost > 0:
         worst = losses(small, large)[0]
         part = worst.lost / lost
         share = f"{part:.0%}" if part <= _ALL else "more than all"
-        said += f"; {share} of what it lost is {worst.name}"
+        text += f"; {share} of what it lost is {worst.name}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])
-        said += f"; of its factors {name} is the lowest, {value:.2%}"
-    return said
+        text += f"; of its factors {name} is the lowest, {value:.2%}"
+    return text
 
 
 def _share(value: float | None) -> str:

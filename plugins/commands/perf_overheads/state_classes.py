@@ -54,12 +54,18 @@ class StateClasses:
 
     def states_of(self, name: str) -> tuple[str, ...]:
         """States of one class."""
-        at = self.classes.index(name)
-        return tuple(state for state, own in zip(self.states, self.class_of, strict=True) if own == at)
+        class_index = self.classes.index(name)
+        return tuple(
+            state for state, state_class in zip(self.states, self.class_of, strict=True) if state_class == class_index
+        )
 
 
 def classify(
-    trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None, *, also: Sequence[str] = ()
+    trace: Trace,
+    rules: CategorySet,
+    user_classes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    also: Sequence[str] = (),
 ) -> StateClasses:
     """Give each state of a trace its class.
 
@@ -67,7 +73,7 @@ def classify(
     ----------
     trace : Trace
     rules : CategorySet
-    own : mapping of str to sequence of str, optional
+    user_classes : mapping of str to sequence of str, optional
         Further patterns by class, which go before those of the set.
     also : sequence of str
         States that locations are in beside those of the trace.
@@ -77,15 +83,15 @@ def classify(
     DataError
         A state is in no class or in two, or the trace lacks a class or a count that predicates need.
     UnknownNameError
-        ``own`` or a predicate uses a name that there is not.
+        ``user_classes`` or a predicate uses a name that there is not.
     """
-    own, of_trace = own or {}, (*trace.states, *also)
-    for name in own:
+    user_classes, of_trace = user_classes or {}, (*trace.states, *also)
+    for name in user_classes:
         if name not in rules.classes:
             raise UnknownNameError("class", name, rules.classes)
-    patterns = [pattern for group in own.values() for pattern in group]
+    patterns = [pattern for group in user_classes.values() for pattern in group]
     unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in of_trace))
-    chosen = named_classes(trace, rules, own, also=also)
+    chosen = named_classes(trace, rules, user_classes, also=also)
     lost = [state for state, name in zip(of_trace, chosen, strict=True) if name is None]
     if lost:
         raise DataError(f"{trace.source}: {_in_no_class(trace, lost)}; say which with --class NAME=STATE,... "
@@ -97,11 +103,11 @@ def classify(
     unnamed = tuple(
         state
         for state, name, kind in zip(of_trace, chosen, state_classes(of_trace), strict=True)
-        if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, own) is None
+        if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, user_classes) is None
     )
-    found = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
-    _check_needs(found, rules, trace)
-    return found
+    classified = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
+    _check_needs(classified, rules, trace)
+    return classified
 
 
 def time_by_state(trace: Trace) -> tuple[npt.NDArray[np.int64], int]:
@@ -118,12 +124,16 @@ def time_by_state(trace: Trace) -> tuple[npt.NDArray[np.int64], int]:
 
 
 def named_classes(
-    trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None, *, also: Sequence[str] = ()
+    trace: Trace,
+    rules: CategorySet,
+    user_classes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    also: Sequence[str] = (),
 ) -> list[str | None]:
     """The class of each state of a trace and of each further one, None where the set has none for it.
 
-    The patterns of ``own`` go before those of the set. Of the others those compute that the trace counts as busy, so
-    that no two commands mean different states by it, and the rest is what the table of classes says.
+    The patterns of ``user_classes`` go before those of the set. Of the others those compute that the trace counts as
+    busy, so that no two commands mean different states by it, and the rest is what the table of classes says.
 
     Raises
     ------
@@ -133,7 +143,7 @@ def named_classes(
     busy, states = frozenset(trace.busy_states), (*trace.states, *also)
     named: list[str | None] = []
     for state, kind in zip(states, state_classes(states), strict=True):
-        name = _by_patterns(state, trace, rules, own or {})
+        name = _by_patterns(state, trace, rules, user_classes or {})
         if name is None and state in busy:
             name = rules.computing_states
         if name is None and kind in rules.classes and (kind != COMPUTING or state in busy):
@@ -148,7 +158,7 @@ def _matches(state: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(state.strip().lower(), pattern.strip().lower())
 
 
-def _by_patterns(state: str, trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]]) -> str | None:
+def _by_patterns(state: str, trace: Trace, rules: CategorySet, user_classes: Mapping[str, Sequence[str]]) -> str | None:
     """The class whose patterns name a state; None where none does.
 
     Raises
@@ -156,7 +166,7 @@ def _by_patterns(state: str, trace: Trace, rules: CategorySet, own: Mapping[str,
     DataError
         Two classes name it equally well.
     """
-    for patterns in (own, rules.classes):
+    for patterns in (user_classes, rules.classes):
         rated = [
             (not any(letter in pattern for letter in "*?["), len(pattern), name)
             for name, group in patterns.items()
@@ -183,11 +193,11 @@ def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
         return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
     times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
     for _, part in parts_of(trace):
-        for at, state in enumerate(lost):
-            mine = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
-            if mine.any():
-                times[at] += (part.end_ns[mine] - part.start_ns[mine]).sum()
-                first[at] = min(first[at], int(part.start_ns[mine].min()))
+        for index, state in enumerate(lost):
+            in_state = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
+            if in_state.any():
+                times[index] += (part.end_ns[in_state] - part.start_ns[in_state]).sum()
+                first[index] = min(first[index], int(part.start_ns[in_state].min()))
     parts = [
         f"{state!r} ({readable(time, 'ns')}, first at {begun} ns)" if time else f"{state!r} (never)"
         for state, time, begun in zip(lost, times.tolist(), first, strict=True)
@@ -216,20 +226,20 @@ def _counts(
         elif name in states:
             column = np.array([state == name for state in states])
         else:
-            known = [*classes, *rules.counts, LOCATIONS, READY, WORK_EXISTS, *states[:-1]]
-            raise UnknownNameError(f"class, count or state in the predicates of {rules.source}", name, known)
+            valid_names = [*classes, *rules.counts, LOCATIONS, READY, WORK_EXISTS, *states[:-1]]
+            raise UnknownNameError(f"class, count or state in the predicates of {rules.source}", name, valid_names)
         names.append(name)
         columns.append(column)
     member = np.array(columns, dtype=np.int64).reshape(len(names), len(states)).T
     return tuple(names), np.ascontiguousarray(member)
 
 
-def _check_needs(found: StateClasses, rules: CategorySet, trace: Trace) -> None:
+def _check_needs(classified: StateClasses, rules: CategorySet, trace: Trace) -> None:
     for name in rules.needs:
-        if name in found.classes:
-            present, hint = len(found.states_of(name)) > 0, f"say which with --class {name}=STATE,..."
+        if name in classified.classes:
+            present, hint = len(classified.states_of(name)) > 0, f"say which with --class {name}=STATE,..."
         else:
-            present = any(_matches(state, p) for state in found.states for p in rules.counts[name])
+            present = any(_matches(state, p) for state in classified.states for p in rules.counts[name])
             hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
         if not present:
             raise DataError(

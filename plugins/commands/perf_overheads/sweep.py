@@ -20,7 +20,7 @@ _HASH_MASK = (1 << 40) - 1
 
 def number_vectors(
     times: Any,
-    what: Any,
+    codes: Any,
     state_bits: int,
     location_bits: int,
     n_locations: int,
@@ -38,7 +38,7 @@ def number_vectors(
     ----------
     times : (n,) int64, nanoseconds from the start of the run, sorted
         When a location enters or leaves a state; at one time, leaving goes before entering.
-    what : (n,) int64
+    codes : (n,) int64
         From the lowest bit: the state, the location, 1 for entering.
     state_bits, location_bits : int
     n_locations : int
@@ -69,8 +69,8 @@ def number_vectors(
     n_vectors, n_moments, i, r, now = 0, 0, 0, 0, 0
     while now < end:
         while i < len(times) and times[i] <= now:
-            state = what[i] & state_mask
-            sign = 1 if what[i] & entering else -1
+            state = codes[i] & state_mask
+            sign = 1 if codes[i] & entering else -1
             for d in range(n_counts):
                 current[d] += sign * (member[state, d] - member[n_states - 1, d])
             i += 1
@@ -112,7 +112,7 @@ def number_vectors(
 
 def attribute_time(
     times: Any,
-    what: Any,
+    codes: Any,
     state_bits: int,
     location_bits: int,
     class_of: Any,
@@ -130,7 +130,7 @@ def attribute_time(
 
     Parameters
     ----------
-    times, what, state_bits, location_bits, ready_times
+    times, codes, state_bits, location_bits, ready_times
         As in `number_vectors`.
     class_of : (n_states,) int64
         Class of each state.
@@ -155,7 +155,7 @@ def attribute_time(
     for k in range(n_classes):
         most = max(most, first_clock[k + 1] - first_clock[k])
     no_state = len(class_of) - 1
-    own = np.full(n_locations, class_of[no_state], np.int64)
+    current_class = np.full(n_locations, class_of[no_state], np.int64)
     entered = np.zeros((n_locations, most), np.int64)
     clocks = np.zeros(spent.shape[2], np.int64)
     members = np.zeros(n_classes, np.int64)
@@ -166,9 +166,9 @@ def attribute_time(
     i, r, moment, phase, bin_, now = 0, 0, 0, 0, 0, 0
     while now < end:
         while i < len(times) and times[i] <= now:
-            location = (what[i] >> state_bits) & location_mask
-            state = what[i] & state_mask if what[i] >> (state_bits + location_bits) else no_state
-            old, new = own[location], class_of[state]
+            location = (codes[i] >> state_bits) & location_mask
+            state = codes[i] & state_mask if codes[i] >> (state_bits + location_bits) else no_state
+            old, new = current_class[location], class_of[state]
             i += 1
             if old == new:
                 continue
@@ -176,7 +176,7 @@ def attribute_time(
                 spent[phase, location, clock] += clocks[clock] - entered[location, clock - first_clock[old]]
             for clock in range(first_clock[new], first_clock[new + 1]):
                 entered[location, clock - first_clock[new]] = clocks[clock]
-            own[location] = new
+            current_class[location] = new
             members[old] -= 1
             members[new] += 1
         while r < len(ready_times) and ready_times[r] <= now:
@@ -202,9 +202,9 @@ def attribute_time(
                 bin_ += 1
             if now == phase_edges[phase + 1]:
                 for location in range(n_locations):
-                    k = own[location]
+                    k = current_class[location]
                     for clock in range(first_clock[k], first_clock[k + 1]):
-                        at = clock - first_clock[k]
-                        spent[phase, location, clock] += clocks[clock] - entered[location, at]
-                        entered[location, at] = clocks[clock]
+                        slot = clock - first_clock[k]
+                        spent[phase, location, clock] += clocks[clock] - entered[location, slot]
+                        entered[location, slot] = clocks[clock]
                 phase += 1

@@ -43,22 +43,22 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
     >>> header, rows
     (['location', 'pure computation'], [['a', '100.00%']])
     """
-    shown = [_category_table(profile)]
+    tables = [_category_table(profile)]
     if by == "location":
         rows = [[name, *cells] for name, cells in zip(profile.locations, _shares(profile.by_location_ns), strict=True)]
-        shown.append(("Share of each location's time", ["location", *profile.categories], rows))
+        tables.append(("Share of each location's time", ["location", *profile.categories], rows))
     elif by == "phase":
-        shown.append(_phase_table(profile))
+        tables.append(_phase_table(profile))
     elif by == "marker":
-        shown.append(_marker_table(profile))
+        tables.append(_marker_table(profile))
     elif by == "burst" and (bursts := burst_table(profile)) is not None:
-        shown.append(bursts)
+        tables.append(bursts)
     table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
     devices = [_device_table(profile)] if profile.devices else []
     ranks = [_rank_table(profile)] if profile.ranks else []
     levels = _level_table(profile)
     return [
-        *map(_without_empty, shown), *devices, *ranks, *(each for each in (table, levels) if each is not None)
+        *map(_without_empty, tables), *devices, *ranks, *(each for each in (table, levels) if each is not None)
     ]  # fmt: skip
 
 
@@ -175,13 +175,13 @@ def _device_table(profile: OverheadProfile) -> Table:
 
 
 def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
-    whole = profile.efficiencies()
-    if whole is None:
+    efficiencies = profile.efficiencies()
+    if efficiencies is None:
         return None
-    rows = [["run", *cells] for cells in efficiency_cells(whole)]
+    rows = [["run", *cells] for cells in efficiency_cells(efficiencies)]
     if by_phase and (parts := profile.efficiencies(by_phase=True)) is not None:
         rows += [[f"phase {number}", *cells] for number, cells in enumerate(efficiency_cells(parts), 1)]
-    header = ["POP efficiency", *(name.replace("_", " ") for name in whole.columns)]
+    header = ["POP efficiency", *(name.replace("_", " ") for name in efficiencies.columns)]
     reason = f" ({_NO_MESSAGES})"
     if (replayed := profile.replayed) is not None:
         rules = (
@@ -201,14 +201,14 @@ def _level_table(profile: OverheadProfile) -> Table | None:
     factors = level_factors(profile)
     if not factors:
         return None
-    what, said = "Efficiencies of GPUs", meanings(profile)
+    title, factor_meanings = "Efficiencies of GPUs", meanings(profile)
     if not of_gpus(profile):
         counts = sorted({each.n_threads for each in profile.threads})
         each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         n = len(profile.threads)
-        what = f"Efficiencies of MPI x OpenMP ({n} process{'es' if n > 1 else ''} of {each} threads)"
-    return what, ["factor", "value", "meaning"], [
-        [name, f"{value:.2%}", said[name]] for name, value in factors.items()
+        title = f"Efficiencies of MPI x OpenMP ({n} process{'es' if n > 1 else ''} of {each} threads)"
+    return title, ["factor", "value", "meaning"], [
+        [name, f"{value:.2%}", factor_meanings[name]] for name, value in factors.items()
     ]  # fmt: skip
 
 

@@ -60,30 +60,30 @@ class ThreadTimes:
     serial_ns: int
 
 
-def threads_beside(trace: Trace, found: Communication | None) -> tuple[str, ...] | None:
+def threads_beside(trace: Trace, communication: Communication | None) -> tuple[str, ...] | None:
     """The process of each location, where a run that calls MPI has several threads in some; else None.
 
     Parameters
     ----------
     trace : Trace
-    found : Communication, optional
+    communication : Communication, optional
         Of the same locations.
     """
-    if found is None or not len(found.calls) or any(level_names(trace, "device")):
+    if communication is None or not len(communication.calls) or any(level_names(trace, "device")):
         return None
     processes = level_names(trace, "process")
     return processes if all(processes) and len(set(processes)) < len(processes) else None
 
 
 def thread_times(
-    trace: Trace, found: Communication, processes: Sequence[str], states: Mapping[str, Sequence[str]]
+    trace: Trace, communication: Communication, processes: Sequence[str], states: Mapping[str, Sequence[str]]
 ) -> tuple[ThreadTimes, ...]:
     """Times of each process.
 
     Parameters
     ----------
     trace : Trace
-    found : Communication
+    communication : Communication
         Of the same locations.
     processes : (n_locations,) sequence of str
     states : mapping of str to sequence of str
@@ -101,10 +101,10 @@ def thread_times(
     rows = [order[a:b] for a, b in itertools.pairwise(first)]
 
     def stretches(location: int, mask: str) -> Stretches:
-        own = rows[location][masks[mask][trace.state[rows[location]]]]
-        return union(trace.start_ns[own], trace.end_ns[own])
+        selected = rows[location][masks[mask][trace.state[rows[location]]]]
+        return union(trace.start_ns[selected], trace.end_ns[selected])
 
-    calls = found.first_call
+    calls = communication.first_call
     of_process: dict[str, list[int]] = {}
     for location, process in enumerate(processes):
         of_process.setdefault(process, []).append(location)
@@ -112,8 +112,8 @@ def thread_times(
     for process, threads in of_process.items():
         caller = next((each for each in threads if calls[each + 1] > calls[each]), threads[0])
         own_calls = (
-            found.calls.enter_ns[calls[caller] : calls[caller + 1]],
-            (found.calls.leave_ns[calls[caller] : calls[caller + 1]]),
+            communication.calls.enter_ns[calls[caller] : calls[caller + 1]],
+            (communication.calls.leave_ns[calls[caller] : calls[caller + 1]]),
         )
         inside = union(*map(np.concatenate, zip(own_calls, stretches(caller, "elsewhere"), strict=True)))
         computing = [stretches(each, "computing") for each in threads]
@@ -131,10 +131,16 @@ def _of_process(
     span_ns: tuple[int, int],
 ) -> ThreadTimes:
     """Times of one process from the stretches inside calls, and those of its threads."""
-    own = computing[caller]
+    caller_computing = computing[caller]
     free = rest(inside, *span_ns)
-    outside = union(np.concatenate([free[0], own[0]]), np.concatenate([free[1], own[1]]))  # computing is outside
-    at_work = union(*map(np.concatenate, zip(*others, strict=True))) if others else (own[0][:0], own[1][:0])
+    outside = union(
+        np.concatenate([free[0], caller_computing[0]]), np.concatenate([free[1], caller_computing[1]])
+    )  # computing is outside
+    at_work = (
+        union(*map(np.concatenate, zip(*others, strict=True)))
+        if others
+        else (caller_computing[0][:0], caller_computing[1][:0])
+    )
     regions = overlap(outside, at_work, *span_ns)
     by_thread = np.array([covered(each, *regions) for each in computing])
     return ThreadTimes(
@@ -144,7 +150,7 @@ def _of_process(
         _lasting(outside),
         _lasting(regions),
         int(by_thread.max(axis=0).sum()),
-        _lasting(own) - int(by_thread[caller].sum()),
+        _lasting(caller_computing) - int(by_thread[caller].sum()),
     )
 
 

@@ -69,10 +69,10 @@ def covered(stretches: Stretches, starts: Integers, ends: Integers) -> Integers:
     total = np.concatenate([[0], np.cumsum(last - first)])
 
     def until(times: Integers) -> Integers:
-        at = np.searchsorted(first, times, side="right")
-        sums: Integers = total[at]
-        inside = at > 0
-        sums[inside] -= np.maximum(last[at[inside] - 1] - times[inside], 0)
+        positions = np.searchsorted(first, times, side="right")
+        sums: Integers = total[positions]
+        inside = positions > 0
+        sums[inside] -= np.maximum(last[positions[inside] - 1] - times[inside], 0)
         return sums
 
     return until(ends) - until(starts)

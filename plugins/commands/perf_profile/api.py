@@ -21,8 +21,8 @@ from perfcore.reading.recognise import read as read_data
 __all__ = ["profile"]
 
 
-def _read(path: str, wanted: Sequence[type]) -> Any:
-    return read_data(path, wanted=wanted)
+def _read(path: str, types: Sequence[type]) -> Any:
+    return read_data(path, wanted=types)
 
 
 def profile(
@@ -79,21 +79,23 @@ def profile(
      '    wait  1                 1      1', '   solve  1                 4      1',
      '    wait  1                 5      1']
     """
-    given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not given:
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not sources:
         raise OptionError("there is no trace; give one or several")
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
-    wanted = None if chosen != "phase" else "auto" if phases is None else phases
+    phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
-    is_file = isinstance(wanted, str) and wanted.lower().endswith(".json")
+    is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
     runs: list[RunProfile] = []
     ranks: list[Mapping[str, Any]] = []
-    for trace, fields in runs_of(given, pattern, files, read):
+    for trace, fields in runs_of(sources, pattern, files, read):
         if is_file and runs:
-            raise OptionError(f"--phases {wanted}: the phases of a model are those of one trace; give one, or a number")
-        runs.append(replace(_profile(trace, chosen, wanted), parameters=parameters_of_run(trace, fields)))
+            raise OptionError(
+                f"--phases {phase_spec}: the phases of a model are those of one trace; give one, or a number"
+            )
+        runs.append(replace(_profile(trace, chosen, phase_spec), parameters=parameters_of_run(trace, fields)))
         ranks.append(trace.facts)
     return Profiles(tuple(runs), chosen, tuple(_rank_notes(runs, ranks)))
 
@@ -113,9 +115,15 @@ def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
 
 def _rank_notes(runs: Sequence[RunProfile], facts: Sequence[Mapping[str, Any]]) -> list[str]:
     """That runs are ranks of one, where their files say so."""
-    told = [each.get(RANK) for each in facts]
+    rank_numbers = [each.get(RANK) for each in facts]
     size = {each.get("world_size") for each in facts}
-    if len(runs) < 2 or None in told or len(set(told)) < len(told) or len(size) > 1 or size <= {None, 1}:
+    if (
+        len(runs) < 2
+        or None in rank_numbers
+        or len(set(rank_numbers)) < len(rank_numbers)
+        or len(size) > 1
+        or size <= {None, 1}
+    ):
         return []
     return [
         "the files say that they are ranks of one run: give their folder, or a quoted pattern, to profile it as one"

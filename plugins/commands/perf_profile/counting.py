@@ -78,25 +78,27 @@ def counted_by_function(
     first = np.searchsorted(trace.location[order], np.arange(shape[1] + 1)).astype(np.int64)
     intervals = (first, trace.start_ns[order], trace.end_ns[order], function[trace.state[order]].astype(np.int64))
     lasting = np.unique(trace.location[trace.end_ns > trace.start_ns])
-    found: dict[str, Integers] = {}
+    exclusive: dict[str, Integers] = {}
     inclusive: dict[str, Integers] = {}
     notes = []
     for name, readings in counters.read(counters.names).items():
         column = _COLUMNS.get(name, name)
-        own = _within(readings, stretches)
-        if not own.value.any():
+        contained = _within(readings, stretches)
+        if not contained.value.any():
             continue
-        if len(lacking := np.setdiff1d(lasting, own.location)):
+        if len(lacking := np.setdiff1d(lasting, contained.location)):
             notes.append(
                 f"{column} are left out: {name} was read at {len(lasting) - len(lacking)} of {len(lasting)} locations, "
-                f"not at {listing([trace.locations[at] for at in lacking.tolist()], 4)}"
+                f"not at {listing([trace.locations[location] for location in lacking.tolist()], 4)}"
             )
             continue
-        found[column], share = _summed(own, intervals, no_state, stretches, shape)
-        inclusive[column] = found[column] if united is None else united.counted(found[column], _passed(own, shape[1]))
+        exclusive[column], share = _summed(contained, intervals, no_state, stretches, shape)
+        inclusive[column] = (
+            exclusive[column] if united is None else united.counted(exclusive[column], _passed(contained, shape[1]))
+        )
         if share >= _LEAST_SHARE:
             notes.append(f"{share:.1%} of {column} were counted over several functions, and stand in the last of them")
-    return Counted(found, inclusive, tuple(notes))
+    return Counted(exclusive, inclusive, tuple(notes))
 
 
 def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integers], Integers]:
@@ -105,8 +107,8 @@ def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integer
     total = np.concatenate([[0], np.cumsum(readings.value)])
 
     def passed(location: Integers, time_ns: Integers) -> Integers:
-        at = last_not_after(first, readings.time_ns, location, time_ns)
-        return np.asarray(total[np.where(at >= 0, at + 1, first[location])])
+        positions = last_not_after(first, readings.time_ns, location, time_ns)
+        return np.asarray(total[np.where(positions >= 0, positions + 1, first[location])])
 
     return passed
 
@@ -136,15 +138,15 @@ def _summed(
     """Sums of one counter, and which share of it was counted over several functions."""
     first, start, end, function = intervals
     # The state that lasts until a reading began before it.
-    at = last_not_after(first, start, readings.location, readings.time_ns - 1)
-    inside = (at >= 0) & (end[at] >= readings.time_ns)
-    what = np.where(inside, function[at], no_state)
+    positions = last_not_after(first, start, readings.location, readings.time_ns - 1)
+    inside = (positions >= 0) & (end[positions] >= readings.time_ns)
+    functions = np.where(inside, function[positions], no_state)
     stretch = np.searchsorted(stretches.edges_ns, readings.time_ns, "left") - 1
     part = stretches.part[np.clip(stretch, 0, len(stretches.part) - 1)]
     total = np.zeros(shape, np.int64)
-    np.add.at(total, (what, readings.location, part), readings.value)
+    np.add.at(total, (functions, readings.location, part), readings.value)
     before = np.roll(readings.time_ns, 1)
     follows = np.zeros(len(before), bool)
     follows[1:] = readings.location[1:] == readings.location[:-1]
-    several = follows & inside & (before < start[at])
+    several = follows & inside & (before < start[positions])
     return total, float(readings.value[several].sum() / max(1, readings.value.sum()))

@@ -84,8 +84,8 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
     for name, text, colour in zip(names, plain_names(names), AREAS, strict=False):
         times = [run.by_function_ns[run.functions.index(name)] if name in run.present else 0 for run in profiles]
         seconds = np.array([time / len(run.locations) / 1e9 for time, run in zip(times, profiles, strict=True)])
-        shown = np.where(seconds > 0, seconds, np.nan)  # of which there is no logarithm
-        axes.plot(places[order], shown[order], "o-" if varied else "o", color=colour, label=text, ms=4)
+        drawn = np.where(seconds > 0, seconds, np.nan)  # of which there is no logarithm
+        axes.plot(places[order], drawn[order], "o-" if varied else "o", color=colour, label=text, ms=4)
     if varied:
         axes.set_xscale("log", base=2)
         ticks = sorted(set(levels.tolist()))

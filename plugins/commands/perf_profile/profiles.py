@@ -63,8 +63,8 @@ class Profiles(Result):
         if len(set(fields)) > 1:
             raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
         counted = {f"{prefix}{name}" for name in self.counters for prefix in ("", _INCLUSIVE)}
-        if taken := (_OWN | counted) & set(fields[0]):
-            raise OptionError(f"--from-name: profiles have a column {min(taken)!r}; call the field otherwise")
+        if clashes := (_OWN | counted) & set(fields[0]):
+            raise OptionError(f"--from-name: profiles have a column {min(clashes)!r}; call the field otherwise")
         _refuse_different_programs(self.runs)
 
     def __len__(self) -> int:
@@ -94,8 +94,8 @@ class Profiles(Result):
         """Functions that occur in any run, those with the longest times first and no state last."""
         total: dict[str, float] = {}
         for run in self.runs:
-            for name, time, met in zip(run.functions, run.by_function_ns.tolist(), run.occurs.tolist(), strict=True):
-                if met:
+            for name, time, occurs in zip(run.functions, run.by_function_ns.tolist(), run.occurs.tolist(), strict=True):
+                if occurs:
                     total[name] = total.get(name, 0.0) + time / run.total_ns
         return tuple(sorted(total, key=lambda name: (name == NO_STATE, -total[name])))
 
@@ -134,40 +134,40 @@ class Profiles(Result):
         import pandas as pd
 
         functions = self.functions
-        rows = [(at, row) for at, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
+        rows = [(index, row) for index, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
         named = FUNCTION if self.by == "function" else PATH
         values = ("calls", "all_locations_ns", *self.counters)
-        seen = {row[named] for _, row in rows if not row["calls"] >= 0 or any(row.get(name, 0) for name in values)}
-        found = []
-        for at, row in rows:
-            if row[named] not in seen:
+        occurring = {row[named] for _, row in rows if not row["calls"] >= 0 or any(row.get(name, 0) for name in values)}
+        table_rows = []
+        for index, row in rows:
+            if row[named] not in occurring:
                 continue
             names = {key: row.pop(key) for key in (FUNCTION, PATH, self.by, STATE) if key in row}
-            known = self.runs[at].parameters
-            number = {} if "run" in known else {"run": at + 1}
-            found.append({**names, **known, **row, **number, "file": self.runs[at].source})
-        return pd.DataFrame(found)
+            parameters = self.runs[index].parameters
+            number = {} if "run" in parameters else {"run": index + 1}
+            table_rows.append({**names, **parameters, **row, **number, "file": self.runs[index].source})
+        return pd.DataFrame(table_rows)
 
     def remarks(self) -> list[str]:
         """What a reader of the numbers must know."""
-        found = list(self.notes)
+        lines = list(self.notes)
         if len(self.runs) == 1:
-            return [*found, *self.runs[0].notes]
-        found += [f"{run.source}: {note}" for run in self.runs for note in run.notes]
+            return [*lines, *self.runs[0].notes]
+        lines += [f"{run.source}: {note}" for run in self.runs for note in run.notes]
         alone: dict[str, list[str]] = {}
         for name in self.functions:
             having = [run.source for run in self.runs if name in run.present]
             if len(having) == 1 and name != NO_STATE:
                 alone.setdefault(having[0], []).append(name)
-        found += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
+        lines += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
         for name in self.counters:
             if lacking := [run.source for run in self.runs if name not in run.counted]:
-                found.append(f"{name} have no values of {listing(lacking, 4)}")
-        found += _different_sizes(self)
+                lines.append(f"{name} have no values of {listing(lacking, 4)}")
+        lines += _different_sizes(self)
         if self.by in ("phase", "marker") and len({run.parts for run in self.runs}) > 1:
             counts = listing([f"{len(run.parts)} in {run.source}" for run in self.runs], 6)
-            found.append(f"the runs have different {self.by}s: {counts}; a part that a run has not has no row")
-        return found
+            lines.append(f"the runs have different {self.by}s: {counts}; a part that a run has not has no row")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """All as plain data; times in whole nanoseconds and, as means over locations, in seconds."""
@@ -194,7 +194,7 @@ class Profiles(Result):
 
 def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of one run: of all functions, and of all locations, ranks or parts that it has."""
-    place = {name: at for at, name in enumerate(run.functions)}
+    place = {name: index for index, name in enumerate(run.functions)}
     order = [place.get(name) for name in functions]
     if by == "function":
         return _values(run, order, functions, _sums(run), {})
@@ -206,9 +206,9 @@ def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str
         return rows
     names = run.locations if by == "location" else run.ranks
     for name in dict.fromkeys(names):
-        mine = [at for at, each in enumerate(names) if each == name]
-        shown = name or "(no rank)"
-        rows += _values(run, order, functions, _sums(run, mine), {by: shown, PATH: shown}, mine)
+        members = [index for index, each in enumerate(names) if each == name]
+        rank_name = name or "(no rank)"
+        rows += _values(run, order, functions, _sums(run, members), {by: rank_name, PATH: rank_name}, members)
     return rows
 
 
@@ -245,24 +245,24 @@ def _values(
     n_locations = times_ns.shape[1]
     longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
     rows = []
-    for at, name in zip(order, functions, strict=True):
-        all_ns = 0 if at is None else int(total[at])
+    for index, name in zip(order, functions, strict=True):
+        all_ns = 0 if index is None else int(total[index])
         row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
         row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
         if run.has_calls:
-            row |= {"inclusive_s": 0.0 if at is None else int(sums.inclusive_ns[at]) / n_locations / 1e9}
-            row |= {"calls": 0 if at is None else int(sums.calls[at])}
+            row |= {"inclusive_s": 0.0 if index is None else int(sums.inclusive_ns[index]) / n_locations / 1e9}
+            row |= {"calls": 0 if index is None else int(sums.calls[index])}
         if n_locations > 1 or locations is None:
-            where = None if at is None or not all_ns else int(longest[at])
+            where = None if index is None or not all_ns else int(longest[index])
             row |= {
-                "longest_s": 0.0 if where is None else int(times_ns[at, where]) / 1e9,
-                "imbalance": float("nan") if where is None else float(spread[at]),
+                "longest_s": 0.0 if where is None else int(times_ns[index, where]) / 1e9,
+                "imbalance": float("nan") if where is None else float(spread[index]),
                 "longest_location": ""
                 if where is None
                 else run.locations[where if locations is None else locations[where]],
             }
         row |= {"all_locations_ns": all_ns}
-        row |= {name: 0 if at is None else int(counts[at]) for name, counts in sums.counted.items()}
+        row |= {name: 0 if index is None else int(counts[index]) for name, counts in sums.counted.items()}
         rows.append(row)
     return rows
 
@@ -275,11 +275,11 @@ def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
     DataError
     """
     computing = [run.present & set(run.computing) for run in runs]
-    for at, (run, own) in enumerate(zip(runs, computing, strict=True)):
-        others = set().union(*(names for k, names in enumerate(computing) if k != at))
-        if own and others and not own & others:
+    for index, (run, functions) in enumerate(zip(runs, computing, strict=True)):
+        others = set().union(*(names for k, names in enumerate(computing) if k != index))
+        if functions and others and not functions & others:
             raise DataError(
-                f"{run.source}: computes in {listing(sorted(own), 3)} only, and the others in "
+                f"{run.source}: computes in {listing(sorted(functions), 3)} only, and the others in "
                 f"{listing(sorted(others), 3)}: these are no runs of one program; profile them apart"
             )
 
@@ -288,15 +288,15 @@ def _different_sizes(profiles: Profiles) -> list[str]:
     """Runs of one point that took very different times."""
     points: dict[tuple[Any, ...], list[RunProfile]] = {}
     for run in profiles.runs:
-        said = (value for name, value in run.parameters.items() if name not in REPETITIONS)
-        points.setdefault(tuple(said), []).append(run)
-    found = []
+        point = (value for name, value in run.parameters.items() if name not in REPETITIONS)
+        points.setdefault(tuple(point), []).append(run)
+    notes = []
     for runs in points.values():
         short, long = (choose(runs, key=lambda run: run.elapsed_ns) for choose in (min, max))
         if long.elapsed_ns > _ALIKE * short.elapsed_ns:
-            found.append(
+            notes.append(
                 f"runs of one point took from {readable(short.elapsed_ns, 'ns')} ({short.source}) to "
                 f"{readable(long.elapsed_ns, 'ns')} ({long.source}): if something was varied between them, such as the "
                 "size, say it by --from-name"
             )
-    return found
+    return notes

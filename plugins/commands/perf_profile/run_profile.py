@@ -95,15 +95,15 @@ class RunProfile:
     @functools.cached_property
     def occurs(self) -> npt.NDArray[np.bool_]:
         """Which functions the run has at all (n_functions,)."""
-        met = (self.by_function_ns > 0) | self.calls.any(axis=(1, 2))
+        occurring = (self.by_function_ns > 0) | self.calls.any(axis=(1, 2))
         for counts in self.counted.values():
-            met |= counts.any(axis=(1, 2))
-        return np.asarray(met)
+            occurring |= counts.any(axis=(1, 2))
+        return np.asarray(occurring)
 
     @property
     def present(self) -> frozenset[str]:
         """Names of the functions that the run has."""
-        return frozenset(name for name, met in zip(self.functions, self.occurs.tolist(), strict=True) if met)
+        return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
 
 
 def imbalance_of(times_ns: Integers) -> Floats:
@@ -118,6 +118,6 @@ def imbalance_of(times_ns: Integers) -> Floats:
     >>> imbalance_of(np.array([[3, 1], [2, 2]])).tolist()
     [1.5, 1.0]
     """
-    mean, found = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
-    np.divide(times_ns.max(axis=1), mean, out=found, where=mean > 0)
-    return found
+    mean, ratio = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
+    np.divide(times_ns.max(axis=1), mean, out=ratio, where=mean > 0)
+    return ratio

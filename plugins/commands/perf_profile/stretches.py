@@ -150,11 +150,11 @@ def marker_stretches(trace: Trace) -> Stretches:
     family = _families([name for _, _, name in lasting])
     names = [*dict.fromkeys(family.values()), NO_MARKER]
     code = {name: names.index(base) for name, base in family.items()}
-    edges = np.unique(np.array([start, end, *(at for each in lasting for at in each[:2])], dtype=np.int64))
+    edges = np.unique(np.array([start, end, *(k for each in lasting for k in each[:2])], dtype=np.int64))
     owner = np.full(len(edges) - 1, len(names) - 1, dtype=np.int64)
     active: list[tuple[int, int, int]] = []  # first the one that began last, of these the one that ends first
     following = 0
-    for at, edge in enumerate(edges[:-1].tolist()):
+    for k, edge in enumerate(edges[:-1].tolist()):
         while following < len(lasting) and lasting[following][0] <= edge:
             begin, until, name = lasting[following]
             heapq.heappush(active, (-begin, until, code[name]))
@@ -162,12 +162,12 @@ def marker_stretches(trace: Trace) -> Stretches:
         while active and active[0][1] <= edge:
             heapq.heappop(active)
         if active:
-            owner[at] = active[0][2]
-    met, part = np.unique(owner, return_inverse=True)
-    return Stretches(tuple(names[at] for at in met.tolist()), edges, part.astype(np.int64))
+            owner[k] = active[0][2]
+    present, part = np.unique(owner, return_inverse=True)
+    return Stretches(tuple(names[k] for k in present.tolist()), edges, part.astype(np.int64))
 
 
 def _families(names: Sequence[str]) -> dict[str, str]:
     """What each name counts as: itself, or what it has in common with others that differ in their number only."""
-    counted = {name: base for base, found in families(names).items() if len(found) > 1 for name in found.values()}
+    counted = {name: base for base, members in families(names).items() if len(members) > 1 for name in members.values()}
     return {name: counted.get(name, name) for name in names}

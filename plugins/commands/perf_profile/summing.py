@@ -53,17 +53,17 @@ def _add(
     times: Integers,
     begun: Integers,
 ) -> None:  # pragma: no cover
-    n_stretches, here = len(part), 0
+    n_stretches, current = len(part), 0
     for row in range(len(location)):
-        at, what = location[row], function[state[row]]
+        place, function_code = location[row], function[state[row]]
         first, last = start[row], end[row]
-        if not edges[here] <= first < edges[here + 1]:
-            here = min(max(np.searchsorted(edges, first, "right") - 1, 0), n_stretches - 1)
-        stretch = here
-        begun[what, at, part[stretch]] += 1
+        if not edges[current] <= first < edges[current + 1]:
+            current = min(max(np.searchsorted(edges, first, "right") - 1, 0), n_stretches - 1)
+        stretch = current
+        begun[function_code, place, part[stretch]] += 1
         while first < last:
             until = last if stretch == n_stretches - 1 else min(last, edges[stretch + 1])
-            times[what, at, part[stretch]] += until - first
+            times[function_code, place, part[stretch]] += until - first
             first = until
             stretch += 1
 
@@ -103,7 +103,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
             f"{trace.source}: {shape[0]:,} functions x {shape[1]:,} locations x {shape[2]:,} parts are more than "
             f"{_MOST_CELLS:,} times; profile a part of the run or some of its locations"
         )
-    place = {name: at for at, name in enumerate(functions)}
+    place = {name: index for index, name in enumerate(functions)}
     function = np.array([place[called[name]] for name in trace.states], dtype=np.int32)
     announce_compilation(_add)
     times, begun = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -161,7 +161,7 @@ def _columns_on_disk(trace: Any) -> Generator[tuple[Columns, bool], None, None]:
     database = trace.database
     positions: dict[str, Codes] = {}
     for table, names in ((_LOCATIONS, trace.locations), (_STATES, trace.states)):
-        first = {name: at for at, name in reversed(list(enumerate(names)))}
+        first = {name: index for index, name in reversed(list(enumerate(names)))}
         database.add_names(table, list(first))  # an enumeration has each name once
         positions[table] = np.array(list(first.values()), dtype=np.int32)
     try:

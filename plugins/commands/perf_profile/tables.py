@@ -37,10 +37,10 @@ def profile_tables(profiles: Profiles) -> Tables:
     >>> rows[0]
     ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '6 us', '2']
     """
-    shown = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
+    tables = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
     if profiles.by != "function":
-        shown += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
-    return shown
+        tables += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
+    return tables
 
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
@@ -68,40 +68,42 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
     if not total:
         return "-"
     order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
-    parts = [f"{times_ns[at] / total:.0%} {names[at]}" for at in order if times_ns[at] >= _LEAST_SHARE * total]
+    parts = [
+        f"{times_ns[index] / total:.0%} {names[index]}" for index in order if times_ns[index] >= _LEAST_SHARE * total
+    ]
     return ", ".join(parts)
 
 
 def label_of(profiles: Profiles, run: RunProfile) -> str:
     """What tells a run from the others: ``p=4``, and its place where several are alike."""
 
-    def said(each: RunProfile) -> str:
+    def parameters_of(each: RunProfile) -> str:
         return ", ".join(
             f"{symbol}={each.parameters[column]:g}" for symbol, column in profiles.parameters.items()
         ) + "".join(f" {value}" for name, value in each.parameters.items() if isinstance(value, str))
 
-    alike = [each for each in profiles if said(each) == said(run)]
-    return said(run) if len(alike) == 1 else f"{said(run)} ({alike.index(run) + 1})"
+    same_label = [each for each in profiles if parameters_of(each) == parameters_of(run)]
+    return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"
 
 
 def _flat(run: RunProfile) -> Table:
     """A row for each function with its share, times and imbalance."""
     spread, longest = imbalance_of(run.by_location_ns), run.by_location_ns.argmax(axis=1)
-    order = [at for at in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[at]]
+    order = [index for index in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[index]]
     rows, n = [], len(run.locations)
-    shown = order[:_MOST_FUNCTIONS]
-    for at, called in zip(shown, plain_names([run.functions[at] for at in shown]), strict=True):
-        time = int(run.by_function_ns[at])
+    listed = order[:_MOST_FUNCTIONS]
+    for index, called in zip(listed, plain_names([run.functions[index] for index in listed]), strict=True):
+        time = int(run.by_function_ns[index])
         rows.append(
             [
                 called,
                 f"{time / run.total_ns:.2%}",
                 readable(time, "ns"),
                 readable(time / n, "ns"),
-                readable(int(run.by_location_ns[at].max()), "ns"),
-                f"{spread[at]:.2f}" if time else "-",
-                run.locations[longest[at]] if time and n > 1 else "-",
-                *_calls(run, [at]),
+                readable(int(run.by_location_ns[index].max()), "ns"),
+                f"{spread[index]:.2f}" if time else "-",
+                run.locations[longest[index]] if time and n > 1 else "-",
+                *_calls(run, [index]),
             ]
         )
     rest = order[_MOST_FUNCTIONS:]
@@ -113,14 +115,14 @@ def _flat(run: RunProfile) -> Table:
         rows[-1] += ["", "", "", "", _calls(run, rest)[1]]
     rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
     header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
-    for cells, at in zip([header, *rows], [None, *shown, *([rest] if rest else []), order], strict=True):
-        cells.extend(_counted(run, at))
+    for cells, index in zip([header, *rows], [None, *listed, *([rest] if rest else []), order], strict=True):
+        cells.extend(_counted(run, index))
     return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
 
 
 def _calls(run: RunProfile, functions: Any) -> list[str]:
     """Inclusive time of a location, mean of all, and calls of all; a dash where they are not known."""
-    if not run.has_calls or [run.functions[at] for at in functions] == [NO_STATE]:
+    if not run.has_calls or [run.functions[index] for index in functions] == [NO_STATE]:
         return ["-", "-"]
     inclusive, calls = (int(table[functions].sum()) for table in (run.inclusive_ns, run.calls))
     return [readable(inclusive / len(run.locations), "ns"), str(calls)]
@@ -151,9 +153,9 @@ def _over_runs(profiles: Profiles) -> Table:
     rows = []
     for name, called in zip(names, plain_names(names), strict=True):
         cells = [readable(_mean_ns(run, [name]), "ns") for run in runs]
-        at = last.functions.index(name) if name in last.present else None
+        index = last.functions.index(name) if name in last.present else None
         rows.append([called, *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
-        rows[-1].append("-" if at is None or np.isnan(spread[at]) else f"{spread[at]:.2f}")
+        rows[-1].append("-" if index is None or np.isnan(spread[index]) else f"{spread[index]:.2f}")
     rest = [name for name in profiles.functions if name not in names]
     if rest:
         cells = [readable(_mean_ns(run, rest), "ns") for run in runs]
@@ -171,7 +173,7 @@ def _shown_runs(profiles: Profiles) -> list[RunProfile]:
 
 
 def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
-    place = {name: at for at, name in enumerate(run.functions)}
+    place = {name: index for index, name in enumerate(run.functions)}
     return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
 
 
@@ -182,8 +184,8 @@ def _parts(profiles: Profiles, run: RunProfile) -> Table:
     if profiles.by in ("phase", "marker"):
         by_part = run.times_ns.sum(axis=1)
         rows = [
-            [name, readable(duration, "ns"), f"{duration / run.elapsed_ns:.2%}", mixture(called, by_part[:, at])]
-            for at, (name, duration) in enumerate(zip(run.parts, run.parts_ns.tolist(), strict=True))
+            [name, readable(duration, "ns"), f"{duration / run.elapsed_ns:.2%}", mixture(called, by_part[:, index])]
+            for index, (name, duration) in enumerate(zip(run.parts, run.parts_ns.tolist(), strict=True))
         ]
         header = [profiles.by, "duration", "share", "functions"]
     else:
@@ -191,8 +193,8 @@ def _parts(profiles: Profiles, run: RunProfile) -> Table:
         computes = np.isin(run.functions, run.computing)
         rows = []
         for name in dict.fromkeys(names):
-            mine = [at for at, each in enumerate(names) if each == name]
-            times = run.by_location_ns[:, mine].sum(axis=1)
+            members = [index for index, each in enumerate(names) if each == name]
+            times = run.by_location_ns[:, members].sum(axis=1)
             computing = f"{times[computes].sum() / times.sum():.2%}"
             rows.append([name or "(no rank)", computing, mixture(called, times)])
         header = [profiles.by, "computing", "functions"]

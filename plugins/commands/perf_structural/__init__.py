@@ -143,10 +143,10 @@ def register_commands(register: Register) -> None:
 @hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how results and series are shown."""
-    shown = "perf_structural.views.predictions:{}".format
-    register("perf_structural.prediction:Prediction", shown("PredictionPresenter"), help="a predicted distribution")
-    register("perf_structural.scheduling:Choice", shown("ChoicePresenter"), help="candidates beside one another")
-    register("perf_structural.decomposition:Decomposition", shown("DecompositionPresenter"), help="work divided")
+    presenter = "perf_structural.views.predictions:{}".format
+    register("perf_structural.prediction:Prediction", presenter("PredictionPresenter"), help="a predicted distribution")
+    register("perf_structural.scheduling:Choice", presenter("ChoicePresenter"), help="candidates beside one another")
+    register("perf_structural.decomposition:Decomposition", presenter("DecompositionPresenter"), help="work divided")
     register(
         "perf_structural.questions.solving:Solution",
         "perf_structural.views.questions:SolutionPresenter",

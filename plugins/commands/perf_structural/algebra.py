@@ -50,12 +50,12 @@ class Algebra:
         return len(self._known)
 
     def _node(self, key: Hashable, make: Callable[[int], Expression]) -> Expression:
-        found = self._known.get(key)
-        if found is None:
+        expression = self._known.get(key)
+        if expression is None:
             if len(self._known) >= MAX_NODES:
                 raise DataError(f"the model has more than {MAX_NODES:,} operations when it is written out")
-            found = self._known[key] = make(next(self._numbers))
-        return found
+            expression = self._known[key] = make(next(self._numbers))
+        return expression
 
     def constant(self, value: float) -> Expression:
         """A number.

@@ -132,8 +132,8 @@ def value(
     else:
         chosen = build(registry().entry("representations", name).load_options(), options, name)
         choice = choose_family(samples.values, name, chosen, family, in_order=isinstance(samples, Window))
-        taken = options if choice.name == name else {}
-        measured = represent(samples, choice.name, scale, levels, (*warnings, choice.statement), **taken)
+        family_options = options if choice.name == name else {}
+        measured = represent(samples, choice.name, scale, levels, (*warnings, choice.statement), **family_options)
         measured = replace(measured, family_scores=choice.scores)
     if bounds is None:
         return measured
@@ -303,13 +303,15 @@ def _draws(
 ) -> list[Draws] | None:
     """Of each machine; they decide where both of its times use one quantity, or were sampled anyway."""
     needs = [[set(leaves(cell)) for cell in part.composition.result.cells.values()] for part in parts]
-    found = []
+    draws = []
     for machine, time in enumerate(times):
-        other = fixed[machine] if fixed is not None and machine < len(fixed) else None
-        if time.draws is None or (other is not None and other.draws is None):
+        fixed_time = fixed[machine] if fixed is not None and machine < len(fixed) else None
+        if time.draws is None or (fixed_time is not None and fixed_time.draws is None):
             return None
-        shared = other is not None and bool(needs[0][machine] & needs[1][machine])
-        was_sampled = any(each is not None and each.evaluation.sample is not None for each in (time, other))
-        rest = np.zeros(time.draws.size) if other is None or other.draws is None else other.draws.ravel()
-        found.append(Draws(time.draws.ravel(), rest, shared or was_sampled))
-    return found
+        shared = fixed_time is not None and bool(needs[0][machine] & needs[1][machine])
+        was_sampled = any(each is not None and each.evaluation.sample is not None for each in (time, fixed_time))
+        fixed_draws = (
+            np.zeros(time.draws.size) if fixed_time is None or fixed_time.draws is None else fixed_time.draws.ravel()
+        )
+        draws.append(Draws(time.draws.ravel(), fixed_draws, shared or was_sampled))
+    return draws

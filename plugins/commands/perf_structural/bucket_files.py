@@ -112,18 +112,18 @@ def _of_buckets(by_bound: Mapping[float, float], source: str, name: str, notes: 
     bounds = np.array(sorted(by_bound))
     counts = np.array([by_bound[bound] for bound in bounds])
     if (np.diff(counts) < 0.0).any():
-        at = int(np.flatnonzero(np.diff(counts) < 0.0)[0])
+        index = int(np.flatnonzero(np.diff(counts) < 0.0)[0])
         raise InputError(
-            source, f"{name}: {counts[at]:g} up to {bounds[at]:g}, {counts[at + 1]:g} up to the next bound"
+            source, f"{name}: {counts[index]:g} up to {bounds[index]:g}, {counts[index + 1]:g} up to the next bound"
         )
     total, finite = counts[-1], np.isfinite(bounds)
     if total < 1.0 or not finite.any():
         raise DataError(f"{source}: {name} has counted nothing")
-    beyond = total - counts[finite][-1]
-    if beyond:
+    overflow = total - counts[finite][-1]
+    if overflow:
         notes.append(
-            f"{beyond:g} of {total:g} are above the last bound, {bounds[finite][-1]:g}, and count as it: "
-            f"quantiles beyond {1.0 - beyond / total:.4g} are only known to be larger"
+            f"{overflow:g} of {total:g} are above the last bound, {bounds[finite][-1]:g}, and count as it: "
+            f"quantiles beyond {1.0 - overflow / total:.4g} are only known to be larger"
         )
     notes.append("samples are spread evenly within their buckets")
     low = min(0.0, float(bounds[0]))

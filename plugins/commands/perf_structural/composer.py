@@ -84,7 +84,7 @@ class Composer:
             raise UnknownNameError("index", over, self.sizes)
         return self.in_unit(self._of(parsed(text), over), unit)
 
-    def in_unit(self, found: Indexed, unit: str | None) -> Indexed:
+    def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
         """A quantity converted to a unit; one without unit takes it as its label.
 
         Raises
@@ -93,13 +93,13 @@ class Composer:
             It is in a unit of another kind.
         """
         if unit is None:
-            return found
-        wanted = parse_unit(unit)
-        if not found.unit.powers:
-            return Indexed(found.text, found.cells, found.indices, wanted)
-        if found.unit.kind != wanted.kind:
-            raise DataError(f"the result is in {found.unit}, which cannot be converted to {wanted}")
-        return converted(found, wanted, self.algebra)
+            return quantity
+        target = parse_unit(unit)
+        if not quantity.unit.powers:
+            return Indexed(quantity.text, quantity.cells, quantity.indices, target)
+        if quantity.unit.kind != target.kind:
+            raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
+        return converted(quantity, target, self.algebra)
 
     def _of(self, node: Node, over: str | None) -> Indexed:
         # Sums of thousands of terms: what is said about a part is cut, or the texts would fill the memory.

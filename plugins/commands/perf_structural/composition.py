@@ -91,9 +91,9 @@ class _Composing:
         self.composer = Composer(self.algebra, self.known, self.sizes, self.chance)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
-        for name, given in self.inputs.items():
+        for name, definition in self.inputs.items():
             with located(self.source, f"inputs.{name}"):
-                self.add_input(name, given)
+                self.add_input(name, definition)
         needs = {name: self.needs(name, component) for name, component in self.components.items()}
         for name in self.in_order(needs):
             with located(self.source, f"components.{name}"):
@@ -111,13 +111,13 @@ class _Composing:
         self.note_unused(used, needs)
         return Composition(result, self.values, pairs, tuple(self.notes))
 
-    def add_input(self, name: str, given: Input) -> None:
-        for index, copies in given.sizes.items():
+    def add_input(self, name: str, definition: Input) -> None:
+        for index, copies in definition.sizes.items():
             if self.sizes.setdefault(index, copies) != copies:
                 raise DataError(f"there are {copies} over {index}, but {self.sizes[index]} in an input before it")
-        cells = {place: self.quantity(name, place, quantity) for place, quantity in given.cells.items()}
-        unit = PLAIN if given.unit is None else parse_unit(given.unit)
-        self.known[name] = Indexed(name, cells, tuple(given.sizes), unit)
+        cells = {place: self.quantity(name, place, quantity) for place, quantity in definition.cells.items()}
+        unit = PLAIN if definition.unit is None else parse_unit(definition.unit)
+        self.known[name] = Indexed(name, cells, tuple(definition.sizes), unit)
 
     def quantity(self, name: str, place: Place, quantity: float | StochasticValue) -> Expression:
         """A leaf; a number, and a value without spread, is a constant."""
@@ -142,7 +142,9 @@ class _Composing:
         with located(self.source, f"components.{name}"):
             if component.equation is not None:
                 return set(variables(parsed(component.equation)))
-            texts = [str(given) for variable, given in component.at.items() if variable not in component.model.levels]
+            texts = [
+                str(equation) for variable, equation in component.at.items() if variable not in component.model.levels
+            ]
             return {needed for text in texts for needed in variables(parsed(text))}
 
     def in_order(self, needs: Mapping[str, set[str]]) -> list[str]:
@@ -157,12 +159,12 @@ class _Composing:
     def fitted(self, name: str, component: Component) -> Indexed:
         """Predictions of a fitted model, one for each place of the equations in ``at``."""
         model, numbers = component.model, dict[str, Indexed]()
-        for variable, given in component.at.items():
+        for variable, equation in component.at.items():
             if variable not in model.levels:
-                numbers[variable] = self.composer.compose(str(given))
-        indices, found = rows(list(numbers.values()), self.sizes)
+                numbers[variable] = self.composer.compose(str(equation))
+        indices, rows_by_place = rows(list(numbers.values()), self.sizes)
         points = []
-        for row in found.values():
+        for row in rows_by_place.values():
             point = dict(component.at)
             for (variable, part), cell in zip(numbers.items(), row, strict=True):
                 if not isinstance(cell, Constant):
@@ -172,7 +174,7 @@ class _Composing:
                 point[variable] = cell.value
             points.append(point)
         cells = {}
-        for place, prediction in zip(found, predict_fitted(model, points), strict=True):
+        for place, prediction in zip(rows_by_place, predict_fitted(model, points), strict=True):
             cells[place] = self.quantity(name, place, prediction.value)
             self.notes += [f"{name}: {note}" for note in prediction.notes]
         label = getattr(model, "unit", None)
@@ -186,5 +188,5 @@ class _Composing:
             for name in needs.get(waiting.pop(), set()) - used:
                 used.add(name)
                 waiting.append(name)
-        for what, names in (("input", self.inputs), ("component", self.components)):
-            self.notes += [f"{what} {name!r} is not used" for name in names if name not in used]
+        for kind, names in (("input", self.inputs), ("component", self.components)):
+            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]

@@ -46,7 +46,7 @@ def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Map
     >>> [(sorted(pair), value) for pair, value in pairs.items()]
     [(['a[1]', 'a[2]'], 0.5)]
     """
-    found = {}
+    coefficients = {}
     known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
     known.update(copies)
     for key, value in correlations.items():
@@ -57,15 +57,15 @@ def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Map
             if name not in known:
                 raise UnknownNameError("uncertain input", name, known)
         for pair in _pairs(key, known[names[0]], known[names[1]]):
-            found[pair] = value
-    return found
+            coefficients[pair] = value
+    return coefficients
 
 
 def _names(key: str) -> tuple[str, str]:
     """The two names; a comma within brackets counts copies and separates nothing."""
-    for at, character in enumerate(key):
-        if character == "," and key[:at].count("[") == key[:at].count("]"):
-            return key[:at].strip(), key[at + 1 :].strip()
+    for index, character in enumerate(key):
+        if character == "," and key[:index].count("[") == key[:index].count("]"):
+            return key[:index].strip(), key[index + 1 :].strip()
     raise DataError(f"{key!r}: two inputs with a comma between them are expected, such as 'load,delay'")
 
 

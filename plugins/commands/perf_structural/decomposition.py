@@ -248,10 +248,10 @@ def _bracketed(machines: Sequence[_Machine], total: int) -> list[float]:
 
 def _whole(machines: Sequence[_Machine], shares: Sequence[float], total: int) -> list[int]:
     """Whole units with the sum kept: each unit left over goes where it makes the smallest time."""
-    found = [math.floor(share) for share in shares]
+    units = [math.floor(share) for share in shares]
     # Rounding errors may have made the sum of the floors too large by one or two.
-    while sum(found) > total:
-        found[max(range(len(found)), key=lambda k: machines[k].figure(found[k]))] -= 1
-    while sum(found) < total:
-        found[min(range(len(found)), key=lambda k: machines[k].figure(found[k] + 1))] += 1
-    return found
+    while sum(units) > total:
+        units[max(range(len(units)), key=lambda k: machines[k].figure(units[k]))] -= 1
+    while sum(units) < total:
+        units[min(range(len(units)), key=lambda k: machines[k].figure(units[k] + 1))] += 1
+    return units

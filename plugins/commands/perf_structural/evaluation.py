@@ -94,9 +94,13 @@ class Evaluation:
         if self.sample is None:
             return float(self.value.quantile(probability))
         with np.errstate(invalid="ignore"):
-            found = float(np.quantile(self.sample, probability, method="hazen"))
+            sample_quantile = float(np.quantile(self.sample, probability, method="hazen"))
         # Between a number and infinity there is neither.
-        return found if math.isfinite(found) else float(np.quantile(self.sample, probability, method="higher"))
+        return (
+            sample_quantile
+            if math.isfinite(sample_quantile)
+            else float(np.quantile(self.sample, probability, method="higher"))
+        )
 
     @property
     def below_limit(self) -> float:
@@ -140,11 +144,11 @@ def evaluate_expression(
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
-    found = _evaluated(root, values, correlations, options, drawn)
+    evaluation = _evaluated(root, values, correlations, options, drawn)
     owners: Mapping[str, float] = {}
     if options.tail is not None:
         owners = tail_owners(root, values, correlations, options.tail, options.samples, options.seed)
-    return replace(found, tail=options.tail, owners=owners, limit=options.below)
+    return replace(evaluation, tail=options.tail, owners=owners, limit=options.below)
 
 
 def _evaluated(
@@ -167,9 +171,9 @@ def _evaluated(
     if without and (lacking := without_arithmetic(root)) is not None:
         cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
         raise OptionError(f"{lacking}, and {cure}")
-    given = tuple(note for name in names for note in values[name].notes)
+    input_notes = tuple(note for name in names for note in values[name].notes)
     if options.method == "sample" or (obstacle is not None and not without):
-        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, input_notes)
     if obstacle is not None:
         return _enclosed(root, values, obstacle)
     try:
@@ -178,13 +182,15 @@ def _evaluated(
         if options.method == "exact" or without:
             raise
         # Samples say how often a divisor is zero; what they cannot evaluate either they say themselves.
-        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, input_notes)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
         notes = (*_infinite(_beyond_numbers(value)), *value.notes)
         return Evaluation(value, "arithmetic", notes, levels=options.quantile)
     left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
-    return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *given))
+    return sampled(
+        drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *input_notes)
+    )
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
@@ -229,8 +235,8 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     }
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
     few = [_too_few(rows.size, level) for level in options.quantile]
-    told = (*notes, *drawn.notes, *filter(None, few))
-    return Evaluation(value, method, told, errors, rows, options.quantile, has_moments=has_moments)
+    all_notes = (*notes, *drawn.notes, *filter(None, few))
+    return Evaluation(value, method, all_notes, errors, rows, options.quantile, has_moments=has_moments)
 
 
 def _beyond_numbers(value: StochasticValue) -> float:
@@ -256,11 +262,11 @@ def _is_endless(rows: Floats) -> bool:
 
 def _too_few(points: int, level: float) -> str:
     """What to say where a quantile rests on few points; empty where it does not."""
-    beyond = points * min(level, 1.0 - level)
-    if beyond >= _FEWEST_BEYOND:
+    tail_points = points * min(level, 1.0 - level)
+    if tail_points >= _FEWEST_BEYOND:
         return ""
     needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
-    return f"{quantile_name(level)} rests on {beyond:.3g} of {points:,} points; --samples {needed} is enough"
+    return f"{quantile_name(level)} rests on {tail_points:.3g} of {points:,} points; --samples {needed} is enough"
 
 
 def _row_quantiles(rows: Floats, probability: float) -> Floats:

@@ -88,13 +88,13 @@ def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bi
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
-    found: dict[Expression, Quantity] = {}
+    quantities: dict[Expression, Quantity] = {}
     errors: dict[Expression, float] = {}
     for node in ordered(root):
-        found[node] = value = _value(node, [found[operand] for operand in node.operands], values, bins)
+        quantities[node] = value = _value(node, [quantities[operand] for operand in node.operands], values, bins)
         brought = sum(errors[operand] for operand in node.operands)
         errors[node] = max(brought, value.cdf_error) if isinstance(value, StochasticValue) else brought
-    return found[root], errors[root]
+    return quantities[root], errors[root]
 
 
 def _value(

@@ -91,13 +91,13 @@ class Call(Expression):
 
 def ordered(root: Expression) -> list[Expression]:
     """All nodes below and with ``root``, operands before those that use them."""
-    found, open_nodes = {root}, [root]
+    nodes, open_nodes = {root}, [root]
     while open_nodes:
         for operand in open_nodes.pop().operands:
-            if operand not in found:
-                found.add(operand)
+            if operand not in nodes:
+                nodes.add(operand)
                 open_nodes.append(operand)
-    return sorted(found, key=lambda node: node.number)
+    return sorted(nodes, key=lambda node: node.number)
 
 
 def leaves(root: Expression) -> list[str]:

@@ -91,28 +91,28 @@ def choose_family(
         raise OptionError(f"--family {family}: it knows no distribution that could be scored")
     few = _FOLDS * _LEAST_IN_FOLD
     if len(samples) < few:
-        taken = baseline if family == AUTO else family
-        told = f"{len(samples)} samples are too few to compare families, {few} are needed; taken as {taken}"
-        return FamilyChoice(taken, told, {})
+        family_name = baseline if family == AUTO else family
+        statement = f"{len(samples)} samples are too few to compare families, {few} are needed; taken as {family_name}"
+        return FamilyChoice(family_name, statement, {})
     if len(samples) > _MOST_SCORED:
         samples = samples[np.linspace(0, len(samples) - 1, _MOST_SCORED).round().astype(np.intp)]
     folds = np.arange(len(samples)) * _FOLDS // len(samples) if in_order else np.arange(len(samples)) % _FOLDS
     reference = _scores(baseline, options, samples, folds)
-    found: dict[str, Floats] = {}
+    scores: dict[str, Floats] = {}
     for name in names:
         try:
-            found[name] = _scores(name, None, samples, folds)
+            scores[name] = _scores(name, None, samples, folds)
         except (DataError, FloatingPointError):
             if family != AUTO:
                 raise
-    means = {name: float(each.mean()) for name, each in ({baseline: reference} | found).items()}
-    if not found:
+    means = {name: float(each.mean()) for name, each in ({baseline: reference} | scores).items()}
+    if not scores:
         return FamilyChoice(baseline, f"no family can hold these samples; taken as {baseline}", means)
     # A family that holds another as a special case scores the same where that is right.
-    least = min(means[name] for name in found) * (1.0 + _ROUNDING)
-    equals = [name for name in found if means[name] <= least]
+    least = min(means[name] for name in scores) * (1.0 + _ROUNDING)
+    equals = [name for name in scores if means[name] <= least]
     best = min(equals, key=lambda name: representation_named(name).generality)
-    gain = reference - found[best]
+    gain = reference - scores[best]
     error = float(gain.std(ddof=1)) / math.sqrt(len(gain))
     is_better = float(gain.mean()) > _SURE * error
     return FamilyChoice(
@@ -129,14 +129,14 @@ def _has_distribution(representation: type[StochasticValue]) -> bool:
 def _scores(name: str, options: Any, samples: Floats, folds: npt.NDArray[np.intp]) -> Floats:
     """The score of each sample (n,), foretold from those of other folds."""
     representation = representation_named(name)
-    found = np.empty(len(samples))
+    scores = np.empty(len(samples))
     for fold in range(_FOLDS):
-        held = folds == fold
-        value = representation.from_samples(samples[~held], options)
+        held_out = folds == fold
+        value = representation.from_samples(samples[~held_out], options)
         if not value.has_distribution:
             raise DataError(f"{name}: it knows no distribution that could be scored")
-        found[held] = _crps(np.asarray(value.quantile(_LEVELS), dtype=np.float64), samples[held])
-    return found
+        scores[held_out] = _crps(np.asarray(value.quantile(_LEVELS), dtype=np.float64), samples[held_out])
+    return scores
 
 
 def _crps(places: Floats, actual: Floats) -> Floats:

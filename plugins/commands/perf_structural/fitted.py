@@ -42,20 +42,20 @@ class FittedPrediction:
     notes: tuple[str, ...] = ()
 
 
-def check_places(model: Model, given: Sequence[str]) -> None:
+def check_places(model: Model, names: Sequence[str]) -> None:
     """Refuse places that name what the model does not have, or leave out what it needs.
 
     Raises
     ------
     UnknownNameError, DataError
     """
-    for name in given:
+    for name in names:
         if name not in model.variables:
             raise UnknownNameError("variable of the model", name, model.variables)
     for name in model.variables:
-        if name not in given:
-            known = f", one of {', '.join(model.levels[name])}" if name in model.levels else ""
-            raise DataError(f"the model needs {name}{known}; give at = {{{name} = ...}}")
+        if name not in names:
+            choices = f", one of {', '.join(model.levels[name])}" if name in model.levels else ""
+            raise DataError(f"the model needs {name}{choices}; give at = {{{name} = ...}}")
 
 
 def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[FittedPrediction]:
@@ -83,16 +83,19 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
         for level in columns[name]:
             if level not in levels:
                 raise UnknownNameError(name, str(level), levels)
-    asked = next(iter(columns.values())) if len(columns) == 1 else columns
-    rows = _bounds(model, asked, len(points), _COVERAGE)
+    coordinates = next(iter(columns.values())) if len(columns) == 1 else columns
+    rows = _bounds(model, coordinates, len(points), _COVERAGE)
     finite = np.asarray(np.isfinite(rows[:, 1:]).all(axis=1))
     skew = np.abs(rows[:, 1] + rows[:, 2] - 2.0 * rows[:, 0])
     lopsided = np.asarray(finite & (skew > _ASYMMETRY * (rows[:, 2] - rows[:, 1])))
-    further = [_bounds(model, asked, len(points), coverage) for coverage in _COVERAGES] if lopsided.any() else []
-    remarks = model.remarks(asked) or [""] * len(points)
-    found = []
+    further = [_bounds(model, coordinates, len(points), coverage) for coverage in _COVERAGES] if lopsided.any() else []
+    remarks = model.remarks(coordinates) or [""] * len(points)
+    predictions = []
     for row, (point, remark) in enumerate(zip(points, remarks, strict=True)):
-        where = ", ".join(f"{name}={at if isinstance(at, str) else f'{at:g}'}" for name, at in point.items())
+        where = ", ".join(
+            f"{name}={coordinate if isinstance(coordinate, str) else f'{coordinate:g}'}"
+            for name, coordinate in point.items()
+        )
         mean, lower, upper = rows[row].tolist()
         if not math.isfinite(mean):
             raise DataError(f"the model has no value at {where}")
@@ -104,8 +107,8 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
         else:
             value = of_moments(mean, 0.0)
             notes.append(f"at {where} the model has no interval: taken as one number")
-        found.append(FittedPrediction(value, tuple(notes)))
-    return found
+        predictions.append(FittedPrediction(value, tuple(notes)))
+    return predictions
 
 
 def _bounds(model: Model, points: Any, n_points: int, coverage: float) -> Floats:
@@ -121,5 +124,5 @@ def _between(middle: float, bounds: Floats) -> StochasticValue:
     levels[0], levels[-1] = 0.0, 1.0
     kept = np.concatenate([[True], np.diff(places) > 0.0])
     content = {"edges": places[kept].tolist(), "masses": np.diff([*levels[kept][:-1], 1.0]).tolist()}
-    made: StochasticValue = default_representation("distributions").from_dict(content)
-    return made
+    histogram: StochasticValue = default_representation("distributions").from_dict(content)
+    return histogram

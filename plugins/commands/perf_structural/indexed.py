@@ -95,8 +95,8 @@ def joined(
     unit: Unit,
 ) -> Indexed:
     """An operation place by place."""
-    indices, found = rows(operands, sizes)
-    return Indexed(text, {place: operation(*row) for place, row in found.items()}, indices, unit)
+    indices, rows_by_place = rows(operands, sizes)
+    return Indexed(text, {place: operation(*row) for place, row in rows_by_place.items()}, indices, unit)
 
 
 def reduced(
@@ -131,9 +131,9 @@ def reduced(
         )
     index = operand.indices[0] if len(operand.indices) == 1 else over
     if index is None or index not in operand.indices:
-        known = " and ".join(operand.indices)
+        index_names = " and ".join(operand.indices)
         raise DataError(
-            f"{text}: {operand.text!r} is replicated over {known}; make it a component and say which with over = "
+            f"{text}: {operand.text!r} is replicated over {index_names}; make it a component and say which with over = "
             f"{operand.indices[0]!r}"
         )
     axis = operand.indices.index(index)
@@ -153,12 +153,12 @@ def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], pla
     DataError
         One is replicated over another index.
     """
-    found = []
+    cells = []
     for operand in operands:
         if not set(operand.indices) <= set(indices):
             raise DataError(f"{text}: {operand.text!r} is replicated itself; one number is expected")
-        found.append(operand.cells[tuple(place[indices.index(index)] for index in operand.indices)])
-    return found
+        cells.append(operand.cells[tuple(place[indices.index(index)] for index in operand.indices)])
+    return cells
 
 
 def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
@@ -181,18 +181,18 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
         Their units are of different kinds.
     """
     first = next((operand for operand in operands if operand.unit.powers), operands[0])
-    found = []
+    quantities = []
     for operand in operands:
         if operand.unit.kind == first.unit.kind:
-            found.append(converted(operand, first.unit, algebra))
+            quantities.append(converted(operand, first.unit, algebra))
         elif not operand.unit.powers and all(_is_zero(cell) for cell in operand.cells.values()):
-            found.append(operand)
+            quantities.append(operand)
         else:
             raise DataError(f"{symbol} needs one unit, but {first.described} and {operand.described}")
-    return found, first.unit
+    return quantities, first.unit
 
 
-def need_numbers(what: str, parts: Sequence[Indexed]) -> None:
+def need_numbers(label: str, parts: Sequence[Indexed]) -> None:
     """Refuse quantities with a unit.
 
     Raises
@@ -203,7 +203,7 @@ def need_numbers(what: str, parts: Sequence[Indexed]) -> None:
     for part in parts:
         if part.unit.powers:
             raise DataError(
-                f"{what} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
+                f"{label} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
             )
 
 

@@ -69,12 +69,12 @@ class Input:
     unit: str | None = None
 
 
-def read_input(given: Any, folder: Path) -> Input:
+def read_input(entry: Any, folder: Path) -> Input:
     """An input as a model file or a program gives it.
 
     Parameters
     ----------
-    given : float, str, StochasticValue, mapping or sequence
+    entry : float, str, StochasticValue, mapping or sequence
         A text is what a user types, ``"NAME:NUMBERS"`` with the name of a representation. A mapping is the table of a
         model file: ``{"normal": [10, 2], "unit": "ms"}``, where the name of any representation may stand for
         ``normal``. A sequence has one of these for each processor.
@@ -93,56 +93,56 @@ def read_input(given: Any, folder: Path) -> Input:
     >>> read_input({"each": [1.0, 2.0], "over": "stage", "unit": "ms"}, Path())
     Input(cells={(0,): 1.0, (1,): 2.0}, sizes={'stage': 2}, unit='ms')
     """
-    if isinstance(given, StochasticValue):
-        return Input({(): given}, {})
-    if isinstance(given, (list, tuple)):
-        return _each(given, _Table(), folder)
-    if isinstance(given, Mapping):
-        named, rest = _parted(given)
+    if isinstance(entry, StochasticValue):
+        return Input({(): entry}, {})
+    if isinstance(entry, (list, tuple)):
+        return _each(entry, _Table(), folder)
+    if isinstance(entry, Mapping):
+        named, rest = _parted(entry)
         try:
             table = msgspec.convert(rest, _Table)
         except msgspec.ValidationError as error:
             raise DataError(key_first(error)) from None
         named = {name: content for name in _SOURCES if (content := getattr(table, name)) is not None} | named
         return _copied(rest, named, table, folder) if table.each is None else _each(table.each, table, folder, named)
-    if isinstance(given, str) and ":" in given:
-        words, bounds = typed_within(given)
+    if isinstance(entry, str) and ":" in entry:
+        words, bounds = typed_within(entry)
         value = from_text(words)
         return Input({(): value if bounds is None else within(value, *bounds)}, {})
-    return Input({(): _number(given)}, {})
+    return Input({(): _number(entry)}, {})
 
 
-def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parted(entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Keys that name a representation, and the others; what nobody knows is refused with both lists."""
     known = registry().entries("representations")
     keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
-    for key in given:
+    for key in entry:
         if key not in known and key not in keys:
             raise UnknownNameError("key or representation", str(key), [*keys, *known])
     return (
-        {key: content for key, content in given.items() if key in known},
-        {key: content for key, content in given.items() if key not in known},
+        {key: content for key, content in entry.items() if key in known},
+        {key: content for key, content in entry.items() if key not in known},
     )
 
 
-def _number(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
-        raise DataError(f"{given!r} is neither a finite number nor a table such as {{normal = [10, 2]}}")
-    return float(given)
+def _number(entry: Any) -> float:
+    if isinstance(entry, bool) or not isinstance(entry, (int, float)) or not math.isfinite(entry):
+        raise DataError(f"{entry!r} is neither a finite number nor a table such as {{normal = [10, 2]}}")
+    return float(entry)
 
 
-def _each(given: Sequence[Any], table: _Table, folder: Path, named: Collection[str] = ()) -> Input:
+def _each(entries: Sequence[Any], table: _Table, folder: Path, named: Collection[str] = ()) -> Input:
     """One value for each place of an index, each perhaps copied over further ones."""
-    if not given:
+    if not entries:
         raise DataError("the list is empty; one value for each copy is expected")
     if named:
         raise DataError(f"each = [...] excludes {', '.join(named)}")
     parts = []
-    for number, element in enumerate(given, start=1):
+    for number, element in enumerate(entries, start=1):
         try:
             parts.append(read_input(element, folder))
         except (DataError, OptionError) as error:
-            raise DataError(f"value {number} of {len(given)}: {error}") from None
+            raise DataError(f"value {number} of {len(entries)}: {error}") from None
     if any(part.sizes for part in parts):
         raise DataError("a value of a list cannot be a list or replicated itself; write replicate beside each")
     units = {part.unit for part in parts} | ({table.unit} if table.unit is not None else set())
@@ -164,7 +164,7 @@ def _replicate(table: _Table) -> dict[str, int]:
     return dict(table.replicate)
 
 
-def _copied(given: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
+def _copied(entry: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
     """One quantity, copied as often as the table says."""
     if len(named) != 1:
         expected = (
@@ -172,12 +172,12 @@ def _copied(given: Mapping[str, Any], named: Mapping[str, Any], table: _Table, f
         )
         raise DataError(f"one of {expected} is expected, found {', '.join(named) or 'none of them'}")
     for name in ("as", "options"):
-        if name in given and table.samples is None and table.file is None:
+        if name in entry and table.samples is None and table.file is None:
             raise DataError(f"{name!r} belongs to samples, or to a file of samples")
     for name in _OF_FILES:
-        if name in given and table.file is None:
+        if name in entry and table.file is None:
             raise DataError(f"{name!r} belongs to file")
-    if "over" in given:
+    if "over" in entry:
         raise DataError("'over' belongs to each; copies of one value are named by replicate")
     ((kind, content),) = named.items()
     if table.unit is not None:

@@ -73,8 +73,8 @@ class MeasuredValue(Result):
         )
         # What has no jumps is off by up to each sample's share, whatever its shape.
         hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)
-        found = [coarse] * hidden + [impossible] * (below > _NOTEWORTHY)
-        return tuple(dict.fromkeys((*self.warnings, *found, *self.value.notes)))
+        shape_notes = [coarse] * hidden + [impossible] * (below > _NOTEWORTHY)
+        return tuple(dict.fromkeys((*self.warnings, *shape_notes, *self.value.notes)))
 
     @property
     def _below_zero(self) -> float:
@@ -97,9 +97,9 @@ class MeasuredValue(Result):
         """
         if not isinstance(self.value, _KnowsItsTail) or self._size != len(self.window.values):
             return {}
-        wanted = [level for level in self.levels if level > 0.5 and self._size < samples_needed(level)]
-        found = {quantile_name(level): self.value.tail_limits(self.window.values, level) for level in wanted}
-        return {name: limits for name, limits in found.items() if all(map(math.isfinite, limits))}
+        levels = [level for level in self.levels if level > 0.5 and self._size < samples_needed(level)]
+        limits_by_name = {quantile_name(level): self.value.tail_limits(self.window.values, level) for level in levels}
+        return {name: limits for name, limits in limits_by_name.items() if all(map(math.isfinite, limits))}
 
     @property
     def too_few(self) -> list[str]:

@@ -67,25 +67,25 @@ def read_samples(
     PerfError
         As of `samples_of`.
     """
-    found = _found(path, column, where, read or _read)
-    if isinstance(found, list):
+    data = _read_any(path, column, where, read or _read)
+    if isinstance(data, list):
         import pandas as pd
 
-        found = samples_of_table(pd.DataFrame(found), column, where, os.fspath(path))
-    elif isinstance(found, Series) and where is not None:
-        found = samples_of_table(_as_table(found), column, where, found.source)
-    return samples_of(found, window, column, until, where, within)
+        data = samples_of_table(pd.DataFrame(data), column, where, os.fspath(path))
+    elif isinstance(data, Series) and where is not None:
+        data = samples_of_table(_as_table(data), column, where, data.source)
+    return samples_of(data, window, column, until, where, within)
 
 
-def _found(
+def _read_any(
     path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Callable[[Any], Any]
 ) -> Any:
     """Numbers, counts, the rows of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
-            known = read_numbers(source, column, where) or read_counted(source, column, where)
-            if known is not None:
-                return known
+            samples = read_numbers(source, column, where) or read_counted(source, column, where)
+            if samples is not None:
+                return samples
             with contextlib.ExitStack() as stack:
                 if source.is_stdin:
                     stack.enter_context(_as_stdin(stack.enter_context(source.path.open())))
@@ -96,10 +96,10 @@ def _found(
                     is_table = error.line == 1 and _has_named_numbers(source.head)
                     if column is None and where is None and not is_table:
                         raise
-                    found = [row for _, row in read_rows(stack.enter_context(source.plain_file()), source.name)]
-                    if not found:
+                    rows = [row for _, row in read_rows(stack.enter_context(source.plain_file()), source.name)]
+                    if not rows:
                         raise
-                    return found
+                    return rows
     return read(path)
 
 
@@ -155,7 +155,7 @@ def samples_of(
     DataError
         There are no samples in the window, the column holds no numbers, or a sample is outside of its bounds.
     """
-    samples, warnings = _taken(data, window, column, until, where)
+    samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)
     except DataError as error:
@@ -163,7 +163,7 @@ def samples_of(
     return samples, warnings
 
 
-def _taken(
+def _samples_in_window(
     data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
@@ -174,22 +174,22 @@ def _taken(
         return data, (*few_samples(data.size), *data.notes)
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
-    taken = take_window(data, window, column, until)
-    return taken, few_samples(len(taken.values), _longer(data, taken))
+    selected = take_window(data, window, column, until)
+    return selected, few_samples(len(selected.values), _longer(data, selected))
 
 
 def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
     """The warning where a value is made of few samples."""
     if count >= FEWEST:
         return ()
-    what = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} say more"
-    return (f"{what}{enough}",)
+    warning = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} say more"
+    return (f"{warning}{enough}",)
 
 
-def _longer(data: Any, taken: Window) -> str:
+def _longer(data: Any, selected: Window) -> str:
     """The window that would have enough."""
-    _, times, values, unit = select_column(data, taken.column)
-    finite = times[np.isfinite(values) & (times <= taken.times[-1])]
+    _, times, values, unit = select_column(data, selected.column)
+    finite = times[np.isfinite(values) & (times <= selected.times[-1])]
     if len(finite) < FEWEST:
         return f", and the series has {len(finite)} in all"
-    return f", as --window all or one longer than {readable(float(taken.times[-1] - finite[-FEWEST]), unit)} has"
+    return f", as --window all or one longer than {readable(float(selected.times[-1] - finite[-FEWEST]), unit)} has"

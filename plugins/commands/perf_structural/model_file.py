@@ -116,15 +116,15 @@ def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapp
     StructuralModelError
         Two have one name.
     """
-    found: dict[str, Mapping[str, Any]] = {}
+    inputs_by_name: dict[str, Mapping[str, Any]] = {}
     for candidate in candidates:
-        if candidate.name in found:
+        if candidate.name in inputs_by_name:
             raise StructuralModelError(f"{source}: candidate: two are named {candidate.name!r}")
-        found[candidate.name] = candidate.inputs
-    return found
+        inputs_by_name[candidate.name] = candidate.inputs
+    return inputs_by_name
 
 
-def read_component(given: Any, folder: Path) -> Component:
+def read_component(entry: Any, folder: Path) -> Component:
     """A component as a model file or a program gives it; a fitted model is loaded.
 
     Raises
@@ -134,14 +134,14 @@ def read_component(given: Any, folder: Path) -> Component:
     ModelFileError
         The file of the fitted model cannot be used.
     """
-    if isinstance(given, str):
-        return Component(equation=given)
-    if not isinstance(given, Component):
+    if isinstance(entry, str):
+        return Component(equation=entry)
+    if not isinstance(entry, Component):
         try:
-            given = msgspec.convert(given, Component)
+            entry = msgspec.convert(entry, Component)
         except msgspec.ValidationError as error:
             raise DataError(key_first(error)) from None
-    component: Component = given
+    component: Component = entry
     if (component.equation is None) == (component.model is None):
         raise DataError("either an equation or a model is expected")
     if component.model is None:

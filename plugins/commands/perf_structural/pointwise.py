@@ -116,14 +116,14 @@ class PointwiseEvaluation:
             A bounded divisor came to both sides of zero, also in an earlier call; or an operation is not defined at a
             point, as the logarithm of a negative number, and no ``if`` leaves it out.
         """
-        found: dict[Expression, Floats] = {}
+        node_values: dict[Expression, Floats] = {}
         with np.errstate(all="ignore"):
             for node in self.nodes:
-                found[node] = self._value(node, [found[operand] for operand in node.operands], quantities)
+                node_values[node] = self._value(node, [node_values[operand] for operand in node.operands], quantities)
                 for operand in self.released.get(node, ()):
-                    del found[operand]
+                    del node_values[operand]
         size = len(next(iter(quantities.values()))) if quantities else 1
-        return np.broadcast_to(found[self.root], (size,))
+        return np.broadcast_to(node_values[self.root], (size,))
 
     def _value(self, node: Expression, operands: Sequence[Floats], quantities: Mapping[str, Floats]) -> Floats:
         """One node."""
@@ -169,15 +169,17 @@ class PointwiseEvaluation:
 
     def _watched_divisor(self, divisor: Expression, values: Floats) -> Floats:
         """Refuse a bounded divisor that comes to both sides of zero; count how often an unbounded one does."""
-        seen = self.crossings.setdefault(divisor, _Crossing())
-        seen.add(values)
+        crossing = self.crossings.setdefault(divisor, _Crossing())
+        crossing.add(values)
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
-            seen.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
-        if seen.both and all(map(math.isfinite, self._bounds(divisor))):
-            raise DataError(f"the divisor {shown(divisor)} can be zero: it was {seen.low:.4g} to {seen.high:.4g}")
+            crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
+        if crossing.both and all(map(math.isfinite, self._bounds(divisor))):
+            raise DataError(
+                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
+            )
         # Zero that is come to from below makes the quotient infinite to the other side.
-        return values if seen.above else np.where(values == 0.0, -0.0, values)
+        return values if crossing.above else np.where(values == 0.0, -0.0, values)
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""
@@ -203,11 +205,11 @@ class PointwiseEvaluation:
     @property
     def reaches_zero(self) -> bool:
         """Whether a divisor came to zero or beyond."""
-        return any(seen.both or seen.zero > 0 for seen in self.crossings.values())
+        return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
         """What is to be said about divisors that came to zero or beyond."""
-        return tuple(filter(None, (seen.note(shown(divisor)) for divisor, seen in self.crossings.items())))
+        return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
 
 
 def _has_infinite(values: Floats) -> bool:

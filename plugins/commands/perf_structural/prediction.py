@@ -50,10 +50,17 @@ class Prediction(Result):
     @property
     def statistics(self) -> dict[str, float]:
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
-        found = self.evaluation
-        lowest, highest = found.support
-        limit = {} if found.limit is None else {f"P(<= {found.limit:g})": found.below_limit}
-        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest, **limit}
+        evaluation = self.evaluation
+        lowest, highest = evaluation.support
+        limit = {} if evaluation.limit is None else {f"P(<= {evaluation.limit:g})": evaluation.below_limit}
+        return {
+            "mean": evaluation.mean,
+            "std": evaluation.std,
+            **evaluation.quantiles,
+            "lowest": lowest,
+            "highest": highest,
+            **limit,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""

@@ -19,15 +19,15 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
     >>> given_quantities(["a=3", "b=normal:10,2", "c=load.json"])
     {'a': 3.0, 'b': 'normal:10,2', 'c': {'file': 'load.json'}}
     """
-    found = {}
+    quantities = {}
     for word in words:
         name, equals, text = (part.strip() for part in word.partition("="))
         if not (name and equals and text):
             raise OptionError(f"--with {word!r}: NAME=QUANTITY is expected, such as a=3 or a=normal:10,2")
-        if name in found:
+        if name in quantities:
             raise OptionError(f"--with {word!r}: {name} was given before")
-        found[name] = _quantity(text)
-    return found
+        quantities[name] = _quantity(text)
+    return quantities
 
 
 def _quantity(text: str) -> Any:

@@ -134,8 +134,8 @@ def samples_of_rows(
     roles = measured.roles
     if column is None and roles.value is None:
         raise OptionError(f"{measured.source}: name a column (--column NAME): {listing(list(measured.table.columns))}")
-    apart = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-    return samples_of_table(measured.table, column or roles.value, where, measured.source, apart)
+    factors = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+    return samples_of_table(measured.table, column or roles.value, where, measured.source, factors)
 
 
 def samples_of_table(
@@ -143,9 +143,9 @@ def samples_of_table(
     column: str | None,
     where: str | Iterable[str] | None,
     source: str,
-    apart: Sequence[str] = (),
+    factors: Sequence[str] = (),
 ) -> RunSamples:
-    """One column of a table, of the rows that meet conditions; ``apart`` are columns that tell runs from one another.
+    """One column of a table, of the rows that meet conditions; ``factors`` are columns that tell runs from one another.
 
     Raises
     ------
@@ -174,8 +174,8 @@ def samples_of_table(
     if not finite.any():
         raise DataError(f"{source}: column {column!r} holds no numbers")
     notes: list[str] = []
-    kinds = table.loc[finite, list(apart)].drop_duplicates()
-    if apart and len(kinds) > 1:
-        differing = [name for name in apart if kinds[name].nunique(dropna=False) > 1]
+    kinds = table.loc[finite, list(factors)].drop_duplicates()
+    if factors and len(kinds) > 1:
+        differing = [name for name in factors if kinds[name].nunique(dropna=False) > 1]
         notes.append(f"samples of {len(kinds)} kinds of runs, which differ in {listing(differing)}; --where picks some")
     return RunSamples(column, values[finite], source, int((~finite).sum()), notes=tuple(notes))

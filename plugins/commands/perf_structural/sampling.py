@@ -142,7 +142,7 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
     parts = [_Evaluated(formula, keys, np.empty((nets, size))) for formula in formulas]
     rng = np.random.default_rng(seed)
     shifts = rng.integers(2**_DIGITS, size=(nets, len(keys), 1), dtype=np.uint32)
-    at = 0
+    offset = 0
     for digits in _net(len(keys), size, rng):
         for net, shift in enumerate(shifts):
             # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
@@ -150,8 +150,8 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
             uniforms += 2.0 ** -(_DIGITS + 1)
             correlate(uniforms)
             for part in parts:
-                part.add(net, at, uniforms)
-        at += digits.shape[1]
+                part.add(net, offset, uniforms)
+        offset += digits.shape[1]
     return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
 
 
@@ -164,11 +164,11 @@ class _Evaluated:
         self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
         self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
 
-    def add(self, net: int, at: int, uniforms: Floats) -> None:
+    def add(self, net: int, offset: int, uniforms: Floats) -> None:
         """Values at further points (keys, n)."""
         quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
         try:
-            self.rows[net, at : at + uniforms.shape[1]] = self.pointwise.values_at(quantities)
+            self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)
         except DataError as error:
             raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
 

@@ -107,11 +107,11 @@ def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str
         raise StructuralModelError(
             f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
         )
-    found = {}
+    models = {}
     for name, inputs in candidates.items():
         with located(model.source, f"candidate {name!r}"):
-            found[name] = model.with_inputs(inputs)
-    return found
+            models[name] = model.with_inputs(inputs)
+    return models
 
 
 def predict_models(
@@ -133,7 +133,10 @@ def predict_models(
         with located(model.source, f"candidate {name!r}"):
             parts.append(model.part(f"candidate {name!r}", set(candidates[name])))
     predicted = predict_together(parts, options)
-    return {name: model.recalibrated(found) for (name, model), (found,) in zip(models.items(), predicted, strict=True)}
+    return {
+        name: model.recalibrated(prediction)
+        for (name, model), (prediction,) in zip(models.items(), predicted, strict=True)
+    }
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:

@@ -57,7 +57,7 @@ def quantile_name(level: float) -> str:
     return f"p{percent.zfill(2)}" if "." not in percent else f"p{percent}"
 
 
-def parse_levels(given: Any) -> tuple[float, ...]:
+def parse_levels(quantiles: Any) -> tuple[float, ...]:
     """Levels of quantiles: a text such as ``0.5,0.99``, a number or several.
 
     Raises
@@ -70,7 +70,13 @@ def parse_levels(given: Any) -> tuple[float, ...]:
     >>> parse_levels("0.5,0.999")
     (0.5, 0.999)
     """
-    words = given.split(",") if isinstance(given, str) else given if isinstance(given, Iterable) else [given]
+    words = (
+        quantiles.split(",")
+        if isinstance(quantiles, str)
+        else quantiles
+        if isinstance(quantiles, Iterable)
+        else [quantiles]
+    )
     try:
         levels = tuple(dict.fromkeys(float(word) for word in words))
     except (TypeError, ValueError):
@@ -80,7 +86,7 @@ def parse_levels(given: Any) -> tuple[float, ...]:
     return levels
 
 
-def parse_level(given: Any) -> float:
+def parse_level(quantile: Any) -> float:
     """One of these.
 
     Raises
@@ -88,13 +94,13 @@ def parse_level(given: Any) -> float:
     ValueError
         As of `parse_levels`, or there are several.
     """
-    levels = parse_levels(given)
+    levels = parse_levels(quantile)
     if len(levels) > 1:
         raise ValueError("one number between 0 and 1 is expected, such as 0.99")
     return levels[0]
 
 
-def levels_given(given: Any) -> tuple[float, ...]:
+def levels_given(quantile: Any) -> tuple[float, ...]:
     """`parse_levels` of what a user gives.
 
     Raises
@@ -103,9 +109,9 @@ def levels_given(given: Any) -> tuple[float, ...]:
         As of `parse_levels`.
     """
     try:
-        return parse_levels(given)
+        return parse_levels(quantile)
     except ValueError as error:
-        raise OptionError(f"--quantile {given!r}: {error}") from None
+        raise OptionError(f"--quantile {quantile!r}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,10 @@ class Statistic:
         DataError
             It has none: an interval has no mean, a normal no upper bound.
         """
-        found = float(self.of(distribution))
-        if not math.isfinite(found):
+        value = float(self.of(distribution))
+        if not math.isfinite(value):
             raise DataError(f"{owner} has no {self.name}; choose by {self.instead}")
-        return found
+        return value
 
 
 def parse_statistic(text: str, tuning: float | None = None) -> Statistic:

@@ -86,12 +86,12 @@ class StructuralModel(Result):
 
     def __post_init__(self) -> None:
         components = {}
-        for name, given in self.components.items():
+        for name, entry in self.components.items():
             with located(self.source, f"components.{name}"):
                 _check_name(name)
                 if name in self.inputs:
                     raise DataError("an input has the same name")
-                components[name] = read_component(given, self.folder)
+                components[name] = read_component(entry, self.folder)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "inputs", self._read(self.inputs))
         if isinstance(self.recalibration, str):
@@ -128,11 +128,11 @@ class StructuralModel(Result):
 
         What is given without a unit is in that of the input that it replaces.
         """
-        found = self._read(inputs)
-        for name, given in found.items():
-            if given.unit is None and name in self.inputs:
-                found[name] = replace(given, unit=self.inputs[name].unit)
-        return replace(self, inputs={**self.inputs, **found})
+        definitions = self._read(inputs)
+        for name, definition in definitions.items():
+            if definition.unit is None and name in self.inputs:
+                definitions[name] = replace(definition, unit=self.inputs[name].unit)
+        return replace(self, inputs={**self.inputs, **definitions})
 
     def compose(self) -> Composition:
         """The equation written out in uncertain quantities.
@@ -143,14 +143,14 @@ class StructuralModel(Result):
             A name is unknown, components form a cycle, units do not agree, replicated inputs differ in length, or the
             result is still replicated.
         """
-        found = self._composed(self.equation, self.unit)
-        if found.result.indices:
-            index = found.result.indices[0]
+        composition = self._composed(self.equation, self.unit)
+        if composition.result.indices:
+            index = composition.result.indices[0]
             raise StructuralModelError(
                 f"{self.source}: equation: the result is replicated over {index}; write max_over(...) or sum_over(...) "
                 "around what is"
             )
-        return found
+        return composition
 
     def predict(self, **options: Any) -> Prediction:
         """The distribution of the result.
@@ -180,9 +180,9 @@ class StructuralModel(Result):
         """The distribution of each copy of a replicated component or input; options as for `predict`."""
         return predict_together([self.part_named(name)], options)[0]
 
-    def part(self, label: str = "equation", own: Collection[str] = ()) -> Part:
+    def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
         """Its result as what is predicted beside others; see `perf_structural.together.Part`."""
-        return Part(self.name or self.equation, label, self.source, self.compose(), own)
+        return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
         """A replicated component or input, likewise."""
@@ -192,19 +192,19 @@ class StructuralModel(Result):
         return compose(equation, unit, self.inputs, self.components, self.correlations, self.source)
 
     def _read(self, inputs: Mapping[str, Any]) -> dict[str, Input]:
-        found = {}
-        for name, given in inputs.items():
+        definitions = {}
+        for name, entry in inputs.items():
             with located(self.source, f"inputs.{name}"):
                 _check_name(name)
-                found[name] = given if isinstance(given, Input) else read_input(given, self.folder)
-        return found
+                definitions[name] = entry if isinstance(entry, Input) else read_input(entry, self.folder)
+        return definitions
 
 
 def _recalibrated(prediction: Prediction, recalibration: Recalibration) -> Prediction:
     """A prediction after the correction; figures are those of its histogram then, and draws keep their order."""
-    found = prediction.evaluation
-    value = recalibration.corrected(found.value)
-    corrected = replace(found, value=value, sample=None, errors={}, notes=(*found.notes, recalibration.note))
+    evaluation = prediction.evaluation
+    value = recalibration.corrected(evaluation.value)
+    corrected = replace(evaluation, value=value, sample=None, errors={}, notes=(*evaluation.notes, recalibration.note))
     draws = prediction.draws
     if draws is not None:
         ordered = np.sort(draws, axis=None)

@@ -62,8 +62,8 @@ class Within(StochasticValue):
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """Of the share that is left."""
         low, high = self._levels
-        found: Floats = np.clip((np.asarray(self.value.cdf(x)) - low) / (high - low), 0.0, 1.0)
-        return np.where(np.asarray(x) >= self.upper, 1.0, found)
+        probability: Floats = np.clip((np.asarray(self.value.cdf(x)) - low) / (high - low), 0.0, 1.0)
+        return np.where(np.asarray(x) >= self.upper, 1.0, probability)
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """Of the share that is left."""
@@ -158,8 +158,8 @@ def typed_within(text: str) -> tuple[str, Bounds | None]:
     >>> typed_within("normal:0.9,0.2 within 0,1")
     ('normal:0.9,0.2', (0.0, 1.0))
     """
-    words, found, bounds = text.partition(_WORD)
-    return words.strip(), parse_bounds(bounds) if found else None
+    words, separator, bounds = text.partition(_WORD)
+    return words.strip(), parse_bounds(bounds) if separator else None
 
 
 def parse_bounds(text: str) -> Bounds:

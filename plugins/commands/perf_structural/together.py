@@ -86,15 +86,15 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
     for part, drawn in zip(parts, samples, strict=True):
         composition = part.composition
         unit = str(composition.result.unit) if composition.result.unit.powers else ""
-        found = []
+        part_predictions = []
         for cell, sample in zip(composition.result.cells.values(), drawn, strict=True):
             with located(part.source, part.label):
                 evaluation = evaluate_expression(
                     cell, composition.values, composition.correlations, chosen, drawn=sample
                 )
             draws = None if sample is None else sample.values
-            found.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
-        predicted.append(found)
+            part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
+        predicted.append(part_predictions)
     return predicted
 
 
@@ -109,8 +109,8 @@ def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
     composition = part.composition
     cells = composition.result.cells
     with located(part.source, part.label):
-        found, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
-    result = replace(composition.result, cells=dict(zip(cells, found, strict=True)))
+        expressions, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
+    result = replace(composition.result, cells=dict(zip(cells, expressions, strict=True)))
     return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
 
 
@@ -122,10 +122,10 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
         for cell in part.composition.result.cells.values()
     ]
     drawn: list[Sample | None] = [None] * len(formulas)
-    known = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
+    have_distributions = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
     inputs = {formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)}
     fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
-    if known and fits and options.method != "exact":
+    if have_distributions and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
             drawn = list(draw_together(formulas, options.samples, options.seed))
     ends = np.cumsum([0, *(len(part.composition.result.cells) for part in parts)])

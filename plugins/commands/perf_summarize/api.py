@@ -98,19 +98,19 @@ more than time by location, state and window needs the traces themselves
     if output is not None:
         _check_output(output)
         if not overwrite and Path(output).is_file():
-            return _there(output, run, frozenset(positions))
+            return _existing(output, run, frozenset(positions))
     unfinished = None
     if output is not None and (Path(output).is_file() or not Path(output).exists()):  # no pipe or device
         unfinished = Unfinished(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
     summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, unfinished=unfinished)
     name = os.fsdecode(names[0] if len(names) == 1 else folder)
-    found = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
+    summarized_trace = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
     if output is not None:
         save(summary, output, chosen)
-        found = SummarizedTrace(summary, os.fsdecode(output))
+        summarized_trace = SummarizedTrace(summary, os.fsdecode(output))
     if unfinished is not None:
         unfinished.remove()
-    return found
+    return summarized_trace
 
 
 def summarize_by_slurm(
@@ -148,7 +148,7 @@ def summarize_by_slurm(
     folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
     _check_output(output)
     if not overwrite and Path(output).is_file():
-        return _there(output, run, frozenset(range(len(run.files))))
+        return _existing(output, run, frozenset(range(len(run.files))))
     return hand_over(run, folder, output, jobs, allow_missing=allow_missing, overwrite=overwrite)
 
 
@@ -192,11 +192,11 @@ def merge(
         _check_output(output)
         refuse_existing(output, overwrite)
     summary = merged(parts, allow_missing=allow_missing)
-    found = SummarizedTrace(summary, os.fsdecode(parts[0]))
+    summarized_trace = SummarizedTrace(summary, os.fsdecode(parts[0]))
     if output is not None:
         save(summary, output)
-        found = SummarizedTrace(summary, os.fsdecode(output))
-    return found
+        summarized_trace = SummarizedTrace(summary, os.fsdecode(output))
+    return summarized_trace
 
 
 def part_of(text: str) -> tuple[int, int]:
@@ -211,10 +211,10 @@ def part_of(text: str) -> tuple[int, int]:
     >>> part_of("3/10")
     (3, 10)
     """
-    found = _PART.fullmatch(text)
-    if found is None:
+    match = _PART.fullmatch(text)
+    if match is None:
         raise OptionError(f"--part {text}: K/N is expected, such as 3/10 for the third of ten")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _check_output(output: Named) -> None:
@@ -224,11 +224,11 @@ def _check_output(output: Named) -> None:
         raise InputError(output, "is a folder; name a file in it")
 
 
-def _there(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:
+def _existing(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:
     """What is already there, if it is what is asked for."""
     summary, _ = load(output)
     difference = summary.run.difference(run)
-    if difference is None and summary.held != positions:
+    if difference is None and summary.positions != positions:
         difference = "another part"
     if difference is not None:
         raise InputError(output, f"exists, and is not what is asked for: {difference}; --overwrite replaces it")

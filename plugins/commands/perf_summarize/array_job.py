@@ -114,12 +114,12 @@ def make_whole(where: Path) -> None:
 
 def main() -> None:
     """Do what the words after the command name: a folder, and a part or ``merge``."""
-    _, folder, what = sys.argv
+    _, folder, task = sys.argv
     try:
-        if what == "merge":
+        if task == "merge":
             make_whole(Path(folder))
         else:
-            make_part(Path(folder), int(what))
+            make_part(Path(folder), int(task))
     except PerfError as error:
         sys.stderr.write(f"perf: error: {error}\n")
         sys.exit(2)

@@ -86,21 +86,21 @@ def slurm_options(text: str) -> SlurmOptions:
     {'time': '01:00:00'}
     """
     if text.endswith(".toml"):
-        given = _of_file(Path(text[1:]))
+        requests = _of_file(Path(text[1:]))
     else:
         pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
         if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):
             raise OptionError(f"--on slurm{text}: slurm, slurm:KEY=VALUE,... or slurm:FILE.toml is expected")
-        given = {key.strip(): value.strip() for key, _, value in pairs}
-    for key, value in given.items():
+        requests = {key.strip(): value.strip() for key, _, value in pairs}
+    for key, value in requests.items():
         if key not in (*_CALLED, "parts"):
             raise UnknownNameError("key of --on slurm", key, ["parts", *_CALLED])
         if not _VALUE.fullmatch(value):
             raise OptionError(f"--on slurm: {key}={value!r} has letters that no {key} has")
-    parts = given.pop("parts", None)
+    parts = requests.pop("parts", None)
     if parts is not None and (not parts.isdecimal() or int(parts) < 1):
         raise OptionError(f"--on slurm: parts={parts}: a number of jobs is expected")
-    return SlurmOptions(None if parts is None else int(parts), given)
+    return SlurmOptions(None if parts is None else int(parts), requests)
 
 
 def _of_file(path: Path) -> dict[str, str]:
@@ -126,9 +126,9 @@ def job_script(requests: Mapping[str, str]) -> str:
     export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
     exec "$1" -P -m perf_summarize.array_job "$2" "${3:-$SLURM_ARRAY_TASK_ID}"
     """
-    asked = "".join(f"#SBATCH --{called}={requests[key]}\n" for key, called in _CALLED.items() if key in requests)
+    directives = "".join(f"#SBATCH --{called}={requests[key]}\n" for key, called in _CALLED.items() if key in requests)
     return (
-        f"#!/bin/bash\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n{asked}"
+        f"#!/bin/bash\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n{directives}"
         "export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1\n"
         'exec "$1" -P -m perf_summarize.array_job "$2" "${3:-$SLURM_ARRAY_TASK_ID}"\n'
     )
@@ -205,12 +205,14 @@ def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
     except OSError as error:
         raise InputError(where, f"cannot be made: {error.strerror or error}") from error
     if (where / PLAN).is_file():
-        there = Plan.read(where)
-        if there == plan:
+        existing = Plan.read(where)
+        if existing == plan:
             return
         if not overwrite:
-            what = there.run.difference(plan.run) or f"{there.parts} parts, or another place of files or output"
-            raise InputError(where, f"holds parts of another run: {what}; --overwrite begins anew")
+            difference = (
+                existing.run.difference(plan.run) or f"{existing.parts} parts, or another place of files or output"
+            )
+            raise InputError(where, f"holds parts of another run: {difference}; --overwrite begins anew")
         if (jobs := _jobs(where)) and slurm.waiting(jobs):
             raise InputError(where, f"jobs {', '.join(jobs)} still work on it; scancel them first")
         for path in [*where.glob("*.summary"), *where.glob("*.unfinished"), *where.glob("*.out"), where / _JOBS]:
@@ -240,5 +242,5 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        found: list[Any] = [number for _, number in group]
-        yield found[0], found[-1]
+        stretch: list[Any] = [number for _, number in group]
+        yield stretch[0], stretch[-1]

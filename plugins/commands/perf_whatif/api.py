@@ -58,8 +58,8 @@ class _Question:
         return ", ".join(parts)
 
 
-def _read(path: str, wanted: Sequence[type]) -> Any:
-    return read_data(path, wanted=wanted)
+def _read(path: str, types: Sequence[type]) -> Any:
+    return read_data(path, wanted=types)
 
 
 def whatif(
@@ -113,19 +113,19 @@ def whatif(
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (110, 70)
     """
-    data, found = _with_calls(trace, read)
-    run = _Run(data, Replay(found), representation, seed)
-    questions = _asked(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
+    data, communication = _with_calls(trace, read)
+    run = _Run(data, Replay(communication), representation, seed)
+    questions = _questions(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
     if not questions:
         questions = _usual(run)
     replay = run.replay
     speed = measured(replay)
     return Answers(
         source=data.source,
-        n_ranks=int((np.diff(found.first_call) > 0).sum()),
-        n_calls=len(found.calls),
-        n_messages=len(found.messages),
-        n_collectives=found.collectives.n_on_communicators,
+        n_ranks=int((np.diff(communication.first_call) > 0).sum()),
+        n_calls=len(communication.calls),
+        n_messages=len(communication.messages),
+        n_collectives=communication.collectives.n_on_communicators,
         runtime_ns=replay.runtime_ns() + run.silent_ns,
         path=path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
         answers=tuple(run.answer(each, speed) for each in questions),
@@ -157,10 +157,10 @@ def messages(
     >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
     [20, 20, 20, 20]
     """
-    data, found = _with_calls(trace, read)
-    if not len(found.messages) and not found.collectives.n_on_communicators:
-        raise DataError(f"{data.source}: holds {len(found.calls)} calls, and no message or collective")
-    return message_table(found)
+    data, communication = _with_calls(trace, read)
+    if not len(communication.messages) and not communication.collectives.n_on_communicators:
+        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
+    return message_table(communication)
 
 
 def messages_of_runs(
@@ -198,16 +198,16 @@ def messages_of_runs(
     >>> messages_of_runs("examples/halo/halo.prv").to_frame()[["function", "p", "bytes", "messages"]].values.tolist()
     [['MPI_Sendrecv', 4, 3200000, 80], ['MPI_Allreduce', 4, 160, 20]]
     """
-    given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not given:
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not sources:
         raise OptionError("there is no trace; give one or several")
     pattern = None if from_name is None else NamePattern(from_name)
     runs = []
-    for trace, fields in runs_of(given, pattern, files, read):
-        found = _with_calls(trace, read)[1]
-        traffic = traffic_of(found, parameters_of_run(trace, fields))
+    for trace, fields in runs_of(sources, pattern, files, read):
+        communication = _with_calls(trace, read)[1]
+        traffic = traffic_of(communication, parameters_of_run(trace, fields))
         if not traffic.operations:
-            raise DataError(f"{trace.source}: holds {len(found.calls)} calls, and no message or collective")
+            raise DataError(f"{trace.source}: holds {len(communication.calls)} calls, and no message or collective")
         runs.append(traffic)
     return MessageRuns(tuple(runs))
 
@@ -224,15 +224,17 @@ def _with_calls(
                 "files are ranks of one run"
             )
         raise DataError(f"{trace}: holds no states or messages; give a trace of a run, such as one of Paraver or OTF2")
-    found = communication_of(data)
-    if found is None or not len(found.calls):
+    communication = communication_of(data)
+    if communication is None or not len(communication.calls):
         raise DataError(
             f"{data.source}: holds no calls of a communication library; traces that recorded MPI or NCCL do"
         )
-    return data, found
+    return data, communication
 
 
-def _asked(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[_Question]:
+def _questions(
+    network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float
+) -> list[_Question]:
     for name, times in faster.items():
         if not 0 < times < np.inf:
             raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
@@ -311,13 +313,13 @@ class _Run:
     ) -> tuple[Integers, list[tuple[npt.NDArray[np.bool_], Integers]], dict[str, float]]:
         """Bursts as they are then; which states changed by how much in each; which share of them was balanced."""
         bursts = self.replay.burst_ns
-        taken = np.zeros(len(self._trace.states), bool)
+        changed = np.zeros(len(self._trace.states), bool)
         changes, shares = [], {}
         for name, times in [*question.faster, *((name, None) for name in question.balance)]:
             states = meant(self._trace, self.classes, name)
-            if (states & taken).any():
+            if (states & changed).any():
                 raise OptionError(f"{name}: two options change the same states; ask them one after the other")
-            taken |= states
+            changed |= states
             inside = np.minimum(self.times.within(states), self.replay.burst_ns)
             if not inside.any():
                 raise OptionError(

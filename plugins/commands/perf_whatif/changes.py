@@ -35,7 +35,7 @@ def faster(burst_ns: Integers, inside_ns: Integers, times: float) -> Integers:
 
 
 def balanced(
-    burst_ns: Integers, inside_ns: Integers, found: Communication, times: BurstTimes
+    burst_ns: Integers, inside_ns: Integers, communication: Communication, times: BurstTimes
 ) -> tuple[Integers, float]:
     """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
 
@@ -48,7 +48,7 @@ def balanced(
     float
         Which share of the class's time could be balanced.
     """
-    together, calls, first = found.collectives, found.calls, found.first_call
+    together, calls, first = communication.collectives, communication.calls, communication.first_call
     n_calls, has_calls = len(calls), np.diff(first) > 0
     ranks = np.flatnonzero(has_calls)
     of_all = np.bincount(together.member_of, minlength=len(together)) == len(ranks)
@@ -57,11 +57,11 @@ def balanced(
     stretch = np.cumsum(cuts)
     stretch = stretch[:n_calls] - stretch[first[calls.location]]  # those that begin after a cut belong to the next
     n_stretches = int(stretch.max(initial=0)) + 1
-    count = np.zeros((n_stretches, len(found.locations)), np.int64)
+    count = np.zeros((n_stretches, len(communication.locations)), np.int64)
     np.add.at(count, (stretch, calls.location), 1)
-    alike = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
-    number = numbered(stretch * len(found.locations) + calls.location)
-    chosen = np.flatnonzero(alike[stretch])
+    matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
+    number = numbered(stretch * len(communication.locations) + calls.location)
+    chosen = np.flatnonzero(matching[stretch])
     _, group = np.unique(stretch[chosen] * (int(number.max(initial=0)) + 1) + number[chosen], return_inverse=True)
     # The burst after the last call is one more occurrence, of all ranks.
     chosen = np.concatenate([chosen, n_calls + ranks])

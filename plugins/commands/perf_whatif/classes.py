@@ -42,7 +42,7 @@ def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.boo
     """
     of_class = np.array([each == name for each in classes])
     named = np.array([fnmatch.fnmatchcase(state.lower(), name.lower()) for state in trace.states])
-    found = of_class if of_class.any() else named
-    if not found.any():
+    matches = of_class if of_class.any() else named
+    if not matches.any():
         raise UnknownNameError("class or state", name, [*dict.fromkeys(classes), *trace.states])
-    return found
+    return matches

@@ -35,7 +35,7 @@ class CollectiveRow:
     after_ns: int
 
 
-def collective_rows(found: Communication) -> tuple[CollectiveRow, ...]:
+def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
     """Sum up collectives of data and barriers, those with most bytes first.
 
     Examples
@@ -45,22 +45,22 @@ def collective_rows(found: Communication) -> tuple[CollectiveRow, ...]:
     >>> row.operation, row.timed, row.until_all_ns, row.after_ns
     ('MPI_Barrier', 1, 5, 20)
     """
-    calls, collectives = found.calls, found.collectives
+    calls, collectives = communication.calls, communication.collectives
     collectives = collectives.only(collectives.of_data)
-    met = np.bincount(collectives.member_of, minlength=len(collectives))
-    whole = (met == collectives.size) & (met > 1)
+    member_counts = np.bincount(collectives.member_of, minlength=len(collectives))
+    complete = (member_counts == collectives.size) & (member_counts > 1)
     enter, leave = (times[collectives.member_call] for times in (calls.enter_ns, calls.leave_ns))
     last = np.full(len(collectives), np.iinfo(np.int64).min)
     np.maximum.at(last, collectives.member_of, enter)
-    there = np.clip(last[collectives.member_of], enter, leave)
+    arrived = np.clip(last[collectives.member_of], enter, leave)
     operation = collectives.operation
-    of_member, timed = operation[collectives.member_of], whole[collectives.member_of]
+    of_member, timed = operation[collectives.member_of], complete[collectives.member_of]
     columns = (
         (operation, np.ones(len(collectives), np.int64)),
         (operation, collectives.bytes),
-        (operation[whole], np.ones(int(whole.sum()), np.int64)),
-        (of_member[timed], (there - enter)[timed]),
-        (of_member[timed], (leave - there)[timed]),
+        (operation[complete], np.ones(int(complete.sum()), np.int64)),
+        (of_member[timed], (arrived - enter)[timed]),
+        (of_member[timed], (leave - arrived)[timed]),
     )
     sums = np.zeros((len(columns), len(calls.operations)), np.int64)
     for total, (where, values) in zip(sums, columns, strict=True):

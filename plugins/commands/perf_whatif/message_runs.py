@@ -73,8 +73,8 @@ class MessageRuns(Result):
         fields = [tuple(run.parameters) for run in self.runs]
         if len(set(fields)) > 1:
             raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
-        if taken := _OWN & set(fields[0]):
-            raise OptionError(f"--from-name: the table has a column {min(taken)!r}; call the field otherwise")
+        if clashes := _OWN & set(fields[0]):
+            raise OptionError(f"--from-name: the table has a column {min(clashes)!r}; call the field otherwise")
         refuse_different_programs([(run.source, run.calls) for run in self.runs])
 
     @property
@@ -116,12 +116,12 @@ class MessageRuns(Result):
         import pandas as pd
 
         rows = []
-        for at, run in enumerate(self.runs):
-            number = {} if "run" in run.parameters else {"run": at + 1}
+        for index, run in enumerate(self.runs):
+            number = {} if "run" in run.parameters else {"run": index + 1}
             for name in self.operations:
                 calls, messages, n_bytes = run.operations.get(name, (0, 0, 0))
-                what = {"bytes": n_bytes, "messages": messages, "calls": calls}
-                rows.append({FUNCTION: name, **run.parameters, **what, **number, "file": run.source})
+                traffic = {"bytes": n_bytes, "messages": messages, "calls": calls}
+                rows.append({FUNCTION: name, **run.parameters, **traffic, **number, "file": run.source})
         return pd.DataFrame(rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class MessageRuns(Result):
         return [f"{run.source}: {remark}" for run in self.runs for remark in run.remarks]
 
 
-def traffic_of(found: Communication, parameters: Mapping[str, Any]) -> Traffic:
+def traffic_of(communication: Communication, parameters: Mapping[str, Any]) -> Traffic:
     """Sum up what a run sends, by operation.
 
     Examples
@@ -143,19 +143,21 @@ def traffic_of(found: Communication, parameters: Mapping[str, Any]) -> Traffic:
     >>> traffic_of(exchange(), {"p": 2}).operations
     {'MPI_Send': (1, 1, 8), 'MPI_Barrier': (2, 1, 0)}
     """
-    n_names, together = len(found.calls.operations), found.collectives
+    n_names, together = len(communication.calls.operations), communication.collectives
     joined = together.of_data
-    sender = np.concatenate([found.calls.operation[found.messages.send_call], together.operation[joined]])
-    size = np.concatenate([found.messages.bytes, together.bytes[joined]])
+    sender = np.concatenate(
+        [communication.calls.operation[communication.messages.send_call], together.operation[joined]]
+    )
+    size = np.concatenate([communication.messages.bytes, together.bytes[joined]])
     total = np.zeros(n_names, np.int64)
     np.add.at(total, sender, size)
     messages = np.bincount(sender, minlength=n_names).tolist()
-    calls = np.bincount(found.calls.operation, minlength=n_names).tolist()
-    rows = list(zip(found.calls.operations, calls, messages, total.tolist(), strict=True))
+    calls = np.bincount(communication.calls.operation, minlength=n_names).tolist()
+    rows = list(zip(communication.calls.operations, calls, messages, total.tolist(), strict=True))
     return Traffic(
-        found.source,
+        communication.source,
         dict(parameters),
         {name: (n, m, size) for name, n, m, size in rows if m},
         frozenset(name for name, n, *_ in rows if n),
-        tuple(found.remark_lines()),
+        tuple(communication.remark_lines()),
     )

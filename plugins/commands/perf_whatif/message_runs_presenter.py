@@ -40,8 +40,8 @@ class MessageRunsPresenter(Presenter):
         runs = runs if len(runs) <= _MOST_RUNS else [runs[0], *runs[1 - _MOST_RUNS :]]
         header = ["operation", *(_label(result, run) for run in runs)]
         return [
-            (title, header, [[name, *(str(_of(run, name)[at]) for run in runs)] for name in result.operations])
-            for title, at in (("Bytes", 2), ("Messages", 1))
+            (title, header, [[name, *(str(_of(run, name)[field]) for run in runs)] for name in result.operations])
+            for title, field in (("Bytes", 2), ("Messages", 1))
         ]
 
     def plain_tables(self, result: MessageRuns) -> Tables:
@@ -58,10 +58,10 @@ class MessageRunsPresenter(Presenter):
         symbol, column = next(iter(result.parameters.items()))
         runs = sorted(result.runs, key=lambda run: float(run.parameters[column]))
         levels = [float(run.parameters[column]) for run in runs]
-        for axes, (what, at) in zip(figure.subplots(1, 2), (("bytes", 2), ("messages", 1)), strict=True):
+        for axes, (quantity, field) in zip(figure.subplots(1, 2), (("bytes", 2), ("messages", 1)), strict=True):
             for name in result.operations[:_MOST_LINES]:
-                axes.plot(levels, [_of(run, name)[at] for run in runs], "o-", label=name, ms=4)
-            axes.set(xlabel=symbol, ylabel=what, ylim=(0, None))
+                axes.plot(levels, [_of(run, name)[field] for run in runs], "o-", label=name, ms=4)
+            axes.set(xlabel=symbol, ylabel=quantity, ylim=(0, None))
         figure.suptitle(self.title(result), fontsize="medium")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
 

@@ -62,7 +62,7 @@ class MessageTable(Result):
         }
 
 
-def message_table(found: Communication) -> MessageTable:
+def message_table(communication: Communication) -> MessageTable:
     """Sum up the messages of a run.
 
     Examples
@@ -71,20 +71,20 @@ def message_table(found: Communication) -> MessageTable:
     >>> message_table(exchange()).bytes.tolist()
     [[0, 8], [0, 0]]
     """
-    ends = np.concatenate([found.sender, found.receiver])
-    met, code = np.unique(ends, return_inverse=True)
+    ends = np.concatenate([communication.sender, communication.receiver])
+    ranks, code = np.unique(ends, return_inverse=True)
     code = code.reshape(-1)
-    pair = code[: len(code) // 2] * len(met) + code[len(code) // 2 :]
-    size = found.messages.bytes
-    count = np.bincount(pair, minlength=len(met) ** 2).reshape(len(met), len(met))
-    total = np.zeros(len(met) ** 2, np.int64)
+    pair = code[: len(code) // 2] * len(ranks) + code[len(code) // 2 :]
+    size = communication.messages.bytes
+    count = np.bincount(pair, minlength=len(ranks) ** 2).reshape(len(ranks), len(ranks))
+    total = np.zeros(len(ranks) ** 2, np.int64)
     np.add.at(total, pair, size)
     ceiling = np.where(size > 0, 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64), 0)
     sizes, which = np.unique(ceiling, return_inverse=True)
     of_size, bytes_of_size = np.bincount(which.reshape(-1), minlength=len(sizes)), np.zeros(len(sizes), np.int64)
     np.add.at(bytes_of_size, which.reshape(-1), size)
-    names = tuple(found.locations[place] for place in met.tolist())
+    names = tuple(communication.locations[place] for place in ranks.tolist())
     return MessageTable(
-        found.source, names, count.astype(np.int64), total.reshape(count.shape), sizes, of_size.astype(np.int64),
-        bytes_of_size, collective_rows(found), tuple(found.remark_lines()),
+        communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
+        of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
     )  # fmt: skip

@@ -64,19 +64,19 @@ class Network:
         if self.latency_ns is None or self.bytes_per_ns is None:
             return None
         costs = replay.edge_costs(1.0, burst_ns)
-        graph, found = replay.graph, replay.communication
+        graph, communication = replay.graph, replay.communication
         links = (graph.kind == MESSAGE) | (graph.kind == POSTED)
         joined = graph.kind == COLLECTIVE
-        waits = np.zeros(len(found.calls), bool)
+        waits = np.zeros(len(communication.calls), bool)
         waits[graph.call[links | joined]] = True
         costs[(graph.kind == CALL) & waits[graph.call]] = 0
-        size = found.messages.bytes[graph.subject[links]]
+        size = communication.messages.bytes[graph.subject[links]]
         costs[links] = np.rint(self.latency_ns + size / self.bytes_per_ns).astype(np.int64)
         of = graph.subject[joined]
-        steps = np.ceil(np.log2(np.maximum(found.collectives.size[of], 2)))
-        costs[joined] = np.rint(steps * (self.latency_ns + found.collectives.bytes[of] / self.bytes_per_ns)).astype(
-            np.int64
-        )
+        steps = np.ceil(np.log2(np.maximum(communication.collectives.size[of], 2)))
+        costs[joined] = np.rint(
+            steps * (self.latency_ns + communication.collectives.bytes[of] / self.bytes_per_ns)
+        ).astype(np.int64)
         return costs
 
 
@@ -116,16 +116,16 @@ def network_from_text(text: str) -> Network:
 
 def _amount(text: str, kind: str) -> float | None:
     """In seconds, or bytes per second."""
-    found = _AMOUNT.fullmatch(text)
-    unit = None if found is None else split_unit(f"amount [{found['unit']}]")[1]
+    match = _AMOUNT.fullmatch(text)
+    unit = None if match is None else split_unit(f"amount [{match['unit']}]")[1]
     if (
-        found is None
+        match is None
         or unit is None
         or unit.kind != kind
         or (kind == "rate" and not unit.label.endswith(("B/s", "bit/s")))
     ):
         return None
-    return float(found["number"]) * unit.factor
+    return float(match["number"]) * unit.factor
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,11 @@ class Measured:
 
 def measured(replay: Replay) -> Measured | None:
     """Latency and bandwidth of the messages that were waited for alone; None where there are too few."""
-    found, graph = replay.communication, replay.graph
-    messages = found.messages
-    into = np.bincount(graph.call[np.isin(graph.kind, (MESSAGE, POSTED, COLLECTIVE))], minlength=len(found.calls))
+    communication, graph = replay.communication, replay.graph
+    messages = communication.messages
+    into = np.bincount(
+        graph.call[np.isin(graph.kind, (MESSAGE, POSTED, COLLECTIVE))], minlength=len(communication.calls)
+    )
     receive = messages.receive_call
     alone = (into[receive] == 1) & (replay.waiting_ns[receive] > 0) & (replay.residual_ns[receive] >= 0)
     if alone.sum() < _FEWEST:

@@ -80,7 +80,7 @@ def path_shares(
     silent_ns : int, nanoseconds
         From the last record to the end of the run.
     """
-    found = replay.communication
+    communication = replay.communication
     bursts = path.kind == BURST
     number, cost = path.subject[bursts], path.cost_ns[bursts].astype(np.float64)
     by_class: dict[str, float] = {}
@@ -90,8 +90,8 @@ def path_shares(
         mask = np.array([each == name for each in classes])
         spent = float(times.within(mask, number).sum())
         for states, delta, inside in changed:
-            own = times.within(mask & states, number)
-            share = np.divide(own, inside, out=np.zeros(len(own)), where=inside > 0)
+            class_ns = times.within(mask & states, number)
+            share = np.divide(class_ns, inside, out=np.zeros(len(class_ns)), where=inside > 0)
             if mask[states.argmax()]:
                 share[inside <= 0] = 1.0  # what was added where nothing of it was
             spent += float((delta * share).sum())
@@ -102,21 +102,25 @@ def path_shares(
     by_class |= {_SILENT: silent_ns} if silent_ns else {}
     if spent := float(path.cost_ns[np.isin(path.kind, (MESSAGE, POSTED))].sum()):
         by_class[_IN_MESSAGES] = spent
-    within = np.isin(path.kind, (CALL, COLLECTIVE))
+    is_call = np.isin(path.kind, (CALL, COLLECTIVE))
     in_operation = np.bincount(
-        found.calls.operation[path.call[within]], path.cost_ns[within], minlength=len(found.calls.operations)
+        communication.calls.operation[path.call[is_call]],
+        path.cost_ns[is_call],
+        minlength=len(communication.calls.operations),
     )
-    by_class |= {f"in {found.calls.operations[k]}": float(in_operation[k]) for k in np.flatnonzero(in_operation)}
+    by_class |= {
+        f"in {communication.calls.operations[k]}": float(in_operation[k]) for k in np.flatnonzero(in_operation)
+    }
     rank = np.where(bursts, times.location[np.where(bursts, path.subject, 0)], 0)
     in_calls = path.call >= 0
-    rank[in_calls] = found.calls.location[path.call[in_calls]]
-    of_rank = np.zeros(len(found.locations), np.int64)
+    rank[in_calls] = communication.calls.location[path.call[in_calls]]
+    of_rank = np.zeros(len(communication.locations), np.int64)
     np.add.at(of_rank, rank, path.cost_ns)
-    by_rank = {found.locations[k]: int(of_rank[k]) for k in np.argsort(-of_rank, kind="stable") if of_rank[k]}
-    shown = dict(sorted(by_class.items(), key=lambda item: -item[1]))
+    by_rank = {communication.locations[k]: int(of_rank[k]) for k in np.argsort(-of_rank, kind="stable") if of_rank[k]}
+    ordered = dict(sorted(by_class.items(), key=lambda item: -item[1]))
     return PathShares(
         path.runtime_ns + silent_ns,
-        {name: round(spent) for name, spent in shown.items()},
+        {name: round(spent) for name, spent in ordered.items()},
         by_rank,
         _pairs(path, replay),
         path.n_messages,
@@ -125,12 +129,12 @@ def path_shares(
 
 def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
     """Pairs of ranks whose messages take longest on the path."""
-    found = replay.communication
+    communication = replay.communication
     rows = path.kind == MESSAGE
-    sender, receiver = found.sender[path.subject[rows]], found.receiver[path.subject[rows]]
+    sender, receiver = communication.sender[path.subject[rows]], communication.receiver[path.subject[rows]]
     pair, which, count = np.unique(np.stack([sender, receiver], 1), axis=0, return_inverse=True, return_counts=True)
     spent: npt.NDArray[np.int64] = np.zeros(len(pair), np.int64)
     np.add.at(spent, which.reshape(-1), path.cost_ns[rows])
     order = np.lexsort((-count, -spent))[:_MOST_MESSAGES]
-    names = found.locations
+    names = communication.locations
     return [(names[pair[k, 0]], names[pair[k, 1]], int(count[k]), int(spent[k])) for k in order.tolist()]

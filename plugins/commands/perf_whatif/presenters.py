@@ -134,7 +134,7 @@ def _gain(answer: Answer, result: Answers) -> str:
 
 
 def _columns(
-    what: str, paths: list[tuple[str, PathShares]], shares: list[Any], most: int
+    heading: str, paths: list[tuple[str, PathShares]], shares: list[Any], most: int
 ) -> tuple[list[str], list[list[str]]]:
     """A row for each name and a column for each path, with the share of the path."""
     totals: dict[str, int] = {}
@@ -160,4 +160,4 @@ def _columns(
             [_OTHERS, *(f"{rest / max(path.total_ns, 1):.2%}" for rest, (_, path) in zip(left, paths, strict=True))]
         )
     rows.append(["in all", *(readable(path.total_ns, "ns") for _, path in paths)])
-    return [what, *(name for name, _ in paths)], rows
+    return [heading, *(name for name, _ in paths)], rows

@@ -103,8 +103,8 @@ class MessageTablePresenter(Presenter):
             figure.suptitle(self.title(result), fontsize="medium")
             return
         matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
-        shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, interpolation="nearest")
-        figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
+        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, interpolation="nearest")
+        figure.colorbar(image, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
         matrix.set(xlabel="receiver", ylabel="sender")
         for axis in (matrix.xaxis, matrix.yaxis):
             axis.set_major_locator(MaxNLocator(integer=True))
@@ -123,17 +123,17 @@ class TracePresenter(Presenter):
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         """Messages by sender and receiver; None where there are none."""
-        found = _communication(result)
-        if found is None or not (len(found.messages) or found.collectives.n_on_communicators):
+        communication = _communication(result)
+        if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
             return None
-        return _MessageViews(found)
+        return _MessageViews(communication)
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed; else who sends to whom."""
-        found = _communication(result)
-        if found is None or not len(found.calls):
+        communication = _communication(result)
+        if communication is None or not len(communication.calls):
             return []
-        return [f"perf messages {file}" if found.not_replayed else f"perf whatif {file}"]
+        return [f"perf messages {file}" if communication.not_replayed else f"perf whatif {file}"]
 
 
 def _communication(trace: Trace) -> Communication | None:
@@ -147,8 +147,8 @@ def _communication(trace: Trace) -> Communication | None:
 class _MessageViews:
     """One view."""
 
-    def __init__(self, found: Communication) -> None:
-        self._shown = message_table(found)
+    def __init__(self, communication: Communication) -> None:
+        self._shown = message_table(communication)
 
     @property
     def title(self) -> str:

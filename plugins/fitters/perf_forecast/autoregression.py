@@ -43,27 +43,27 @@ def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) 
            [2047., 4095.]])
     """
     count, longest = len(values), lags[-1]
-    found = np.full((steps, count - first), np.nan)
+    forecasts = np.full((steps, count - first), np.nan)
     start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))
     if start >= count:
-        return found
+        return forecasts
     fits = np.unique(np.linspace(start, count, _FITS, endpoint=False).astype(int)).tolist()
     for fitted, after in zip(fits, [*fits[1:], count], strict=True):
-        known = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
-        coefficients = _coefficients(known, lags)
+        history = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
+        coefficients = _coefficients(history, lags)
         paths = _continued(values, np.arange(fitted, after), lags, coefficients, steps)
         # A root outside of the unit circle must not lead far beyond what was seen.
-        reach = np.ptp(known)
-        found[:, fitted - first : after - first] = np.clip(paths, known.min() - reach, known.max() + reach)
-    return found
+        reach = np.ptp(history)
+        forecasts[:, fitted - first : after - first] = np.clip(paths, history.min() - reach, history.max() + reach)
+    return forecasts
 
 
-def _coefficients(known: Floats, lags: Sequence[int]) -> Floats:
+def _coefficients(history: Floats, lags: Sequence[int]) -> Floats:
     """A constant and a coefficient for each lag, by least squares (k + 1,)."""
     longest = lags[-1]
-    rows = [known[longest - lag : len(known) - lag] for lag in lags]
-    design = np.column_stack([np.ones(len(known) - longest), *rows])
-    return np.asarray(np.linalg.lstsq(design, known[longest:], rcond=1e-8)[0], dtype=np.float64)
+    rows = [history[longest - lag : len(history) - lag] for lag in lags]
+    design = np.column_stack([np.ones(len(history) - longest), *rows])
+    return np.asarray(np.linalg.lstsq(design, history[longest:], rcond=1e-8)[0], dtype=np.float64)
 
 
 def _continued(

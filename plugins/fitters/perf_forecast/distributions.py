@@ -54,29 +54,31 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
         Not decreasing.
     """
     order = np.argsort(samples, kind="stable")
-    at = np.clip(samples[order], *bounds)
+    values = np.clip(samples[order], *bounds)
     share = weights[order] / weights.sum()
     if resolution > 0.0:
-        at = _unrounded(at, resolution, bounds)
-    beyond = 1.0 / (1.0 + 1.0 / float(np.sum(share**2)))  # probability outside of as many samples as these are worth
-    places = (np.cumsum(share) - 0.5 * share) * (1.0 - beyond) + 0.5 * beyond
-    asked = np.clip(LEVELS, _OUTERMOST, 1.0 - _OUTERMOST)
-    found = np.interp(asked, places, at)
-    middle = float(np.interp(0.5, places, at))
-    for outside, end in ((asked < places[0], 0), (asked > places[-1], -1)):
+        values = _unrounded(values, resolution, bounds)
+    tail_probability = 1.0 / (
+        1.0 + 1.0 / float(np.sum(share**2))
+    )  # probability outside of as many samples as these are worth
+    places = (np.cumsum(share) - 0.5 * share) * (1.0 - tail_probability) + 0.5 * tail_probability
+    probabilities = np.clip(LEVELS, _OUTERMOST, 1.0 - _OUTERMOST)
+    interpolated = np.interp(probabilities, places, values)
+    middle = float(np.interp(0.5, places, values))
+    for outside, end in ((probabilities < places[0], 0), (probabilities > places[-1], -1)):
         if places[end] != 0.5:
-            found[outside] = middle + (at[end] - middle) * ndtri(asked[outside]) / ndtri(places[end])
-    quantiles: Floats = np.maximum.accumulate(np.clip(found, *bounds))
+            interpolated[outside] = middle + (values[end] - middle) * ndtri(probabilities[outside]) / ndtri(places[end])
+    quantiles: Floats = np.maximum.accumulate(np.clip(interpolated, *bounds))
     return quantiles
 
 
-def _unrounded(at: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
+def _unrounded(values: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
     """Equal values, spread evenly over what is rounded to them; those at a bound stay."""
-    starts = np.flatnonzero(np.diff(at, prepend=-np.inf) > 0.0)
-    counts = np.diff(starts, append=len(at))
-    within = (np.arange(len(at)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
-    free = (at > bounds[0]) & (at < bounds[1])
-    return np.where(free, at + resolution * within, at)
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > 0.0)
+    counts = np.diff(starts, append=len(values))
+    offsets = (np.arange(len(values)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
+    free = (values > bounds[0]) & (values < bounds[1])
+    return np.where(free, values + resolution * offsets, values)
 
 
 def centrality(quantiles: Floats, actual: float) -> float:
@@ -115,5 +117,5 @@ def redispersed(quantiles: Floats, dispersion: float) -> Floats:
     """
     central = 2.0 * LEVELS - 1.0
     moved = 0.5 + 0.5 * np.sign(central) * np.abs(central) ** (1.0 / dispersion)
-    found: Floats = np.interp(moved, LEVELS, quantiles)
-    return found
+    moved_quantiles: Floats = np.interp(moved, LEVELS, quantiles)
+    return moved_quantiles

@@ -48,35 +48,35 @@ def one_step_forecasts(values: npt.ArrayLike) -> dict[str, Floats]:
     >>> found["last value"], found["running mean"]
     (array([nan,  1.,  2.,  6.]), array([nan, 1. , 1.5, 3. ]))
     """
-    known: Floats = np.asarray(values, dtype=np.float64)
-    samples = pd.Series(known)
+    history: Floats = np.asarray(values, dtype=np.float64)
+    samples = pd.Series(history)
     after: dict[str, npt.ArrayLike] = {"last value": samples, "running mean": samples.expanding().mean()}
     means = {f"mean of {width}": samples.rolling(width, min_periods=1).mean() for width in _MEAN_WINDOWS}
     medians = {f"median of {width}": samples.rolling(width, min_periods=1).median() for width in _MEDIAN_WINDOWS}
-    trimmed = {f"trimmed mean of {width}": _trimmed_mean(known, width) for width in _TRIMMED_WINDOWS}
+    trimmed = {f"trimmed mean of {width}": _trimmed_mean(history, width) for width in _TRIMMED_WINDOWS}
     # Without adjustment this is simple exponential smoothing from the first sample on.
     smoothed = {f"smoothing {gain:g}": samples.ewm(alpha=gain, adjust=False).mean() for gain in _GAINS}
-    found = {
+    forecasts = {
         name: np.concatenate([[np.nan], np.asarray(forecast, dtype=np.float64)])
         for name, forecast in (after | means | medians | trimmed | smoothed).items()
     }
     for name, group in (("adaptive mean", means), ("adaptive median", medians)):
-        found[name] = _best_lately({member: found[member] for member in group}, known)
-    return found
+        forecasts[name] = _best_lately({member: forecasts[member] for member in group}, history)
+    return forecasts
 
 
 def _trimmed_mean(values: Floats, width: int) -> Floats:
     """Mean of the middle of each window that ends at a sample (n,)."""
     starting = min(width - 1, len(values))
-    found = np.empty(len(values))
+    means = np.empty(len(values))
     for size in range(1, starting + 1):
-        found[size - 1] = stats.trim_mean(values[:size], _TRIMMED_SHARE)
+        means[size - 1] = stats.trim_mean(values[:size], _TRIMMED_SHARE)
     if len(values) >= width:
         windows = np.lib.stride_tricks.sliding_window_view(values, width)
         for first in range(0, len(windows), _CHUNK):
             middle: Floats = np.asarray(stats.trim_mean(windows[first : first + _CHUNK], _TRIMMED_SHARE, axis=1))
-            found[starting + first : starting + first + len(middle)] = middle
-    return found
+            means[starting + first : starting + first + len(middle)] = middle
+    return means
 
 
 def _best_lately(forecasts: Mapping[str, Floats], values: Floats) -> Floats:

@@ -71,20 +71,20 @@ def chosen_at(
         actual = values[origins[places] + steps]
         return np.array([centrality(row, x) for row, x in zip(quantiles, actual, strict=True)])
 
-    held: tuple[float, ...] = (float("nan"),) * len(JUDGED_COVERAGES)
+    observed_coverages: tuple[float, ...] = (float("nan"),) * len(JUDGED_COVERAGES)
     crps = float("nan")
     if len(before):
         early = _best(candidates, scores[:, before])
         dispersion = dispersion_of(centralities(mixture(early, before), before))
         later = np.array([redispersed(row, dispersion) for row in mixture(early, after)])
         central = centralities(later, after)
-        held = tuple(float(np.mean(central <= coverage)) for coverage in JUDGED_COVERAGES)
+        observed_coverages = tuple(float(np.mean(central <= coverage)) for coverage in JUDGED_COVERAGES)
         actual = values[origins[after] + steps]
         crps = float(np.mean([_crps(row, x) for row, x in zip(later, actual, strict=True)]))
     best = _best(candidates, scores)
     everything = np.arange(len(origins))
     dispersion = dispersion_of(centralities(mixture(best, everything), everything)) if len(origins) else 1.0
-    return Choice(best, dispersion, len(after) if len(before) else 0, held, crps)
+    return Choice(best, dispersion, len(after) if len(before) else 0, observed_coverages, crps)
 
 
 def distribution_now(
@@ -117,9 +117,9 @@ def _mixed(
 ) -> Floats:
     """Quantiles at `LEVELS` of the even mixture of candidates at each origin (t, m)."""
     samples = [each.samples(forecasts, values, origins, steps) for each in candidates]
-    together = np.concatenate(samples, axis=1)
+    mixture = np.concatenate(samples, axis=1)
     weights = np.concatenate([np.full(each.shape[1], 1.0 / each.shape[1]) for each in samples])
-    return np.array([quantiles_of(row, weights, resolution, bounds) for row in together])
+    return np.array([quantiles_of(row, weights, resolution, bounds) for row in mixture])
 
 
 def _crps(quantiles: Floats, actual: float) -> float:

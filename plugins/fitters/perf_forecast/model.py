@@ -99,8 +99,12 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         if self.time_unit not in NANOSECONDS:
             raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
         for steps, ahead in enumerate(self.ahead, start=1):
-            at = ahead.quantiles
-            if len(at) != len(LEVELS) or not all(map(math.isfinite, at)) or list(at) != sorted(at):
+            quantiles = ahead.quantiles
+            if (
+                len(quantiles) != len(LEVELS)
+                or not all(map(math.isfinite, quantiles))
+                or list(quantiles) != sorted(quantiles)
+            ):
                 raise ValueError(
                     f"quantiles {steps} steps ahead: {len(LEVELS)} numbers in increasing order are expected"
                 )
@@ -197,11 +201,11 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         OptionError
             The steps lie beyond the horizon of the fit.
         """
-        at = self._quantiles(steps)
-        values, first, counts = np.unique(at, return_index=True, return_counts=True)
-        own = np.array(LEVELS)[first + counts - 1] - np.array(LEVELS)[first]
-        most = int(own.argmax())
-        return (float(values[most]), float(own[most])) if own[most] > 0.0 else (math.nan, 0.0)
+        quantiles = self._quantiles(steps)
+        values, first, counts = np.unique(quantiles, return_index=True, return_counts=True)
+        probabilities = np.array(LEVELS)[first + counts - 1] - np.array(LEVELS)[first]
+        most = int(probabilities.argmax())
+        return (float(values[most]), float(probabilities[most])) if probabilities[most] > 0.0 else (math.nan, 0.0)
 
     @property
     def bounds_meaning(self) -> str:
@@ -210,9 +214,9 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def remarks(self, points: Any) -> list[str]:
         """Of steps that no past forecast judged: that they were not; and of values with a probability of their own."""
-        asked = np.atleast_1d(np.asarray(points, dtype=np.float64)).astype(int).tolist()
-        found = [self._remark(steps) for steps in asked]
-        return found if any(found) else []
+        steps_ahead = np.atleast_1d(np.asarray(points, dtype=np.float64)).astype(int).tolist()
+        lines = [self._remark(steps) for steps in steps_ahead]
+        return lines if any(lines) else []
 
     def _remark(self, steps: int) -> str:
         if not self.ahead[steps - 1].judged:

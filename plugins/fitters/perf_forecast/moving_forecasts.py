@@ -52,24 +52,24 @@ def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], f
     array([[1., 2., 6.],
            [1., 2., 6.]])
     """
-    known: Floats = np.asarray(values, dtype=np.float64)
-    found: dict[str, Floats] = {
-        name: np.broadcast_to(forecast[first + 1 :], (steps, len(known) - first))
-        for name, forecast in one_step_forecasts(known).items()
+    history: Floats = np.asarray(values, dtype=np.float64)
+    forecasts: dict[str, Floats] = {
+        name: np.broadcast_to(forecast[first + 1 :], (steps, len(history) - first))
+        for name, forecast in one_step_forecasts(history).items()
     }
     for level_gain, trend_gain, kept in _TRENDS:
         name = f"damped trend {level_gain:g}, {trend_gain:g}, {kept:g}"
-        found[name] = damped_trend(known, level_gain, trend_gain, kept, steps, first)
+        forecasts[name] = damped_trend(history, level_gain, trend_gain, kept, steps, first)
     for count in _LAGS:
-        found[f"autoregression of {count}"] = autoregression(known, range(1, count + 1), steps, first)
+        forecasts[f"autoregression of {count}"] = autoregression(history, range(1, count + 1), steps, first)
     for season in seasons:
-        found.update(_seasonal(known, season, steps, first))
+        forecasts.update(_seasonal(history, season, steps, first))
         for cycles in (1, 2):
             around = [cycle * season + by for cycle in range(1, cycles + 1) for by in (-1, 0, 1)]
             lags = sorted({1, 2, 3, *around})
             name = f"autoregression of 3 and {cycles} season{'s' if cycles > 1 else ''} of {season}"
-            found[name] = autoregression(known, lags, steps, first)
-    return found
+            forecasts[name] = autoregression(history, lags, steps, first)
+    return forecasts
 
 
 def damped_trend(

@@ -54,9 +54,13 @@ class ForecastPresenter(Presenter):
             middle, *halves = result.predict([steps], 0.5)[0]
             bounds = result.predict([steps], COVERAGE)[0, 1:]
             ahead = result.ahead[steps - 1]
-            held = ["-"] * len(JUDGED_COVERAGES) if ahead.held is None else [f"{share:.0%}" for share in ahead.held]
+            coverage_texts = (
+                ["-"] * len(JUDGED_COVERAGES) if ahead.held is None else [f"{share:.0%}" for share in ahead.held]
+            )
             ranges = ["{:.5g} .. {:.5g}".format(*pair) for pair in (halves, bounds)]
-            rows.append([str(steps), readable(steps * result.step, result.time_unit), f"{middle:.6g}", *ranges, *held])
+            rows.append(
+                [str(steps), readable(steps * result.step, result.time_unit), f"{middle:.6g}", *ranges, *coverage_texts]
+            )
             chosen += [[str(steps), name] for name in ahead.chosen]
         return [
             ("Next values", header, rows),

@@ -46,8 +46,8 @@ class Resampling:
         """In words."""
         if self.nearest is None:
             return f"{self.carried} of the last {self.window}"
-        what = "what followed" if self.carried == "values" else self.carried
-        return f"{what} at the {self.nearest} most alike forecasts of {self.window}"
+        carried_text = "what followed" if self.carried == "values" else self.carried
+        return f"{carried_text} at the {self.nearest} most alike forecasts of {self.window}"
 
     def samples(self, forecasts: Floats, values: Floats, origins: Places, steps: int, first: int) -> Floats:
         """Samples of what comes some steps after each origin, from what was known there.
@@ -68,9 +68,9 @@ class Resampling:
         """
         window = min(self.window, int(origins.min()) - steps - first + 1)
         earlier = (origins - steps)[:, None] - np.arange(window)
-        here = forecasts[origins][:, None]
+        origin_forecasts = forecasts[origins][:, None]
         if self.nearest is not None and self.nearest < window:
-            distance = np.abs(forecasts[earlier] - here)
+            distance = np.abs(forecasts[earlier] - origin_forecasts)
             # Of equally alike ones the later: the term is smaller than any other difference that counts.
             distance += np.arange(window) * (1e-12 * float(np.ptp(forecasts[first:])) + np.finfo(float).tiny)
             chosen = np.argpartition(distance, self.nearest - 1, axis=1)[:, : self.nearest]
@@ -82,7 +82,7 @@ class Resampling:
         if self.carried == "scaled errors":
             scales = _scales(forecasts, values, steps, first)
             errors *= scales[origins][:, None] / scales[earlier]
-        samples: Floats = here + errors
+        samples: Floats = origin_forecasts + errors
         return samples
 
 

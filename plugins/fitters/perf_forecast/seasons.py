@@ -132,5 +132,5 @@ def mean_of_cycles(values: Floats, length: int, cycles: int) -> Floats:
         shifted = values[: count - place]
         total[place : place + len(shifted)] += shifted
         number[place : place + len(shifted)] += 1
-    found: Floats = np.divide(total, number, out=np.full(count, np.nan), where=number > 0)
-    return found
+    means: Floats = np.divide(total, number, out=np.full(count, np.nan), where=number > 0)
+    return means

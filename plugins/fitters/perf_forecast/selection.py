@@ -100,10 +100,10 @@ def candidates_scored(
         for name, forecast in forecasts.items()
         if starts[name] + steps + _FEWEST <= origins[0]
     }
-    tried = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
+    predictors = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
     candidates = [
         Candidate(name, resampling)
-        for name in dict.fromkeys([*tried, "last value"])
+        for name in dict.fromkeys([*predictors, "last value"])
         for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
     ]
     scores = [crps_of_samples(each.samples(forecasts, values, origins, steps), actual) for each in candidates]
@@ -112,11 +112,11 @@ def candidates_scored(
 
 def _different(available: int) -> Iterable[Resampling]:
     """Of resamplings that are the same where so few earlier origins are known, the first."""
-    found: dict[tuple[str, int, int], Resampling] = {}
+    resamplings: dict[tuple[str, int, int], Resampling] = {}
     for each in RESAMPLINGS:
         window = min(each.window, available)
-        found.setdefault((each.carried, window, min(each.nearest or window, window)), each)
-    return found.values()
+        resamplings.setdefault((each.carried, window, min(each.nearest or window, window)), each)
+    return resamplings.values()
 
 
 def _first_finite(forecast: Floats) -> int:

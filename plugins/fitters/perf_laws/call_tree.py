@@ -71,21 +71,21 @@ class CallTree:
         values : (K,) float
             Of the paths of the model, exclusive or inclusive as the tree is.
         """
-        found = np.zeros(len(self.names))
+        sums = np.zeros(len(self.names))
         for node in range(len(self.names) - 1, -1, -1):
             path, caller = self.paths[node], self.callers[node]
             if path >= 0:
-                found[node] = values[path] if self.is_inclusive else found[node] + values[path]
+                sums[node] = values[path] if self.is_inclusive else sums[node] + values[path]
             if caller >= 0:
-                found[caller] += found[node]
-        return found
+                sums[caller] += sums[node]
+        return sums
 
     def above(self, node: int) -> list[int]:
         """Callers of a region, the outermost first."""
-        found: list[int] = []
+        callers: list[int] = []
         while (node := self.callers[node]) >= 0:
-            found.append(node)
-        return found[::-1]
+            callers.append(node)
+        return callers[::-1]
 
     def below(self, node: int) -> Iterator[int]:
         """A region and all that it calls."""
@@ -113,25 +113,25 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
     >>> tree.names, tree.callers, tree.paths
     (('main', 'solve', 'sweep', 'io'), (-1, 0, 1, 0), (0, -1, 1, 2))
     """
-    known: dict[tuple[str, ...], int] = {}
-    shown, full, callers, depths, own = list[str](), list[str](), list[int](), list[int](), list[int]()
+    node_of: dict[tuple[str, ...], int] = {}
+    labels, full, callers, depths, node_paths = list[str](), list[str](), list[int](), list[int](), list[int]()
     for name, path, regions in zip(names, paths, _regions(names), strict=True):
         node = -1
         for depth in range(len(regions)):
             start, caller = regions[: depth + 1], node
             is_path = depth == len(regions) - 1
-            node = known.get(start, -1)
+            node = node_of.get(start, -1)
             # Names that differ in blanks only are two paths.
-            if node < 0 or (is_path and own[node] >= 0):
-                node = len(shown)
-                known.setdefault(start, node)
-                shown.append(regions[depth])
+            if node < 0 or (is_path and node_paths[node] >= 0):
+                node = len(labels)
+                node_of.setdefault(start, node)
+                labels.append(regions[depth])
                 full.append(ARROW.join(start))
                 callers.append(caller)
                 depths.append(depth)
-                own.append(-1)
+                node_paths.append(-1)
             if is_path:
-                own[node], full[node] = path, name
+                node_paths[node], full[node] = path, name
     callees: list[list[int]] = [[] for _ in callers]
     for node, caller in enumerate(callers):
         if caller >= 0:
@@ -139,12 +139,12 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
     return CallTree(
         metric=metric,
         is_inclusive=is_inclusive,
-        names=tuple(shown),
+        names=tuple(labels),
         full_names=tuple(full),
         callers=tuple(callers),
         callees=tuple(map(tuple, callees)),
         depths=tuple(depths),
-        paths=tuple(own),
+        paths=tuple(node_paths),
     )
 
 
@@ -157,17 +157,17 @@ def callers_of(names: Sequence[str]) -> Ints:
     [-1, 0, 0]
     """
     parted = _regions(names)
-    known: dict[tuple[str, ...], int] = {}
+    number_of: dict[tuple[str, ...], int] = {}
     for number, regions in enumerate(parted):
-        known.setdefault(regions, number)
-    found = np.full(len(parted), -1, dtype=np.int64)
+        number_of.setdefault(regions, number)
+    callers = np.full(len(parted), -1, dtype=np.int64)
     for number, regions in enumerate(parted):
         start = regions[:-1]
-        while start and start not in known:
+        while start and start not in number_of:
             start = start[:-1]
         if start:
-            found[number] = known[start]
-    return found
+            callers[number] = number_of[start]
+    return callers
 
 
 def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -52,27 +52,27 @@ def check_last_level(model: PathLaws) -> LastLevelCheck | None:
 
     None where no path has four levels of that parameter.
     """
-    met = np.isfinite(model.means)
-    levels = np.where(met, model.measured[:, 0], np.nan)
+    measured = np.isfinite(model.means)
+    levels = np.where(measured, model.measured[:, 0], np.nan)
     last = levels == np.nanmax(levels, axis=1)[:, None]
-    usable = [_leaves_enough(model.measured[met[k] & ~last[k]]) for k in range(len(met))]
+    usable = [_leaves_enough(model.measured[measured[k] & ~last[k]]) for k in range(len(measured))]
     paths = np.flatnonzero(usable)
     if not len(paths):
         return None
     paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:_MOST_PATHS]
     options = model.origin.options
     posterior = model.posterior.of_paths(paths)
-    rest = weigh(
+    refit = weigh(
         model.measured, np.where(last[paths], np.nan, posterior.means), np.where(last[paths], 0.0, posterior.counts),
         posterior.spread, options.get("exponents"), options.get("logarithms"),
         reciprocal=posterior.reciprocal,
     )  # fmt: skip
-    asked = np.flatnonzero(last[paths].any(axis=0))
-    seen, means = last[np.ix_(paths, asked)], posterior.means[:, asked]
-    middle = rest.quantiles(model.measured[asked], (0.5,))[:, :, 0]
-    low, high = np.moveaxis(rest.quantiles(model.measured[asked], _SIDES, run=True), 2, 0)
-    errors = np.abs(middle[seen] / means[seen] - 1.0)
-    inside = (low[seen] <= means[seen]) & (means[seen] <= high[seen])
+    last_points = np.flatnonzero(last[paths].any(axis=0))
+    held_out, means = last[np.ix_(paths, last_points)], posterior.means[:, last_points]
+    middle = refit.quantiles(model.measured[last_points], (0.5,))[:, :, 0]
+    low, high = np.moveaxis(refit.quantiles(model.measured[last_points], _SIDES, run=True), 2, 0)
+    errors = np.abs(middle[held_out] / means[held_out] - 1.0)
+    inside = (low[held_out] <= means[held_out]) & (means[held_out] <= high[held_out])
     return LastLevelCheck(len(paths), float(np.median(errors)), float(inside.mean()))
 
 

@@ -95,17 +95,17 @@ def laws_of_chunk(
     of_points = {symbol: tuple(levels) for symbol, levels in zip(symbols, points.T.tolist(), strict=True)}
     frames = []
     for begin in range(0, len(paths), _PATHS_AT_ONCE):
-        own = slice(begin, begin + _PATHS_AT_ONCE)
+        block = slice(begin, begin + _PATHS_AT_ONCE)
         posterior = fit_paths(
-            points, runs.of_paths(own), options.exponents, options.logarithms, sparse=True, reciprocal=reciprocal
+            points, runs.of_paths(block), options.exponents, options.logarithms, sparse=True, reciprocal=reciprocal
         )
         laws, posterior = used_alone(posterior, symbols)
-        weighed = _Weighed(dict(columns), of_points, tuple(paths[own]), laws, dict(target), posterior)
+        weighed = _Weighed(dict(columns), of_points, tuple(paths[block]), laws, dict(target), posterior)
         frames.append(law_frame(weighed))
     return pd.concat(frames, ignore_index=True)
 
 
-def at_points(own: Sequence[Sequence[float]], values: Floats, points: Floats) -> Floats:
+def at_points(value_points: Sequence[Sequence[float]], values: Floats, points: Floats) -> Floats:
     """Values (K, m) at some points as values at all points (K, n); NaN at the others.
 
     Examples
@@ -114,6 +114,6 @@ def at_points(own: Sequence[Sequence[float]], values: Floats, points: Floats) ->
     [[1.0, nan, 3.0]]
     """
     number = {point: place for place, point in enumerate(map(tuple, points.tolist()))}
-    found = np.full((len(values), len(points)), np.nan)
-    found[:, [number[tuple(point)] for point in own]] = values
-    return found
+    filled = np.full((len(values), len(points)), np.nan)
+    filled[:, [number[tuple(point)] for point in value_points]] = values
+    return filled

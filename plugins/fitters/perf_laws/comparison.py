@@ -36,8 +36,8 @@ def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> P
     levels, _ = named_points({name: points[name] for name in model.symbols if name in points}, model.columns, {})
     places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)
     draws = np.empty((len(model.paths), len(places), N_DRAWS))
-    for own, found in model.draws_in_blocks(places):
-        draws[own] = equally_probable(found.unchanged(), N_DRAWS)
+    for block, block_draws in model.draws_in_blocks(places):
+        draws[block] = equally_probable(block_draws.unchanged(), N_DRAWS)
     return PartDraws(
         what=PATH,
         names=model.paths,
@@ -57,21 +57,23 @@ def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
     model : PathLaws
     point : mapping of str to float
     """
-    at = np.array([float(point[symbol]) for symbol in model.symbols])
-    below = np.where(at >= _OCTAVE, at / _OCTAVE, at)  # logarithms are negative below 1, where nothing was measured
-    q = len(at)
-    places = np.tile(at, (2, q, 1))
+    centre = np.array([float(point[symbol]) for symbol in model.symbols])
+    below = np.where(
+        centre >= _OCTAVE, centre / _OCTAVE, centre
+    )  # logarithms are negative below 1, where nothing was measured
+    q = len(centre)
+    places = np.tile(centre, (2, q, 1))
     places[0, range(q), range(q)] = below
     places[1, range(q), range(q)] = _OCTAVE * below
     exponents = np.empty((len(model.paths), q, N_DRAWS))
     probabilities = np.empty((len(model.paths), q, len(CLASSES)))
-    for own, found in model.draws_in_blocks(places.reshape(2 * q, q)):
-        values = found.unchanged()
+    for block, block_draws in model.draws_in_blocks(places.reshape(2 * q, q)):
+        values = block_draws.unchanged()
         slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
-        exponents[own] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
+        exponents[block] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
         for k, symbol in enumerate(model.symbols):
-            of_draw = classes_of_draws(model, symbol, found, slopes[k])
-            probabilities[own, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
+            of_draw = classes_of_draws(model, symbol, block_draws, slopes[k])
+            probabilities[block, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
     return GrowthDraws(
         laws=tuple(law.text for law in model.leading),
         classes=CLASSES,

@@ -21,7 +21,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
 
-__all__ = ["LawData", "Note", "gathered", "law_data", "said"]
+__all__ = ["LawData", "Note", "gathered", "law_data", "merged_notes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -53,12 +53,12 @@ class Note(NamedTuple):
         return self.text.format(*(f"{count:,}" for count in self.counts)) if self.counts else self.text
 
 
-def said(notes: Iterable[Iterable[Note]]) -> list[str]:
+def merged_notes(notes: Iterable[Iterable[Note]]) -> list[str]:
     """The lines of the whole by the notes of its parts.
 
     Examples
     --------
-    >>> said([[Note("{} of {} runs", (1, 10))], [Note("{} of {} runs", (2, 1000))]])
+    >>> merged_notes([[Note("{} of {} runs", (1, 10))], [Note("{} of {} runs", (2, 1000))]])
     ['3 of 1,010 runs']
     """
     sums: dict[str, tuple[int, ...]] = {}
@@ -132,14 +132,14 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):
         raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
-    found = gathered(data, options)
-    if not found.paths:
-        name, reason = next(iter(found.unfitted.items()))
-        which = f"none of {len(found.unfitted)} paths can be fitted; " if len(found.unfitted) > 1 else ""
+    measurements = gathered(data, options)
+    if not measurements.paths:
+        name, reason = next(iter(measurements.unfitted.items()))
+        which = f"none of {len(measurements.unfitted)} paths can be fitted; " if len(measurements.unfitted) > 1 else ""
         raise DataError(f"{data.source}: {which}{name}: {reason}")
     if options.show is not None:
-        _require_path(options.show, [*found.paths, *found.unfitted], found.unfitted)
-    return found
+        _require_path(options.show, [*measurements.paths, *measurements.unfitted], measurements.unfitted)
+    return measurements
 
 
 def gathered(data: Measurements, options: LawOptions) -> LawData:
@@ -177,25 +177,30 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     measured = value[kept]
     refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
-    seen = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
-    path, point, measured = path[seen], point[seen], measured[seen]
+    resolved = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
+    path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
     else:
-        runs = _runs_of_means(path * len(distinct) + point, measured, spread, seen, shape)
+        runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
         notes.append(Note(spread.text))
     reasons = _reasons(runs, path, measured, distinct, list(points))
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     far = "{} of {} runs are far from the others at their point and count less"
     notes.append(Note(far, (int(runs.outliers[fit].sum()), int(kept.sum()))))
-    met = (runs.counts[fit] > 0.0).any(axis=0)
+    has_runs = (runs.counts[fit] > 0.0).any(axis=0)
     return LawData(
         paths=tuple(itertools.compress(names, fit)),
         metrics=tuple(itertools.compress(metrics, fit)),
-        points={symbol: distinct[met, number] for number, symbol in enumerate(points)},
+        points={symbol: distinct[has_runs, number] for number, symbol in enumerate(points)},
         columns=dict(roles.parameters),
-        runs=Runs(runs.means[fit][:, met], runs.counts[fit][:, met], runs.variances[fit][:, met], runs.outliers[fit]),
+        runs=Runs(
+            runs.means[fit][:, has_runs],
+            runs.counts[fit][:, has_runs],
+            runs.variances[fit][:, has_runs],
+            runs.outliers[fit],
+        ),
         unfitted=unfitted,
         value_name=roles.value,
         unit=roles.unit,
@@ -215,12 +220,12 @@ def _braced(name: str) -> str:
 def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
-    held = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
-    if not held or len(held) == len(parameters):
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    if not fixed or len(fixed) == len(parameters):
         return data
-    levels = ", ".join(f"{symbol} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    levels = ", ".join(f"{symbol} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
     notes.append(Note(f"held: {levels}"))
-    left = {symbol: column for symbol, column in parameters.items() if symbol not in held}
+    left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
     return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
@@ -268,8 +273,8 @@ def _above_clock(
     cell = path * shape[1] + point
     zeros, runs = (np.bincount(cell, weights, minlength=shape[0] * shape[1]) for weights in (zero, np.ones(len(value))))
     unseen = 2.0 * zeros >= runs
-    left = ((runs > 0.0) & ~unseen).reshape(shape).sum(axis=1)
-    skipped = (zero | unseen[cell]) & (left >= least)[path]
+    n_usable = ((runs > 0.0) & ~unseen).reshape(shape).sum(axis=1)
+    skipped = (zero | unseen[cell]) & (n_usable >= least)[path]
     if skipped.any():
         count = int((zero & skipped).sum())
         of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
@@ -279,8 +284,10 @@ def _above_clock(
 
 def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
     """Runs of which the rows are means."""
-    told = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
-    means, counts, variances = (part.reshape(shape) for part in pooled_runs(cell, value, told, shape[0] * shape[1]))
+    kept_spread = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
+    means, counts, variances = (
+        part.reshape(shape) for part in pooled_runs(cell, value, kept_spread, shape[0] * shape[1])
+    )
     return Runs(means, counts, variances, np.zeros(shape[0], dtype=np.int64))
 
 
@@ -314,8 +321,10 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
             reasons[k] = texts[number]
     extreme = (value > 0.0) & ((value < 1.0 / _LARGEST) | (value > _LARGEST))
     for k in np.unique(path[extreme]).tolist():
-        met = value[extreme & (path == k)][0]
-        reasons[k] = f"holds {met:g}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be fitted: choose another unit"
+        example = value[extreme & (path == k)][0]
+        reasons[k] = (
+            f"holds {example:g}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be fitted: choose another unit"
+        )
     wrong = np.flatnonzero(value <= 0.0)
     for k in np.unique(path[wrong]).tolist():
         least = value[wrong[path[wrong] == k]].min()

@@ -89,8 +89,8 @@ class DrawnLaws:
         every = range(len(self.paths)) if paths is None else paths
         count = max(1, _NUMBERS_AT_ONCE // (DRAWS * len(np.asarray(points))))
         for begin in range(0, len(every), count):
-            own = slice(begin, min(begin + count, len(every)))
-            yield own, self.draws(points, every[own])
+            block = slice(begin, min(begin + count, len(every)))
+            yield block, self.draws(points, every[block])
 
     def band(
         self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None, run: bool = False
@@ -99,7 +99,7 @@ class DrawnLaws:
         check_coverage(interval)
         posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
         sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
-        found = posterior.quantiles(points, sides, run=run)
+        quantiles = posterior.quantiles(points, sides, run=run)
         if run:  # the estimate is the same for both
-            found[:, :, 1:2] = posterior.quantiles(points, (0.5,))
-        return found[:, :, [1, 0, 2]]
+            quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,))
+        return quantiles[:, :, [1, 0, 2]]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_laws.data import LawData, law_data, said
+from perf_laws.data import LawData, law_data, merged_notes
 from perf_laws.engine import fit_paths
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
@@ -82,49 +82,57 @@ class LawFitter(Fitter):
         PerfError
             Data or options that do not go together, in one line.
         """
-        seen = law_data(data, options)
-        points = np.stack(list(seen.points.values()), axis=1)
+        measurements = law_data(data, options)
+        points = np.stack(list(measurements.points.values()), axis=1)
         fewer = left_out(points, options.exponents, options.logarithms)
-        posterior = fit_paths(points, seen.runs, options.exponents, options.logarithms, reciprocal=seen.reciprocal)
-        laws, settings, data = stored(posterior, tuple(seen.points))
+        posterior = fit_paths(
+            points, measurements.runs, options.exponents, options.logarithms, reciprocal=measurements.reciprocal
+        )
+        laws, settings, data = stored(posterior, tuple(measurements.points))
         return LawModel(
             origin=Origin(
                 fitter="scaling",
                 options=to_dict(options),
-                source=seen.source,
-                fingerprint=seen.fingerprint,
+                source=measurements.source,
+                fingerprint=measurements.fingerprint,
                 version=perfcore.__version__,
             ),
-            columns=dict(seen.columns),
-            value_name=seen.value_name,
-            unit=seen.unit,
-            notes=(*said([seen.notes]), *([fewer] if fewer else []), *_far_levels(seen, posterior)),
-            points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
-            paths=seen.paths,
-            metrics=seen.metrics,
+            columns=dict(measurements.columns),
+            value_name=measurements.value_name,
+            unit=measurements.unit,
+            notes=(
+                *merged_notes([measurements.notes]),
+                *([fewer] if fewer else []),
+                *_far_levels(measurements, posterior),
+            ),
+            points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
+            paths=measurements.paths,
+            metrics=measurements.metrics,
             laws=laws,
             settings=settings,
             data=data,
-            unfitted=dict(seen.unfitted),
-            target=target_of(options.at, seen.columns, seen.points),
-            scaling=seen.scaling,
-            reciprocal=seen.reciprocal,
+            unfitted=dict(measurements.unfitted),
+            target=target_of(options.at, measurements.columns, measurements.points),
+            scaling=measurements.scaling,
+            reciprocal=measurements.reciprocal,
         )
 
 
-def _far_levels(seen: LawData, posterior: Posterior) -> list[str]:
+def _far_levels(measurements: LawData, posterior: Posterior) -> list[str]:
     """How many means are so far from what is predicted that they count for less."""
     measured = np.isfinite(posterior.means)
-    count = int((measured & (posterior.counts < seen.runs.counts * _LESS)).sum())
+    count = int((measured & (posterior.counts < measurements.runs.counts * _LESS)).sum())
     return [f"{count:,} of {int(measured.sum()):,} means are far from every law and count less"] if count else []
 
 
-def target_of(given: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]) -> dict[str, float]:
+def target_of(
+    assignments: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]
+) -> dict[str, float]:
     """The scale to look at.
 
     Parameters
     ----------
-    given : tuple of str
+    assignments : tuple of str
         ``NAME=LEVEL``; of none it is four times the largest level of each parameter.
     columns : mapping of str to str
         Symbol of each parameter to its column.
@@ -139,16 +147,16 @@ def target_of(given: tuple[str, ...], columns: Mapping[str, str], points: Mappin
         A parameter is missing, or its level not positive.
     """
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
-    found = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
+    defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
     named = {}
-    for word in given:
+    for word in assignments:
         name, _, level = word.partition("=")
         if name not in symbols:
             raise UnknownNameError("parameter", name, columns)
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")
-    missing = [symbol for symbol in found if symbol not in named] if named else []
+    missing = [symbol for symbol in defaults if symbol not in named] if named else []
     if missing:
-        raise OptionError(f"--at {','.join(given)}: {missing[0]} is missing; give a level of each parameter")
-    return {**found, **named}
+        raise OptionError(f"--at {','.join(assignments)}: {missing[0]} is missing; give a level of each parameter")
+    return {**defaults, **named}

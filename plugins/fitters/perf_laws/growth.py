@@ -146,8 +146,8 @@ def _statements(probability: Floats) -> list[str]:
     best, least = probability.argmax(axis=1), last - (above >= SURE)[:, ::-1].argmax(axis=1)
     most = (below >= SURE - 1e-12).argmax(axis=1)
     every = np.arange(len(probability))
-    within = above[every, least] - above[every, most] + probability[every, most]
-    kinds = np.where(probability[every, best] >= SURE, 0, np.where(within >= SURE, 1, 2))
+    range_probability = above[every, least] - above[every, most] + probability[every, most]
+    kinds = np.where(probability[every, best] >= SURE, 0, np.where(range_probability >= SURE, 1, 2))
     return [
         _statement(*facts) for facts in zip(kinds.tolist(), best.tolist(), least.tolist(), most.tolist(), strict=True)
     ]
@@ -197,14 +197,14 @@ def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats
 
     announce_compilation(classes_of_slopes)
     posterior = draws.posterior
-    found = np.empty(slopes.shape, dtype=np.int64)
+    classes = np.empty(slopes.shape, dtype=np.int64)
     # Of a rate the slope tells: its law is that of one over it.
     is_of_slope = (posterior.settings[:, 1] >= DRIFTS_FREELY) | posterior.reciprocal
     classes_of_slopes(
         slopes, draws.component, posterior.law, posterior.setting, is_of_slope,
-        np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, found,
+        np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, classes,
     )  # fmt: skip
-    return found
+    return classes
 
 
 def class_of_slope(slope: float) -> int:

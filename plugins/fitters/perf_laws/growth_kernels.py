@@ -8,7 +8,7 @@ __all__ = ["classes_of_slopes", "count_classes"]
 
 
 @kernel
-def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, classes, found):  # type: ignore[no-untyped-def]
+def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, classes, draw_classes):  # type: ignore[no-untyped-def]
     """Class of each draw: that of its law, or of its slope where it drifts freely from it.
 
     Parameters
@@ -25,20 +25,20 @@ def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, 
     limits : (S,) float
         Rising, up to which slopes have the classes before the last; alternately without the limit and with it.
     classes : (S + 1,) int
-    found : (K, N) int
+    draw_classes : (K, N) int
         Written.
     """
     n_paths, n_draws = slopes.shape
     for path in range(n_paths):
         for draw in range(n_draws):
-            own = component[path, draw]
-            if not is_free[setting[path, own]]:
-                found[path, draw] = of_law[law[path, own]]
+            draw_component = component[path, draw]
+            if not is_free[setting[path, draw_component]]:
+                draw_classes[path, draw] = of_law[law[path, draw_component]]
                 continue
             slope, place = slopes[path, draw], 0
             while place < len(limits) and (slope > limits[place] or (place % 2 == 0 and slope == limits[place])):
                 place += 1
-            found[path, draw] = classes[place]
+            draw_classes[path, draw] = classes[place]
 
 
 @kernel

@@ -133,9 +133,9 @@ def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
 
 def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
     """Forms of all laws, and the number of that of each."""
-    found = [form_of(law) for law in model.laws]
-    numbers = {form: number for number, form in enumerate(dict.fromkeys(found))}
-    return list(numbers), np.array([numbers[form] for form in found], dtype=np.int64)
+    forms = [form_of(law) for law in model.laws]
+    numbers = {form: number for number, form in enumerate(dict.fromkeys(forms))}
+    return list(numbers), np.array([numbers[form] for form in forms], dtype=np.int64)
 
 
 def form_text(form: Form, reciprocal: bool = False) -> str:
@@ -162,11 +162,11 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     best = np.empty(len(form), dtype=np.int64)
     probability = np.empty(len(form))
     for begin in range(0, len(form), _PATHS_AT_ONCE):
-        own = slice(begin, begin + _PATHS_AT_ONCE)
-        sums = _sums(form[own], weight[own], len(forms))
+        block = slice(begin, begin + _PATHS_AT_ONCE)
+        sums = _sums(form[block], weight[block], len(forms))
         # What grows is divided among many forms, and a constant is one.
-        best[own] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax(axis=1)
-        probability[own] = np.take_along_axis(sums, best[own, None], axis=1)[:, 0]
+        best[block] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax(axis=1)
+        probability[block] = np.take_along_axis(sums, best[block, None], axis=1)[:, 0]
     # A constant that drifts may well go on as one, and yet is no law of means that rise or fall.
     is_none = is_flat[best] & _have_trend(model)
     is_open = (share <= _DETERMINED) | is_none
@@ -177,13 +177,13 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     sorted_terms = [tuple(_sorted_terms(law)) for law in model.laws]
     numbers = {terms: number for number, terms in enumerate(dict.fromkeys(sorted_terms))}
     terms_of_law = np.array([numbers[terms] for terms in sorted_terms])
-    together: dict[int, list[int]] = defaultdict(list)
-    found: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
+    paths_of_size: dict[int, list[int]] = defaultdict(list)
+    laws: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
     for k in range(len(form)):
         if is_open[k]:
-            found[k] = _local_law(model, k, slopes[k], float(without[k]))
+            laws[k] = _local_law(model, k, slopes[k], float(without[k]))
         else:
-            together[len(forms[best[k]])].append(k)
+            paths_of_size[len(forms[best[k]])].append(k)
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
     every_terms = list(numbers)
     column_of = functools.cache(lambda factors: product_values(factors, levels))
@@ -191,7 +191,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     terms = terms_of_law[posterior.law]
     lowest = np.where(of_best, terms, len(numbers)).min(axis=1)
     is_one = lowest == np.where(of_best, terms, -1).max(axis=1)
-    for size, paths in together.items():
+    for size, paths in paths_of_size.items():
         chosen: list[tuple[Form, tuple[Exponent, ...]]] = []
         for k in paths:
             if is_one[k]:
@@ -201,8 +201,8 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
                 several = [every_terms[number] for number in terms[k, components].tolist()]
                 chosen.append(_with_exponents(forms[best[k]], several, weight[k, components]))
         columns = np.ones((len(paths), len(model.measured), size + 1))
-        for row, (own_terms, _) in enumerate(chosen):
-            for number, factors in enumerate(own_terms, start=1):
+        for row, (chosen_terms, _) in enumerate(chosen):
+            for number, factors in enumerate(chosen_terms, start=1):
                 columns[row, :, number] = column_of(factors)
         scales = columns.max(axis=1)
         values = np.nan_to_num(1.0 / model.means[paths] if posterior.reciprocal else model.means[paths])
@@ -210,7 +210,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
         errors = np.sqrt(np.einsum("kmm->km", covariance))
         errors = np.where(errors > 0.0, errors, np.nan) / scales
         for row, k in enumerate(paths):
-            found[k] = LeadingLaw(
+            laws[k] = LeadingLaw(
                 path=model.paths[k],
                 determined=True,
                 terms=tuple(text_of(factors) for factors in chosen[row][0]),
@@ -221,48 +221,48 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
                 exponents=chosen[row][1],
                 reciprocal=posterior.reciprocal,
             )
-    return tuple(found)
+    return tuple(laws)
 
 
 def _have_trend(model: DrawnLaws) -> npt.NDArray[np.bool_]:
     """Whether the means of each path rise or fall as a power of a parameter, by far more than they scatter about it."""
     logs = np.log(model.measured)
-    found = np.empty(len(model.means), dtype=np.bool_)
-    for begin in range(0, len(found), _PATHS_AT_ONCE):
-        own = slice(begin, begin + _PATHS_AT_ONCE)
-        means = model.means[own]
-        met = np.isfinite(means) & (means > 0.0)
-        values = np.log(np.where(met, means, 1.0))
-        columns = np.where(met[:, :, None], np.column_stack([np.ones(len(logs)), logs - logs.mean(axis=0)]), 0.0)
+    have_trend = np.empty(len(model.means), dtype=np.bool_)
+    for begin in range(0, len(have_trend), _PATHS_AT_ONCE):
+        block = slice(begin, begin + _PATHS_AT_ONCE)
+        means = model.means[block]
+        measured = np.isfinite(means) & (means > 0.0)
+        values = np.log(np.where(measured, means, 1.0))
+        columns = np.where(measured[:, :, None], np.column_stack([np.ones(len(logs)), logs - logs.mean(axis=0)]), 0.0)
         inverse = np.linalg.pinv(columns, rcond=_DEPENDENT)
         slopes = np.einsum("kmn,kn->km", inverse, values)
         squares = ((values - np.einsum("knm,km->kn", columns, slopes)) ** 2).sum(axis=1)
-        scatter = np.sqrt(squares / np.maximum(met.sum(axis=1) - columns.shape[2], 1))
+        scatter = np.sqrt(squares / np.maximum(measured.sum(axis=1) - columns.shape[2], 1))
         errors = scatter[:, None] * np.sqrt(np.einsum("kmn,kmn->km", inverse, inverse))
         growth = np.abs(slopes[:, 1:]) * np.ptp(columns[:, :, 1:], axis=1)
-        found[own] = ((growth > _SMALL_TREND) & (np.abs(slopes) > _SURE_TREND * errors)[:, 1:]).any(axis=1)
-    return found
+        have_trend[block] = ((growth > _SMALL_TREND) & (np.abs(slopes) > _SURE_TREND * errors)[:, 1:]).any(axis=1)
+    return have_trend
 
 
 def _with_exponents(form: Form, terms: Sequence[Form], weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:
     """The terms of a form whose exponents are on no grid, with their means over the weighed laws of a path."""
     share = weight / weight.sum()
-    found, exponents = [], []
+    products, exponents = [], []
     for number, factors in enumerate(form):
-        own = []
+        product = []
         for place, factor in enumerate(factors):
             drawn = np.array([law[number][place].exponent for law in terms])
             logarithm = terms[0][number][place].logarithm
             mean = float(share @ drawn)
             deviation = float(np.sqrt(share @ (drawn - mean) ** 2))
             if deviation > _NONE:
-                own.append(Factor(factor.symbol, _simple(mean, deviation), logarithm))
+                product.append(Factor(factor.symbol, _simple(mean, deviation), logarithm))
                 exponents.append((factor.symbol, number, mean, deviation))
             else:
-                own.append(Factor(factor.symbol, float(drawn[0]), logarithm))
-        found.append(tuple(own))
-    named = [Exponent(s, product_text(found[number]), mean, error) for s, number, mean, error in exponents]
-    return tuple(found), tuple(named)
+                product.append(Factor(factor.symbol, float(drawn[0]), logarithm))
+        products.append(tuple(product))
+    named = [Exponent(s, product_text(products[number]), mean, error) for s, number, mean, error in exponents]
+    return tuple(products), tuple(named)
 
 
 def _sorted_terms(law: Law) -> list[tuple[Factor, ...]]:
@@ -296,8 +296,8 @@ def _local_law(
     ]
     if not factors:
         return LeadingLaw(model.paths[path], False, (), (value,), (float("nan"),), probability, slopes)
-    at = float(product_values(factors, dict(zip(model.symbols, top[:, None], strict=True)))[0])
-    coefficients, errors = (0.0, value / at), (float("nan"), float("nan"))
+    top_product = float(product_values(factors, dict(zip(model.symbols, top[:, None], strict=True)))[0])
+    coefficients, errors = (0.0, value / top_product), (float("nan"), float("nan"))
     return LeadingLaw(model.paths[path], False, (product_text(factors),), coefficients, errors, probability, slopes)
 
 
@@ -316,12 +316,12 @@ def _slopes(model: DrawnLaws, paths: Ints) -> list[tuple[tuple[str, float, float
     top = model.measured.max(axis=0)
     places = np.tile(top, (1 + len(top), 1))
     places[1:] *= 1.0 + np.eye(len(top))
-    found: list[tuple[tuple[str, float, float], ...]] = []
+    slopes: list[tuple[tuple[str, float, float], ...]] = []
     for _, draws in model.draws_in_blocks(places, paths.tolist()):
         exponents = (draws.logs[:, :, 1:] - draws.logs[:, :, :1]) / np.log(2.0)
         for means, deviations in zip(exponents.mean(axis=1).tolist(), exponents.std(axis=1).tolist(), strict=True):
-            found.append(tuple(zip(model.symbols, means, deviations, strict=True)))
-    return found
+            slopes.append(tuple(zip(model.symbols, means, deviations, strict=True)))
+    return slopes
 
 
 def _root_weights(model: DrawnLaws) -> Floats:
@@ -368,9 +368,9 @@ def fit_designs(columns: Floats, root_weights: Floats, values: Floats) -> tuple[
     for subset in itertools.product((0.0, 1.0), repeat=size):
         weighted = columns * root_weights[:, :, None] * np.array(subset)
         inverse = np.linalg.pinv(weighted, rcond=_DEPENDENT)
-        found = np.einsum("kmn,kn->km", inverse, weighted_values)
-        squares = ((weighted_values - np.einsum("knm,km->kn", weighted, found)) ** 2).sum(axis=1)
-        better = (squares < least) & (found >= 0.0).all(axis=1)
-        least[better], coefficients[better] = squares[better], found[better]
+        solution = np.einsum("kmn,kn->km", inverse, weighted_values)
+        squares = ((weighted_values - np.einsum("knm,km->kn", weighted, solution)) ** 2).sum(axis=1)
+        better = (squares < least) & (solution >= 0.0).all(axis=1)
+        least[better], coefficients[better] = squares[better], solution[better]
         covariance[better] = np.einsum("kmn,kjn->kmj", inverse[better], inverse[better])
     return coefficients, covariance

@@ -53,15 +53,15 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         if interval is not None:
             check_coverage(interval)
-        at, which = self._places(points)
-        levels = np.stack([at[symbol] for symbol in self.symbols], axis=1)
-        asked, place = np.unique(levels, axis=0, return_inverse=True)
-        paths, path = np.unique(which, return_inverse=True)
+        coordinates, path_numbers = self._places(points)
+        levels = np.stack([coordinates[symbol] for symbol in self.symbols], axis=1)
+        distinct, place = np.unique(levels, axis=0, return_inverse=True)
+        paths, path = np.unique(path_numbers, return_inverse=True)
         if interval is None:
-            found = self.posterior.of_paths(paths).quantiles(asked, [0.5])
+            values = self.posterior.of_paths(paths).quantiles(distinct, [0.5])
         else:
-            found = self.band(asked, interval, paths.tolist(), run=True)
-        chosen = found[path.ravel(), place.ravel()]
+            values = self.band(distinct, interval, paths.tolist(), run=True)
+        chosen = values[path.ravel(), place.ravel()]
         return chosen[:, 0] if interval is None else chosen
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
@@ -78,21 +78,21 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def remarks(self, points: Points) -> list[str]:
         """Where a point is outside of what was measured."""
-        at, which = self._places(points)
-        found = []
+        coordinates, path_numbers = self._places(points)
+        lines = []
         measured = np.isfinite(self.means)
         limits: dict[tuple[int, str], tuple[float, float]] = {}
-        for place, path in enumerate(which.tolist()):
+        for place, path in enumerate(path_numbers.tolist()):
             parts = []
-            for symbol, values in at.items():
+            for symbol, values in coordinates.items():
                 if (path, symbol) not in limits:
                     levels = np.array(self.points[symbol])[measured[path]]
                     limits[path, symbol] = (float(levels.min()), float(levels.max()))
                 low, high = limits[path, symbol]
                 if not low <= values[place] <= high:
                     parts.append(f"{symbol} was {low:g} to {high:g}")
-            found.append(f"extrapolated: {', '.join(parts)}" if parts else "")
-        return found
+            lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
+        return lines
 
     def design_rows(self, points: Points) -> DesignRows:
         """Of the likeliest law of one path; see `Model.design_rows`."""
@@ -105,14 +105,20 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Coefficients of the likeliest law of each path, and exponents that are on no grid."""
-        found = []
+        estimates = []
         for law in self.leading:
             prefix = f"{law.path}: " if len(self.paths) > 1 else ""
             for name, value, error in zip(("1", *law.terms), law.coefficients, law.standard_errors, strict=True):
-                found.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit_of_laws))
-            for one in law.exponents:
-                found.append(Parameter(f"{prefix}exponent of {one.symbol} in {one.term}", one.estimate, one.deviation))
-        return tuple(found)
+                estimates.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit_of_laws))
+            for exponent in law.exponents:
+                estimates.append(
+                    Parameter(
+                        f"{prefix}exponent of {exponent.symbol} in {exponent.term}",
+                        exponent.estimate,
+                        exponent.deviation,
+                    )
+                )
+        return tuple(estimates)
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
@@ -142,7 +148,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def details(self) -> dict[str, Any]:
         """The tables' content by path, advice, and speedup."""
-        whole = speedup(self)
+        speedup_curve = speedup(self)
         return {
             "paths": [
                 {
@@ -152,13 +158,15 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
                 for row in self.rows
             ],
             "share_of": self.whole.shares_text,
-            "advice": [one._asdict() for one in advice(self)],
+            "advice": [entry._asdict() for entry in advice(self)],
             "next_point": next_point(self),
-            "speedup": None if whole is None else {**whole._asdict(), "levels": [at._asdict() for at in whole.levels]},
+            "speedup": None
+            if speedup_curve is None
+            else {**speedup_curve._asdict(), "levels": [level._asdict() for level in speedup_curve.levels]},
             "check": None if self.check is None else self.check._asdict(),
             "unfitted": self.unfitted,
         }
 
     def _places(self, points: Points) -> tuple[dict[str, Floats], Ints]:
-        at, index = named_points(points, self.columns, {PATH: self.paths})
-        return at, index[PATH]
+        coordinates, index = named_points(points, self.columns, {PATH: self.paths})
+        return coordinates, index[PATH]

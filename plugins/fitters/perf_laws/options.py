@@ -17,7 +17,7 @@ from perfcore.hooks.options import option
 __all__ = ["LawOptions", "parse_target"]
 
 
-def parse_exponents(given: Any) -> tuple[str, ...]:
+def parse_exponents(raw: Any) -> tuple[str, ...]:
     """Exponents of a parameter: ``-1,0,1/2,1,2``, as texts, sorted.
 
     Examples
@@ -25,25 +25,25 @@ def parse_exponents(given: Any) -> tuple[str, ...]:
     >>> parse_exponents("1, 1/2,-1")
     ('-1', '1/2', '1')
     """
-    words = given.split(",") if isinstance(given, str) else [str(word) for word in given]
+    words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
     try:
-        found = sorted({Fraction(word.strip()) for word in words if word.strip()})
+        exponents = sorted({Fraction(word.strip()) for word in words if word.strip()})
     except (ValueError, ZeroDivisionError):
         raise ValueError("fractions are expected, such as -1,0,1/2,1,2") from None
-    if not found or abs(found[0]) > MOST_EXPONENT or abs(found[-1]) > MOST_EXPONENT:
+    if not exponents or abs(exponents[0]) > MOST_EXPONENT or abs(exponents[-1]) > MOST_EXPONENT:
         raise ValueError(f"fractions from -{MOST_EXPONENT} to {MOST_EXPONENT} are expected, such as -1,0,1/2,1,2")
-    return tuple(str(exponent) for exponent in found)
+    return tuple(str(exponent) for exponent in exponents)
 
 
-def parse_logarithms(given: Any) -> tuple[int, ...]:
+def parse_logarithms(raw: Any) -> tuple[int, ...]:
     """Powers of the logarithm: ``0,1,2``."""
-    words = given.split(",") if isinstance(given, str) else [str(word) for word in given]
+    words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
     if not words or any(word.strip() not in map(str, range(MOST_LOGARITHM + 1)) for word in words):
         raise ValueError(f"powers of the logarithm from 0 to {MOST_LOGARITHM} are expected, such as 0,1,2")
     return tuple(sorted({int(word) for word in words}))
 
 
-def parse_target(given: Any) -> tuple[str, ...]:
+def parse_target(raw: Any) -> tuple[str, ...]:
     """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts.
 
     Examples
@@ -51,10 +51,10 @@ def parse_target(given: Any) -> tuple[str, ...]:
     >>> parse_target("p=4096, n=1e6")
     ('p=4096', 'n=1e6')
     """
-    if isinstance(given, Mapping):
-        given = [f"{name}={level!r}" for name, level in given.items()]
+    if isinstance(raw, Mapping):
+        raw = [f"{name}={level!r}" for name, level in raw.items()]
     try:
-        places = parse_places([given] if isinstance(given, str) else map(str, given))
+        places = parse_places([raw] if isinstance(raw, str) else map(str, raw))
         is_point = all(len(parse_values(text)) == 1 for text in places.values())
     except (PerfError, ValueError, ZeroDivisionError):
         is_point = False

@@ -82,18 +82,18 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
             raise ValueError("the scaling is neither weak nor strong")
         if set(self.target) != set(self.columns):
             raise ValueError("the target is not a point of the model's parameters")
-        levels = [level for own in (*self.points.values(), self.target.values()) for level in own]
+        levels = [level for column in (*self.points.values(), self.target.values()) for level in column]
         if not all(0.0 < level < math.inf for level in levels) or len(set(zip(*self.points.values(), strict=True))) < n:
             raise ValueError("the points are no positive numbers that differ")
         if len(self.paths) != len(self.data) or not self.paths or len(set(self.paths)) < len(self.paths):
             raise ValueError("there are not as many paths as data of paths, or two have one name")
         if self.metrics and len(self.metrics) != len(self.paths):
             raise ValueError("there are not as many metrics as paths")
-        for path, own in zip(self.paths, self.data, strict=True):
-            if len(own.means) != n:
+        for path, path_data in zip(self.paths, self.data, strict=True):
+            if len(path_data.means) != n:
                 raise ValueError(f"{path} has not as many means as there are points")
-            for chosen, known in ((own.laws, self.laws), (own.settings, self.settings)):
-                if min(chosen) < 0 or max(chosen) >= len(known):
+            for chosen, available in ((path_data.laws, self.laws), (path_data.settings, self.settings)):
+                if min(chosen) < 0 or max(chosen) >= len(available):
                     raise ValueError(f"{path} has a law that the model does not have")
         if not all(self.laws):
             raise ValueError("a law has no term")
@@ -126,7 +126,7 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
     @functools.cached_property
     def means(self) -> Floats:
         """Mean of each path at each point (K, n); NaN where it was not measured."""
-        return np.array([own.means for own in self.data], dtype=np.float64)
+        return np.array([path_data.means for path_data in self.data], dtype=np.float64)
 
     @functools.cached_property
     def whole(self) -> Whole:

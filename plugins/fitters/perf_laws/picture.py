@@ -161,16 +161,16 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     marked = curves[-1][0]
     bottom, top = _limits(points, [curve for curve, _ in curves])
     for curve, colour in curves:
-        for bounds, shade, what in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
+        for bounds, shade, quantity in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
             sides = np.clip(bounds[:, 1:], bottom, top)
-            label = f"{COVERAGE:.0%} of {what}"
+            label = f"{COVERAGE:.0%} of {quantity}"
             axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0, label=label)
     inside = (measured.over >= low) & (measured.over <= high)
     axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5, label="law")
     if marked is measured:
-        for beyond in (measured.over <= low, measured.over >= high):
+        for outside in (measured.over <= low, measured.over >= high):
             axes.plot(
-                measured.over[beyond], measured.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
+                measured.over[outside], measured.mean[outside, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
             )
     else:
         axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
@@ -185,21 +185,21 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     )
     set_logarithmic(axes, "x", marked.over[0] / 1.15, marked.over[-1] * 1.15, base=tick_base(points.over))
     set_logarithmic(axes, "y", bottom, top)
-    held = held_text(model, path, symbol)
-    label = shortened(model.columns[symbol]) + (f"\n{held}" if held else "")
+    fixed_text = held_text(model, path, symbol)
+    label = shortened(model.columns[symbol]) + (f"\n{fixed_text}" if fixed_text else "")
     axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
 
 
 def held_text(model: LawModel, path: int, symbol: str) -> str:
     """Where the other parameters are held, by the names that they have in the data; empty where there are none."""
-    held = path_points(model, path, symbol).held
-    here, aim = (
-        ", ".join(f"{shortened(model.columns[name], 24)} = {level[name]:g}" for name in held)
-        for level in (held, model.target)
+    fixed = path_points(model, path, symbol).held
+    measured, target = (
+        ", ".join(f"{shortened(model.columns[name], 24)} = {level[name]:g}" for name in fixed)
+        for level in (fixed, model.target)
     )
-    if not here:
+    if not measured:
         return ""
-    return f"at {here}" if here == aim else f"measured at {here}; target at {aim}"
+    return f"at {measured}" if measured == target else f"measured at {measured}; target at {target}"
 
 
 def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
@@ -210,31 +210,31 @@ def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
     """
     place = model.symbols.index(symbol)
     others = np.delete(model.measured, place, axis=1)
-    met = np.isfinite(model.means[path])
-    held, which = np.unique(others, axis=0, return_inverse=True)
-    counts = np.bincount(which.ravel()[met], minlength=len(held))
+    measured = np.isfinite(model.means[path])
+    other_levels, level_number = np.unique(others, axis=0, return_inverse=True)
+    counts = np.bincount(level_number.ravel()[measured], minlength=len(other_levels))
     best = int(np.flatnonzero(counts == counts.max())[-1])
     names = [name for name in model.symbols if name != symbol]
-    aimed = np.flatnonzero((held == [model.target[name] for name in names]).all(axis=1) & (counts > 1))
+    aimed = np.flatnonzero((other_levels == [model.target[name] for name in names]).all(axis=1) & (counts > 1))
     best = int(aimed[0]) if len(aimed) else best
-    rows = np.flatnonzero(met & (which.ravel() == best))
+    rows = np.flatnonzero(measured & (level_number.ravel() == best))
     rows = rows[np.argsort(model.measured[rows, place])]
     return PathPoints(
         over=model.measured[rows, place],
         mean=model.means[path, rows],
         error=standard_errors(model, path)[rows],
         runs=np.array(model.data[path].counts)[rows],
-        held=dict(zip(names, held[best].tolist(), strict=True)),
+        held=dict(zip(names, other_levels[best].tolist(), strict=True)),
     )
 
 
 def standard_errors(model: LawModel, path: int) -> Floats:
     """Standard errors of the means of a path (n,); NaN where it was not measured."""
-    own = model.posterior.of_paths([path])
-    return np.asarray(model.means[path] * np.sqrt(own.noise[0]))
+    posterior = model.posterior.of_paths([path])
+    return np.asarray(model.means[path] * np.sqrt(posterior.noise[0]))
 
 
-def law_curve(model: LawModel, path: int, symbol: str, held: Mapping[str, float] | None = None) -> LawCurve:
+def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float] | None = None) -> LawCurve:
     """Predictions of a path over a parameter, from the least level or the target to the largest of them.
 
     Parameters
@@ -242,17 +242,17 @@ def law_curve(model: LawModel, path: int, symbol: str, held: Mapping[str, float]
     model : LawModel
     path : int
     symbol : str
-    held : mapping of str to float, optional
+    fixed : mapping of str to float, optional
         Levels of the other parameters; by default those of `path_points`.
     """
     points = path_points(model, path, symbol)
-    levels = points.held if held is None else held
+    levels = points.held if fixed is None else fixed
     marks = [*points.over.tolist(), model.target[symbol]]
     over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks])
-    at = np.empty((len(over), len(model.symbols)))
+    curve_points = np.empty((len(over), len(model.symbols)))
     for place, name in enumerate(model.symbols):
-        at[:, place] = over if name == symbol else levels[name]
-    mean, run = (model.band(at, COVERAGE, [path], run=run)[0] for run in (False, True))
+        curve_points[:, place] = over if name == symbol else levels[name]
+    mean, run = (model.band(curve_points, COVERAGE, [path], run=run)[0] for run in (False, True))
     return LawCurve(over, mean, run)
 
 
@@ -287,7 +287,7 @@ def _law_text(model: LawModel, path: int) -> str:
     names = {symbol: column for symbol, column in model.columns.items() if column.isidentifier()}
     if not law.determined or not names:
         return law.text
-    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], law.text)
+    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda match: names[match[0]], law.text)
 
 
 def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
@@ -317,8 +317,8 @@ def _reaches_beyond(model: LawModel, path: int, symbol: str) -> bool:
 def _limits(points: PathPoints, curves: list[LawCurve]) -> tuple[float, float]:
     """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
     medians = np.concatenate([curve.mean[:, 0] for curve in curves])
-    seen = np.concatenate([points.mean, medians[medians > 0.0]])
-    low, high = float(seen.min()), float(seen.max())
+    values = np.concatenate([points.mean, medians[medians > 0.0]])
+    low, high = float(values.min()), float(values.max())
     bounds = np.clip(np.concatenate([curve.run[:, 1:] for curve in curves]), low / _MOST_BEYOND, high * _MOST_BEYOND)
     low, high = min(low, float(bounds.min())), max(high, float(bounds.max()))
     margin = min(max((high / low) ** 0.04, 1.05), 2.0)

@@ -37,12 +37,12 @@ def row_facts(model: DescribedLaws, rows: Sequence[LawRow]) -> list[Facts]:
     """What is said of paths, a column for each fact."""
     header = row_header(model.symbols)
     top = {symbol: max(levels) for symbol, levels in model.points.items()}
-    found = []
+    entries = []
     for row in rows:
         facts: list[str | float] = [row.path, row.share, row.predicted, row.low, row.high, row.law, row.probability]
         facts += [fact for growth in row.growths for fact in growth]
-        found.append(dict(zip(header, [*facts, _note(row, top)], strict=True)))
-    return found
+        entries.append(dict(zip(header, [*facts, _note(row, top)], strict=True)))
+    return entries
 
 
 def law_frame(model: DescribedLaws) -> pd.DataFrame:

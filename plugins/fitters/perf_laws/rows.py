@@ -65,18 +65,18 @@ def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, .
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     growths: list[tuple[Growth, ...]] = []
     for _, draws in model.draws_in_blocks(points):
-        found = [
+        symbol_growths = [
             growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
             for number, symbol in enumerate(model.symbols)
         ]
-        growths += zip(*found, strict=True)
+        growths += zip(*symbol_growths, strict=True)
     sides = model.band([model.target_point], _COVERAGE)[:, 0]
     whole = model.whole
     sums = np.bincount(whole.metric, np.where(whole.counted, sides[:, 0], 0.0))
     share = np.divide(sides[:, 0], sums[whole.metric], out=np.zeros(len(sides)), where=sums[whole.metric] > 0.0)
-    met = np.isfinite(model.means)
-    reach = np.where(met[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
-    last = met.shape[1] - 1 - met[:, ::-1].argmax(axis=1)  # points are in the order of their levels
+    measured = np.isfinite(model.means)
+    reach = np.where(measured[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
+    last = measured.shape[1] - 1 - measured[:, ::-1].argmax(axis=1)  # points are in the order of their levels
     posterior = model.posterior
     deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
     off = np.nanmax(np.abs(np.log(model.fitted / model.means)), axis=1)

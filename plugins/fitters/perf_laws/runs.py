@@ -104,8 +104,8 @@ def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
     size = np.bincount(group, minlength=n_groups)
     ordered = value[np.lexsort((value, group))]
     first = np.cumsum(size) - size
-    found = np.zeros(n_groups)
-    some = size > 0
-    low, high = first[some] + (size[some] - 1) // 2, first[some] + size[some] // 2
-    found[some] = 0.5 * (ordered[low] + ordered[high])
-    return found
+    medians = np.zeros(n_groups)
+    nonempty = size > 0
+    low, high = first[nonempty] + (size[nonempty] - 1) // 2, first[nonempty] + size[nonempty] // 2
+    medians[nonempty] = 0.5 * (ordered[low] + ordered[high])
+    return medians

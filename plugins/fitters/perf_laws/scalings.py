@@ -52,9 +52,9 @@ def told_scaling(data: Measurements) -> str:
     if not parameters or not is_processors(parameters[0]):
         return ""
     names = [name for name in data.table.columns if name not in (*parameters, data.roles.value)]
-    said = _said([name for name in names if _SAID.fullmatch(name.strip())], data)
-    if said:
-        return said
+    stated = _labelled([name for name in names if _SAID.fullmatch(name.strip())], data)
+    if stated:
+        return stated
     processors = _numbers(data, parameters[0])
     if processors is None or len(np.unique(processors)) < 2:
         return ""
@@ -74,7 +74,7 @@ def told_scaling(data: Measurements) -> str:
     return ""
 
 
-def _said(names: Collection[str], data: Measurements) -> str:
+def _labelled(names: Collection[str], data: Measurements) -> str:
     for name in names:
         words = {str(value).strip().lower() for value in data.table[name].dropna().unique()}
         for kind in ("weak", "strong"):

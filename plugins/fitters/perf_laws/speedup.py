@@ -101,9 +101,9 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     if not _is_of_processors(model) or is_open(model):
         return None
     base, target = float(model.measured[:, 0].min()), model.target[symbol]
-    shown = sorted({*model.measured[:, 0].tolist(), *([target] if target > base else [])})
-    steps = np.geomspace(base, shown[-1], _STEPS)
-    levels = np.concatenate([shown, steps])
+    shown_levels = sorted({*model.measured[:, 0].tolist(), *([target] if target > base else [])})
+    steps = np.geomspace(base, shown_levels[-1], _STEPS)
+    levels = np.concatenate([shown_levels, steps])
     points = np.tile(model.target_point, (len(levels), 1))
     points[:, 0] = levels
     paths = np.flatnonzero(whole.counted).tolist() if path is None else [path]
@@ -113,15 +113,16 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     weak = model.scaling == "weak"
     share = ratio if weak else ratio / gain
     faster = ratio * gain if weak else ratio
-    sides = [np.quantile(what, _SIDES, axis=0).T.tolist() for what in (times, faster, share)]
+    sides = [np.quantile(draws, _SIDES, axis=0).T.tolist() for draws in (times, faster, share)]
     measured = set(model.measured[:, 0].tolist())
     return Speedup(
         symbol=symbol,
         base=base,
         levels=tuple(
-            AtLevel(level, level in measured, *(tuple(side[k]) for side in sides)) for k, level in enumerate(shown)
+            AtLevel(level, level in measured, *(tuple(side[k]) for side in sides))
+            for k, level in enumerate(shown_levels)
         ),
-        half=_falls_below(steps, np.median(share[:, len(shown) :], axis=0)),
+        half=_falls_below(steps, np.median(share[:, len(shown_levels) :], axis=0)),
         scaling="weak" if weak else "strong",
         is_told=bool(model.scaling),
     )

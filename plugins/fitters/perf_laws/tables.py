@@ -34,15 +34,17 @@ def law_summary(model: LawModel) -> list[str]:
     noise = float(np.median(np.sqrt(model.posterior.spread)))
     unit = f" [{model.unit}]" if model.unit else ""
     over = ", ".join(_over(model, symbol) for symbol in model.symbols)
-    repeated = any(count > 1.0 for own in model.data for count in own.counts)
-    said = f"{percent(noise)} of its mean, median of the paths" if repeated else "not known, without repeated runs"
+    repeated = any(count > 1.0 for path_data in model.data for count in path_data.counts)
+    noise_text = (
+        f"{percent(noise)} of its mean, median of the paths" if repeated else "not known, without repeated runs"
+    )
     return [
         model.title,
         *_miss_lines(model),
         f"{len(model.measured)} points of {model.value_name}{unit} over {over}{_runs(model)}",
         *model.notes,
         *(_growth_line(model, symbol, number) for number, symbol in enumerate(model.symbols)),
-        f"noise of one run: {said}",
+        f"noise of one run: {noise_text}",
         *([] if model.check is None else [model.check.text]),
         *_scaling_lines(model),
         *_deviation_lines(model),
@@ -77,8 +79,8 @@ def _deviation_lines(model: LawModel) -> list[str]:
     if not rows:
         return []
     names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
-    at = " and ".join(f"{symbol} = {max(levels):g}" for symbol, levels in model.points.items())
-    return [f"the value at {at} may be one of its own: {names}; repeat it to tell whether growth changes there"]
+    last_point = " and ".join(f"{symbol} = {max(levels):g}" for symbol, levels in model.points.items())
+    return [f"the value at {last_point} may be one of its own: {names}; repeat it to tell whether growth changes there"]
 
 
 def law_tables(model: LawModel) -> list[Table]:
@@ -86,18 +88,18 @@ def law_tables(model: LawModel) -> list[Table]:
     rows = model.rows[:_MOST_PATHS]
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
     header, cells = shown_rows(row_facts(model, rows), model.symbols)
-    found = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
+    tables = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
     unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
     if unsure:
-        given = advice(model, [model.paths.index(path) for path in unsure])
+        unsure_advice = advice(model, [model.paths.index(path) for path in unsure])
         total = sum(not row.determined for row in model.rows)
-        found.append(_advice_table(given, total))
-    if (whole := speedup(model)) is not None:
-        found.append(_speedup_table(model, whole, "all paths" if len(model.paths) > 1 else model.paths[0]))
-    wanted = model.origin.options.get("show")
-    if wanted in model.paths:
-        found += _path_tables(model, model.paths.index(str(wanted)))
-    return found
+        tables.append(_advice_table(unsure_advice, total))
+    if (speedup_curve := speedup(model)) is not None:
+        tables.append(_speedup_table(model, speedup_curve, "all paths" if len(model.paths) > 1 else model.paths[0]))
+    shown_path = model.origin.options.get("show")
+    if shown_path in model.paths:
+        tables += _path_tables(model, model.paths.index(str(shown_path)))
+    return tables
 
 
 def plain_law_tables(model: LawModel) -> list[Table]:
@@ -118,7 +120,7 @@ def _over(model: LawModel, symbol: str) -> str:
 
 
 def _runs(model: LawModel) -> str:
-    counts = [count for own in model.data for count in own.counts if count > 0.0]
+    counts = [count for path_data in model.data for count in path_data.counts if count > 0.0]
     low, high = math.ceil(min(counts)), math.ceil(max(counts))
     return f", {low} run{'s' if low > 1 else ''} each" if low == high else f", {low} to {high} runs each"
 
@@ -140,8 +142,8 @@ def _next_line(model: LawModel) -> list[str]:
     if not share.sum() > 0.0:
         return []
     point = next_point(model)
-    at = np.array([[point[symbol] for symbol in model.symbols]])
-    spread = expected_spread(model, at, [model.paths.index(row.path) for row in rows])
+    points = np.array([[point[symbol] for symbol in model.symbols]])
+    spread = expected_spread(model, points, [model.paths.index(row.path) for row in rows])
     before, after = (share @ spread).tolist()
     now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
     then = now * math.sqrt(after / before) if before > 0.0 else now
@@ -157,48 +159,50 @@ def _openness(side: float) -> str:
 
 
 def _target_text(model: LawModel) -> str:
-    beyond = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
-    far = f", {beyond:.3g} times the largest measured" if beyond > 1.0 else ""
+    ratio = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
+    far = f", {ratio:.3g} times the largest measured" if ratio > 1.0 else ""
     return point_text(model.target) + far
 
 
-def _advice_table(given: tuple[Advice, ...], total: int) -> Table:
+def _advice_table(entries: tuple[Advice, ...], total: int) -> Table:
     rows = [
         [
-            shortened(one.path),
-            " or ".join(one.rivals),
-            percent(one.here),
-            "-" if one.point is None else point_text(one.point),
-            "-" if one.there is None else percent(one.there),
+            shortened(entry.path),
+            " or ".join(entry.rivals),
+            percent(entry.here),
+            "-" if entry.point is None else point_text(entry.point),
+            "-" if entry.there is None else percent(entry.there),
         ]
-        for one in given
+        for entry in entries
     ]
     more = f"; the first {len(rows)} of {total:,}" if len(rows) < total else ""
     header = ["path", "grows as", "they differ here by", "measure to tell", "there by"]
     return f"Growth that these data do not determine{more}", header, rows
 
 
-def _speedup_table(model: LawModel, found: Speedup, of: str) -> Table:
-    symbol = found.symbol
-    last = found.levels[-1].level
+def _speedup_table(model: LawModel, speedup_curve: Speedup, of: str) -> Table:
+    symbol = speedup_curve.symbol
+    last = speedup_curve.levels[-1].level
     half = f"stays above 50 % up to {symbol} = {last:g}"
-    if found.half is not None:
-        half = f"falls below 50 % at {symbol} = {found.half:.3g}"
-    held = [f"{name} = {model.target[name]:g}" for name in model.symbols[1:]]
-    how = f"{found.scaling} scaling" + ("" if found.is_told else ", since the time falls; --scaling weak otherwise")
-    where = ", ".join([f"{symbol} = {found.base:g}", *held])
+    if speedup_curve.half is not None:
+        half = f"falls below 50 % at {symbol} = {speedup_curve.half:.3g}"
+    fixed = [f"{name} = {model.target[name]:g}" for name in model.symbols[1:]]
+    how = f"{speedup_curve.scaling} scaling" + (
+        "" if speedup_curve.is_told else ", since the time falls; --scaling weak otherwise"
+    )
+    where = ", ".join([f"{symbol} = {speedup_curve.base:g}", *fixed])
     title = f"Speedup of {of} ({how}) from {where}; efficiency {half}"
     rows = [
         [
-            f"{at.level:g}",
-            f"{at.time[0]:.4g}",
-            f"{at.speedup[0]:.3g}",
-            f"{at.speedup[1]:.3g} .. {at.speedup[2]:.3g}",
-            f"{at.efficiency[0]:.1%}",
-            f"{100.0 * at.efficiency[1]:.1f} .. {100.0 * at.efficiency[2]:.1f} %",
-            "" if at.measured else "predicted",
+            f"{entry.level:g}",
+            f"{entry.time[0]:.4g}",
+            f"{entry.speedup[0]:.3g}",
+            f"{entry.speedup[1]:.3g} .. {entry.speedup[2]:.3g}",
+            f"{entry.efficiency[0]:.1%}",
+            f"{100.0 * entry.efficiency[1]:.1f} .. {100.0 * entry.efficiency[2]:.1f} %",
+            "" if entry.measured else "predicted",
         ]
-        for at in found.levels
+        for entry in speedup_curve.levels
     ]
     unit = f" [{model.unit}]" if model.unit else ""
     return title, [symbol, f"time{unit}", "speedup", "95 % of it", "efficiency", "95 % of it", "note"], rows
@@ -225,10 +229,10 @@ def laws_left(model: LawModel, path: int) -> list[tuple[str, float, float]]:
     means = posterior.components([model.target_point])[0][0, :, 0]
     form = form_of_law[posterior.law[0]]
     sums = np.bincount(form, posterior.weight[0], len(forms))
-    found = []
+    laws = []
     for number in np.argsort(-sums, kind="stable").tolist():
         if sums[number] > 0.0:
             weight = np.where(form == number, posterior.weight[0], 0.0)
             text = form_text(forms[number], posterior.reciprocal)
-            found.append((text, float(sums[number]), float(np.exp(weight @ means / sums[number]))))
-    return found
+            laws.append((text, float(sums[number]), float(np.exp(weight @ means / sums[number]))))
+    return laws

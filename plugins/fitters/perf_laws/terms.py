@@ -35,13 +35,13 @@ def product_text(factors: Sequence[Factor]) -> str:
 
 def product_values(factors: Sequence[Factor], levels: dict[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
     """A product of generic terms at levels of its parameters, by symbol."""
-    found = np.ones(len(next(iter(levels.values()))))
+    product = np.ones(len(next(iter(levels.values()))))
     for factor in factors:
-        at = levels[factor.symbol]
-        found = found * at**factor.exponent
+        level = levels[factor.symbol]
+        product = product * level**factor.exponent
         if factor.logarithm:
-            found = found * np.log2(at) ** factor.logarithm
-    return found
+            product = product * np.log2(level) ** factor.logarithm
+    return product
 
 
 def _text(symbol: str, exponent: float, logarithm: int) -> str:

@@ -80,9 +80,9 @@ def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, mean
     names = list(dict.fromkeys(metrics)) or [""]
     trees = []
     for number, name in enumerate(names):
-        own = np.flatnonzero(metric == number).tolist()
-        bare = [_without_metric(paths[k], name) for k in own]
-        trees.append(tree_of(bare, own, name if len(names) > 1 else "", inclusive))
+        members = np.flatnonzero(metric == number).tolist()
+        bare = [_without_metric(paths[k], name) for k in members]
+        trees.append(tree_of(bare, members, name if len(names) > 1 else "", inclusive))
     return Whole(tuple(trees), metric, counted, inclusive)
 
 
@@ -97,9 +97,9 @@ def counted_paths(
     metric = np.array([numbers[name] for name in metrics] or [0] * len(paths), dtype=np.int64)
     callers = np.full(len(paths), -1, dtype=np.int64)
     for name, number in numbers.items():
-        own = np.flatnonzero(metric == number)
-        found = callers_of([_without_metric(paths[k], name) for k in own.tolist()])
-        callers[own] = np.where(found >= 0, own[found], -1)
+        members = np.flatnonzero(metric == number)
+        member_callers = callers_of([_without_metric(paths[k], name) for k in members.tolist()])
+        callers[members] = np.where(member_callers >= 0, members[member_callers], -1)
     inclusive = bool((callers >= 0).any()) and (
         value_name.lower().startswith("inclusive") or _looks_inclusive(means, callers)
     )
@@ -111,11 +111,11 @@ def _looks_inclusive(means: Floats, callers: Ints) -> bool:
     called = np.flatnonzero(callers >= 0)
     sums = np.zeros_like(means)
     np.add.at(sums, callers[called], means[called])
-    several = np.bincount(callers[called], minlength=len(means)) > 1
-    if not several.any():
+    has_several = np.bincount(callers[called], minlength=len(means)) > 1
+    if not has_several.any():
         return False
-    left = (1.0 + _ROUNDED) * means[several] - sums[several]
-    return bool((left[np.isfinite(left)] >= 0.0).all())
+    excess = (1.0 + _ROUNDED) * means[has_several] - sums[has_several]
+    return bool((excess[np.isfinite(excess)] >= 0.0).all())
 
 
 def _without_metric(path: str, metric: str) -> str:

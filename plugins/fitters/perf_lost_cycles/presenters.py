@@ -36,9 +36,9 @@ class LcaPresenter(_CategoryPresenter):
 
     def title(self, result: LcaModel) -> str:
         """How many categories over what, and the source."""
-        held = "".join(f", {symbol}={value:g}" for symbol, value in result.held.items())
-        what = "1 category" if len(result.fits) == 1 else f"{len(result.fits)} categories"
-        return f"{what} of {Path(result.origin.source).name} over {result.column}{held}"
+        held_text = "".join(f", {symbol}={value:g}" for symbol, value in result.held.items())
+        categories = "1 category" if len(result.fits) == 1 else f"{len(result.fits)} categories"
+        return f"{categories} of {Path(result.origin.source).name} over {result.column}{held_text}"
 
     def summary(self, result: LcaModel) -> list[str]:
         """What was fitted, by what models were chosen, and how well the sum does."""
@@ -76,8 +76,8 @@ class ModgenPresenter(_CategoryPresenter):
 
     def title(self, result: ModgenModel) -> str:
         """How many categories over what, and the source."""
-        what = "1 category" if len(result.categories) == 1 else f"{len(result.categories):,} categories"
-        return f"{what} over {', '.join(result.columns.values())} of {Path(result.origin.source).name}"
+        categories = "1 category" if len(result.categories) == 1 else f"{len(result.categories):,} categories"
+        return f"{categories} over {', '.join(result.columns.values())} of {Path(result.origin.source).name}"
 
     def summary(self, result: ModgenModel) -> list[str]:
         """What was fitted and how well."""

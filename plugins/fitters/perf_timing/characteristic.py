@@ -56,13 +56,13 @@ def characteristics(names: Sequence[str], variables: Sequence[str]) -> tuple[Cha
     OptionError
         Neither a registered name nor a formula, or a function of something that was not measured.
     """
-    one = {name: np.ones(1) for name in variables}
-    found = []
+    ones = {name: np.ones(1) for name in variables}
+    functions = []
     for name in names:
         function = find_function(name, variables)
-        value = float(function(one)[0])
-        found.append(Characteristic(name, function, value if np.isfinite(value) and value != 0.0 else 1.0))
-    return tuple(found)
+        value = float(function(ones)[0])
+        functions.append(Characteristic(name, function, value if np.isfinite(value) and value != 0.0 else 1.0))
+    return tuple(functions)
 
 
 def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> tuple[Characteristic, ...]:
@@ -83,7 +83,7 @@ def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) ->
     return np.column_stack([function(points) for function in functions]) if functions else np.empty((length, 0))
 
 
-def measured_design(functions: Sequence[Characteristic], seen: Observations) -> Floats:
+def measured_design(functions: Sequence[Characteristic], data: Observations) -> Floats:
     """Values of the functions at the measured points.
 
     Raises
@@ -91,12 +91,12 @@ def measured_design(functions: Sequence[Characteristic], seen: Observations) -> 
     OptionError
         A function is not finite at one of them.
     """
-    values = design(functions, seen.points)
+    values = design(functions, data.points)
     wrong = ~np.isfinite(values)
     if wrong.any():
-        at, which = (int(number) for number in np.argwhere(wrong)[0])
+        k, which = (int(number) for number in np.argwhere(wrong)[0])
         raise OptionError(
-            f"function {functions[which].name!r} is {values[at, which]} at {seen.describe(at)}; leave it out, or leave "
+            f"function {functions[which].name!r} is {values[k, which]} at {data.describe(k)}; leave it out, or leave "
             "such points out with --where"
         )
     return values

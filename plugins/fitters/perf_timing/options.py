@@ -30,7 +30,7 @@ _PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")
 _MOST_TERMS = 3
 
 
-def parse_functions(given: Any) -> tuple[str, ...]:
+def parse_functions(value: Any) -> tuple[str, ...]:
     """Names and formulas, separated by commas outside parentheses; formulas are checked.
 
     Examples
@@ -38,7 +38,7 @@ def parse_functions(given: Any) -> tuple[str, ...]:
     >>> parse_functions("1/p, max(p,4)")
     ('1/p', 'max(p,4)')
     """
-    words = split_formulas(given) if isinstance(given, str) else [str(word).strip() for word in given]
+    words = split_formulas(value) if isinstance(value, str) else [str(word).strip() for word in value]
     words = [word for word in words if word]
     for word in words:
         if word not in ("all", "each") and word not in registry().entries("functions"):
@@ -48,7 +48,7 @@ def parse_functions(given: Any) -> tuple[str, ...]:
     return tuple(words)
 
 
-def parse_terms(given: Any) -> str:
+def parse_terms(value: Any) -> str:
     """Number of functions in a model as ``"2"`` or ``"1..3"``.
 
     Examples
@@ -56,11 +56,11 @@ def parse_terms(given: Any) -> str:
     >>> parse_terms(2), parse_terms("1..3"), parse_terms(range(1, 4))
     ('2', '1..3', '1..3')
     """
-    if isinstance(given, range) and given.step == 1 and len(given):
-        given = f"{given[0]}..{given[-1]}"
-    first, dots, last = str(given).strip().partition("..")
+    if isinstance(value, range) and value.step == 1 and len(value):
+        value = f"{value[0]}..{value[-1]}"
+    first, dots, last = str(value).strip().partition("..")
     numbers = [part.strip() for part in ((first, last) if dots else (first,))]
-    if isinstance(given, (bool, float)) or not all(n.isdecimal() and n.isascii() for n in numbers):
+    if isinstance(value, (bool, float)) or not all(n.isdecimal() and n.isascii() for n in numbers):
         raise ValueError("a number such as 2, or a range such as 1..3, is expected")
     if not 1 <= int(numbers[0]) <= int(numbers[-1]) <= _MOST_TERMS:
         raise ValueError(f"from 1 to {_MOST_TERMS} functions can be combined")
@@ -73,9 +73,9 @@ def number_of_terms(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def parse_prepare(given: Any) -> tuple[str, ...]:
+def parse_prepare(value: Any) -> tuple[str, ...]:
     """Steps of the preparation by name, or ``auto`` or ``none`` alone."""
-    words: Iterable[str] = given.split(",") if isinstance(given, str) else map(str, given)
+    words: Iterable[str] = value.split(",") if isinstance(value, str) else map(str, value)
     steps = tuple(word.strip() for word in words)
     for step in steps:
         if step not in _PREPARATIONS:
@@ -85,7 +85,7 @@ def parse_prepare(given: Any) -> tuple[str, ...]:
     return steps
 
 
-def parse_quantities(given: Any) -> tuple[str, ...]:
+def parse_quantities(quantities: Any) -> tuple[str, ...]:
     """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word.
 
     Examples
@@ -93,11 +93,11 @@ def parse_quantities(given: Any) -> tuple[str, ...]:
     >>> parse_quantities({"SP": 85.01}), parse_quantities("counts.csv:gflop"), parse_quantities("SP=85,BT=168")
     (('SP=85.01',), ('counts.csv:gflop',), ('SP=85', 'BT=168'))
     """
-    if isinstance(given, Mapping):
-        return tuple(f"{name}={float(value)!r}" for name, value in given.items())
-    if isinstance(given, (list, tuple)):
-        return tuple(map(str, given))
-    text = os.fspath(given).strip() if isinstance(given, (str, os.PathLike)) else ""
+    if isinstance(quantities, Mapping):
+        return tuple(f"{name}={float(value)!r}" for name, value in quantities.items())
+    if isinstance(quantities, (list, tuple)):
+        return tuple(map(str, quantities))
+    text = os.fspath(quantities).strip() if isinstance(quantities, (str, os.PathLike)) else ""
     if not text:
         raise ValueError("a column, a formula over columns, FILE, FILE:COLUMN or NAME=VALUE,... is expected")
     return tuple(text.split(",")) if "=" in text else (text,)
@@ -151,9 +151,9 @@ class ScalingOptions:
         ------
         OptionError
         """
-        for name, what in (("operations", "CODE"), ("peak", "SYSTEM")):
+        for name, key in (("operations", "CODE"), ("peak", "SYSTEM")):
             if name in self.prepare and getattr(self, name) is None:
-                raise OptionError(f"--prepare {name} needs --{name}: a column, a small table, or {what}=NUMBER,...")
+                raise OptionError(f"--prepare {name} needs --{name}: a column, a small table, or {key}=NUMBER,...")
 
 
 def registered_functions() -> tuple[str, ...]:

@@ -34,8 +34,8 @@ def pair_view(
         ``at.SYMBOL``: where to predict.
     trail : tuple of Link
     """
-    seen = model.measured_places
-    rows = np.flatnonzero((seen.code == model.codes.index(code)) & (seen.system == model.systems.index(system)))
+    places = model.measured_places
+    rows = np.flatnonzero((places.code == model.codes.index(code)) & (places.system == model.systems.index(system)))
     blocks: list[Block] = []
     if len(rows):
         blocks.append(_chart(model, code, system, rows))
@@ -79,13 +79,13 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
 
 def _elsewhere(model: ScalingModel, code: str, system: str, path: ViewPath, query: Query) -> list[Block]:
     """A form for any point, and the prediction there."""
-    asked = {symbol: query.get(_AT + symbol, "") for symbol in model.columns}
-    fields = tuple(Field(_AT + symbol, model.columns[symbol], text, "number") for symbol, text in asked.items())
+    texts = {symbol: query.get(_AT + symbol, "") for symbol in model.columns}
+    fields = tuple(Field(_AT + symbol, model.columns[symbol], text, "number") for symbol, text in texts.items())
     form = Form(fields, path, "Predict", "Predict elsewhere")
-    if not all(asked.values()):
+    if not all(texts.values()):
         return [form]
     try:
-        points = {**{symbol: [_number(text)] for symbol, text in asked.items()}, "code": code, "system": system}
+        points = {**{symbol: [_number(text)] for symbol, text in texts.items()}, "code": code, "system": system}
         value, lower, upper = model.predict(points, interval=_COVERAGE)[0]
         remark = model.remarks(points)[0]
     except PerfError as error:

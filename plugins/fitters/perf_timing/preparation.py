@@ -138,11 +138,11 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return values / self.factor(points, code, system)
 
 
-def _looked_up(quantities: Mapping[str, float], names: Sequence[str], quantity: str, what: str) -> Floats:
+def _looked_up(quantities: Mapping[str, float], names: Sequence[str], quantity: str, role: str) -> Floats:
     unknown = [name for name in dict.fromkeys(names) if name not in quantities]
     if unknown:
         raise DataError(
-            f"{quantity} is not known for {what} {listing(unknown, 5)}; it is for {listing(sorted(quantities), 8)}; "
+            f"{quantity} is not known for {role} {listing(unknown, 5)}; it is for {listing(sorted(quantities), 8)}; "
             "add it, or leave such rows out with --where"
         )
     table, positions = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)

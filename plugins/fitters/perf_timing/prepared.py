@@ -107,27 +107,28 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     )
     if options.where:
         runs = runs.where(options.where)
-    seen = runs.observations(options.aggregate, options.duplicates)
-    if adds_times and options.prepare == ("auto",) and is_rate(seen.unit):
+    observed = runs.observations(options.aggregate, options.duplicates)
+    if adds_times and options.prepare == ("auto",) and is_rate(observed.unit):
         raise OptionError(
-            f"{seen.source}: {seen.value_name} is a rate ({seen.unit}), and {fitter} adds up times of parts; name a "
-            "column of times with --value, or take --fitter individual; --prepare none fits it as if rates added up"
+            f"{observed.source}: {observed.value_name} is a rate ({observed.unit}), and {fitter} adds up times of "
+            "parts; name a column of times with --value, or take --fitter individual; --prepare none fits it as if "
+            "rates added up"
         )
-    preparation = _preparation(runs, seen, options)
-    codes, systems = _names(seen)
-    factor = preparation.factor(seen.points, codes, systems)
-    by_point = preparation.of_parameters.factor(seen.points, codes, systems)
-    target = seen.value * factor
+    preparation = _preparation(runs, observed, options)
+    codes, systems = _names(observed)
+    factor = preparation.factor(observed.points, codes, systems)
+    by_point = preparation.of_parameters.factor(observed.points, codes, systems)
+    target = observed.value * factor
     weights = options.weights
     if weights == "auto":
         weights = "relative" if span(target) > WIDE else "equal"
     return Prepared(
-        seen=seen,
+        seen=observed,
         preparation=preparation,
         factor=factor,
         by_point=by_point,
         target=target,
-        root_weight=_root_weights(seen, target, weights),
+        root_weight=_root_weights(observed, target, weights),
         weights=weights,
     )
 
@@ -148,65 +149,68 @@ def _as_measurements(data: Any, fitter: str) -> Measurements:
     raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
 
 
-def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions) -> Preparation:
+def _preparation(runs: Measurements, observed: Observations, options: ScalingOptions) -> Preparation:
     """The steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
-    asked = options.prepare
-    every = asked == ("auto",)
+    requested = options.prepare
+    every = requested == ("auto",)
     steps: list[Step] = []
-    if every and is_rate(seen.unit):
+    if every and is_rate(observed.unit):
         if options.operations is not None or options.peak is not None:
             raise OptionError(
-                f"{seen.source}: --operations and --peak scale times, and {seen.value_name} is a rate ({seen.unit}); "
-                "name a column of times with --value, or say with --prepare which steps to take all the same"
+                f"{observed.source}: --operations and --peak scale times, and {observed.value_name} is a rate "
+                f"({observed.unit}); name a column of times with --value, or say with --prepare which steps to "
+                "take all the same"
             )
         return Preparation()
-    if every or "parameter" in asked:
-        symbol = _processors(seen, options) if every else next(iter(seen.points))
+    if every or "parameter" in requested:
+        symbol = _processors(observed, options) if every else next(iter(observed.points))
         if symbol is not None:
             steps.append(TimesParameter(symbol))
-    for name, given, what, step in (
+    for name, option, role, step in (
         ("operations", options.operations, "code", OverCode),
         ("peak", options.peak, "system", TimesSystem),
     ):
-        if given is not None and (every or name in asked):
-            label, quantities = quantities_of(given, runs, what, f"--{name}")
-            known = {key: quantities[key] for key in getattr(seen, f"{what}s") if key in quantities}
-            steps.append(step(label.removeprefix("--"), known or quantities))
+        if option is not None and (every or name in requested):
+            label, quantities = quantities_of(option, runs, role, f"--{name}")
+            used = {key: quantities[key] for key in getattr(observed, f"{role}s") if key in quantities}
+            steps.append(step(label.removeprefix("--"), used or quantities))
     return Preparation(tuple(steps))
 
 
-def _processors(seen: Observations, options: ScalingOptions) -> str | None:
+def _processors(observed: Observations, options: ScalingOptions) -> str | None:
     """The first parameter, where its column or the user says that it is a number of processors.
 
     Time times a problem size is nobody's scale, also where the size is called p for the sake of functions of p.
     """
-    symbol, column = next(iter(seen.columns.items()))
+    symbol, column = next(iter(observed.columns.items()))
     unit = unit_in_name(column)
     if (unit is not None and unit.kind != "count") or _SIZE.search(column):
         return None
     words = (word.partition("=") for word in options.parameter or ())
-    told = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)
-    return symbol if told or is_processors(column) else None
+    is_named = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)
+    return symbol if is_named or is_processors(column) else None
 
 
-def _names(seen: Observations) -> tuple[list[str], list[str]]:
-    return [seen.codes[k] for k in seen.code], [seen.systems[k] for k in seen.system]
+def _names(observed: Observations) -> tuple[list[str], list[str]]:
+    return [observed.codes[k] for k in observed.code], [observed.systems[k] for k in observed.system]
 
 
-def _root_weights(seen: Observations, target: Floats, weights: str) -> Floats:
+def _root_weights(observed: Observations, target: Floats, weights: str) -> Floats:
     """Square roots of the weights (n,), their squares with mean 1 except for relative ones."""
     if weights == "equal":
-        return np.ones(len(seen))
+        return np.ones(len(observed))
     if weights == "relative":
         return np.asarray(1.0 / target)
-    runs = seen.repetitions.astype(np.float64)
-    if (seen.repetitions < 2).all():
-        raise OptionError(f"--weights {weights} needs repeated runs, and no point of {seen.source} was measured twice")
+    runs = observed.repetitions.astype(np.float64)
+    if (observed.repetitions < 2).all():
+        raise OptionError(
+            f"--weights {weights} needs repeated runs, and no point of {observed.source} was measured twice"
+        )
     if weights == "repetitions":
         return np.asarray(np.sqrt(runs / runs.mean()))
     # The spread of run times grows with the run time, so what points share is the relative spread.
     freedom = runs - 1.0
-    relative = np.where(freedom > 0, seen.spread / seen.value, 0.0) ** 2
+    relative = np.where(freedom > 0, observed.spread / observed.value, 0.0) ** 2
     shared = float((freedom * relative).sum() / freedom.sum())
     if shared == 0.0:
         raise OptionError("--weights spread: all repeated runs took exactly the same time; use --weights repetitions")

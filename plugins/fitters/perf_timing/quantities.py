@@ -21,17 +21,17 @@ __all__ = ["quantities_of"]
 _SPREAD = 0.01
 
 
-def quantities_of(given: Sequence[str], data: Measurements, what: str, option: str) -> tuple[str, dict[str, float]]:
+def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
     """One positive number for each code, or for each system.
 
     Parameters
     ----------
-    given : sequence of str
+    words : sequence of str
         As `perf_timing.options.parse_quantities` gives it: ``NAME=VALUE`` words; or one word, which is a column of the
         measurements, a formula over its columns, or a small table ``FILE`` or ``FILE:COLUMN`` with the columns that
         name the role.
     data : Measurements
-    what : {"code", "system"}
+    role : {"code", "system"}
     option : str
         Its spelling, for messages.
 
@@ -48,19 +48,19 @@ def quantities_of(given: Sequence[str], data: Measurements, what: str, option: s
     DataError
         A quantity is no positive number, or differs within one code or system.
     """
-    if all("=" in word for word in given):
-        return option, _listed(given, option)
-    word = given[0]
+    if all("=" in word for word in words):
+        return option, _listed(words, option)
+    word = words[0]
     path, _, column = word.rpartition(":") if ":" in word else (word, "", "")
     if word not in data.table.columns and Path(path).is_file():
-        table = _small_table(path, data, what)
-        return _by_label(table, _quantity_column(table, column, what), what, option)
-    return _by_label(data, word, what, option)
+        table = _small_table(path, data, role)
+        return _by_label(table, _quantity_column(table, column, role), role, option)
+    return _by_label(data, word, role, option)
 
 
-def _listed(given: Sequence[str], option: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for word in given:
+def _listed(words: Sequence[str], option: str) -> dict[str, float]:
+    quantities: dict[str, float] = {}
+    for word in words:
         label, _, text = word.rpartition("=")
         name = label.strip()
         try:
@@ -69,35 +69,35 @@ def _listed(given: Sequence[str], option: str) -> dict[str, float]:
             value = None
         if value is None or not name:
             raise OptionError(f"{option} {word!r}: NAME=VALUE with a positive number is expected")
-        if name in found:
+        if name in quantities:
             raise OptionError(f"{option}: {name} is given twice")
-        found[name] = value
-    return found
+        quantities[name] = value
+    return quantities
 
 
-def _small_table(path: str, data: Measurements, what: str) -> Measurements:
+def _small_table(path: str, data: Measurements, role: str) -> Measurements:
     """The table of a file, with the columns that name the codes or systems of the measurements."""
     from perfcore.reading.recognise import read
 
     table = read(path, wanted=(Measurements,))
-    columns: tuple[str, ...] = getattr(data.roles, what)
+    columns: tuple[str, ...] = getattr(data.roles, role)
     if not columns:
-        raise OptionError(f"{path}: the measurements have no column that names the {what}; give --{what} COLUMN")
+        raise OptionError(f"{path}: the measurements have no column that names the {role}; give --{role} COLUMN")
     missing = [column for column in columns if column not in table.table.columns]
     if missing:
         raise DataError(
-            f"{path}: has no column {missing[0]!r}, by which the {what} of the measurements is named; its columns are "
+            f"{path}: has no column {missing[0]!r}, by which the {role} of the measurements is named; its columns are "
             f"{listing(table.table.columns)}"
         )
-    roles: dict[str, Any] = {"code": (), "system": (), what: columns}
+    roles: dict[str, Any] = {"code": (), "system": (), role: columns}
     return cast(Measurements, table).with_roles(parameters=(), **roles)
 
 
-def _quantity_column(table: Measurements, column: str, what: str) -> str:
+def _quantity_column(table: Measurements, column: str, role: str) -> str:
     """The column named, else the only one of numbers beside those that name the role."""
     if column:
         return column
-    named = getattr(table.roles, what)
+    named = getattr(table.roles, role)
     numbers = [c for c in table.table.columns if table.table[c].dtype.kind in "iuf" and c not in named]
     if len(numbers) != 1:
         raise OptionError(
@@ -106,30 +106,30 @@ def _quantity_column(table: Measurements, column: str, what: str) -> str:
     return str(numbers[0])
 
 
-def _by_label(data: Measurements, column: str, what: str, option: str) -> tuple[str, dict[str, float]]:
+def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[str, dict[str, float]]:
     """Mean of a column or formula for each code or system, which must be the same there."""
     values = _evaluated(data, column, option)
     kept = np.ones(len(values), dtype=np.bool_)
-    labels, index = labels_of(data, what, kept)
-    found = {}
+    labels, index = labels_of(data, role, kept)
+    means = {}
     for number, label in enumerate(labels):
         rows = np.flatnonzero((index == number) & ~np.isnan(values))
-        mine = values[rows]
+        group = values[rows]
         if not len(rows):
             data.refuse(int(np.argmax(index == number)), f"{column} is empty; a positive number is expected")
-        wrong = ~((mine > 0.0) & (mine < np.inf))
+        wrong = ~((group > 0.0) & (group < np.inf))
         if wrong.any():
             data.refuse(
                 int(rows[np.argmax(wrong)]),
-                f"{column} of {what} {label} is {mine[wrong][0]:g}; a positive number is expected",
+                f"{column} of {role} {label} is {group[wrong][0]:g}; a positive number is expected",
             )
-        if mine.max() - mine.min() > _SPREAD * mine.min():
+        if group.max() - group.min() > _SPREAD * group.min():
             raise DataError(
-                f"{data.source}: {column} of {what} {label} is between {mine.min():g} and {mine.max():g}; a quantity "
-                f"of the {what} must be the same in all its rows: name the {what} by more columns, or give a table"
+                f"{data.source}: {column} of {role} {label} is between {group.min():g} and {group.max():g}; a quantity "
+                f"of the {role} must be the same in all its rows: name the {role} by more columns, or give a table"
             )
-        found[label] = float(mine.mean())
-    return column, found
+        means[label] = float(group.mean())
+    return column, means
 
 
 def _evaluated(data: Measurements, column: str, option: str) -> npt.NDArray[np.float64]:

@@ -42,15 +42,15 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             raise ValueError("the observations have columns of different lengths, or none")
 
     @classmethod
-    def of(cls, seen: Observations) -> FittedObservations:
+    def of(cls, observed: Observations) -> FittedObservations:
         """The columns of observations."""
         return cls(
-            points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
-            value=tuple(seen.value.tolist()),
-            code=tuple(seen.code.tolist()),
-            system=tuple(seen.system.tolist()),
-            repetitions=tuple(seen.repetitions.tolist()),
-            spread=tuple(None if np.isnan(s) else float(s) for s in seen.spread),
+            points={symbol: tuple(values.tolist()) for symbol, values in observed.points.items()},
+            value=tuple(observed.value.tolist()),
+            code=tuple(observed.code.tolist()),
+            system=tuple(observed.system.tolist()),
+            repetitions=tuple(observed.repetitions.tolist()),
+            spread=tuple(None if np.isnan(s) else float(s) for s in observed.spread),
         )
 
 
@@ -91,12 +91,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
-        seen = self.observations
-        if set(seen.points) != set(self.columns) or not self.columns:
+        observed = self.observations
+        if set(observed.points) != set(self.columns) or not self.columns:
             raise ValueError("the observations are not those of the model's parameters")
-        if len(self.root_weights) != len(seen.value):
+        if len(self.root_weights) != len(observed.value):
             raise ValueError("there are not as many weights as observations")
-        for indices, names in ((seen.code, self.codes), (seen.system, self.systems)):
+        for indices, names in ((observed.code, self.codes), (observed.system, self.systems)):
             if not names or min(indices) < 0 or max(indices) >= len(names):
                 raise ValueError("an observation is of a code or system that has no name")
         for step in self.preparation.steps:
@@ -111,9 +111,9 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def variables(self) -> Mapping[str, str]:
         """The parameters, and code and system where there are several."""
         names = dict(self.columns)
-        for what, known in (("code", self.codes), ("system", self.systems)):
-            if len(known) > 1:
-                names[what] = what
+        for role, labels in (("code", self.codes), ("system", self.systems)):
+            if len(labels) > 1:
+                names[role] = role
         return names
 
     @property
@@ -134,21 +134,21 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     @property
     def measured_places(self) -> Places:
         """Where the model was fitted."""
-        seen = self.observations
+        observed = self.observations
         return Places(
-            {symbol: np.array(values) for symbol, values in seen.points.items()},
-            np.array(seen.code, dtype=np.int64),
-            np.array(seen.system, dtype=np.int64),
+            {symbol: np.array(values) for symbol, values in observed.points.items()},
+            np.array(observed.code, dtype=np.int64),
+            np.array(observed.system, dtype=np.int64),
         )
 
-    def factor(self, at: Places) -> Floats:
+    def factor(self, places: Places) -> Floats:
         """What a value in the user's unit is multiplied by in the scale of the fit (n,)."""
-        return self.preparation.factor(at.points, *self._names(at))
+        return self.preparation.factor(places.points, *self._names(places))
 
-    def _names(self, at: Places) -> tuple[list[str], list[str]]:
-        return [self.codes[k] for k in at.code], [self.systems[k] for k in at.system]
+    def _names(self, places: Places) -> tuple[list[str], list[str]]:
+        return [self.codes[k] for k in places.code], [self.systems[k] for k in places.system]
 
-    def scaled_design(self, at: Places) -> Floats:
+    def scaled_design(self, places: Places) -> Floats:
         """What coefficients in the scale of the fit are multiplied by (n, number of functions).
 
         Raises
@@ -156,33 +156,36 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         DataError
             A function is not finite there.
         """
-        values = design(characteristics(self.functions, tuple(self.columns)), at.points)
+        values = design(characteristics(self.functions, tuple(self.columns)), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
             place, which = (int(number) for number in np.argwhere(wrong)[0])
-            shown = ", ".join(f"{symbol}={column[place]:g}" for symbol, column in at.points.items())
-            raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {shown}")
-        return values * self.preparation.of_parameters.factor(at.points, *self._names(at))[:, None]
+            point = ", ".join(f"{symbol}={column[place]:g}" for symbol, column in places.points.items())
+            raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {point}")
+        return values * self.preparation.of_parameters.factor(places.points, *self._names(places))[:, None]
 
     def remarks(self, points: Points) -> list[str]:
         """Where a pair was never measured, or a parameter is outside of what was measured for it."""
-        at, seen = self.places(points), self.measured_places
-        found = [""] * len(at)
-        asked, measured = at.code * len(self.systems) + at.system, seen.code * len(self.systems) + seen.system
-        for cell in np.unique(asked):
-            mine, here = np.flatnonzero(asked == cell), measured == cell
-            if not here.any():
-                for place in mine:
-                    found[place] = "never measured on this system"
+        places, measured_places = self.places(points), self.measured_places
+        lines = [""] * len(places)
+        cells, measured = (
+            places.code * len(self.systems) + places.system,
+            measured_places.code * len(self.systems) + measured_places.system,
+        )
+        for cell in np.unique(cells):
+            rows, in_cell = np.flatnonzero(cells == cell), measured == cell
+            if not in_cell.any():
+                for place in rows:
+                    lines[place] = "never measured on this system"
                 continue
             outside: dict[int, list[str]] = {}
-            for symbol, values in at.points.items():
-                low, high = seen.points[symbol][here].min(), seen.points[symbol][here].max()
-                for place in mine[(values[mine] < low) | (values[mine] > high)]:
+            for symbol, values in places.points.items():
+                low, high = measured_places.points[symbol][in_cell].min(), measured_places.points[symbol][in_cell].max()
+                for place in rows[(values[rows] < low) | (values[rows] > high)]:
                     outside.setdefault(int(place), []).append(f"{symbol} was {low:g} to {high:g}")
             for at_place, texts in outside.items():
-                found[at_place] = f"extrapolated: {', '.join(texts)}"
-        return found
+                lines[at_place] = f"extrapolated: {', '.join(texts)}"
+        return lines
 
     def new_weights(self, scaled: Floats) -> Floats:
         """Square roots of the weights that new observations of these values in the scale of the fit get (n,)."""
@@ -190,34 +193,34 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def measured_points(self) -> dict[str, npt.NDArray[Any]]:
         """Where the model was fitted, by variable (m,)."""
-        seen = self.observations
-        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in seen.points.items()}
-        for what, names, indices in (("code", self.codes, seen.code), ("system", self.systems, seen.system)):
-            if what in self.variables:
-                points[what] = np.array(names)[list(indices)]
+        observed = self.observations
+        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in observed.points.items()}
+        for role, names, indices in (("code", self.codes, observed.code), ("system", self.systems, observed.system)):
+            if role in self.variables:
+                points[role] = np.array(names)[list(indices)]
         return points
 
     def errors(self) -> Floats:
         """Relative errors at the observations (n,)."""
-        seen = self.observations
+        observed = self.observations
         names = {
-            "code": [self.codes[k] for k in seen.code],
-            "system": [self.systems[k] for k in seen.system],
+            "code": [self.codes[k] for k in observed.code],
+            "system": [self.systems[k] for k in observed.system],
         }
-        return relative_errors(self.predict({**seen.points, **names}), np.array(seen.value))
+        return relative_errors(self.predict({**observed.points, **names}), np.array(observed.value))
 
     def describe(self, place: int) -> str:
         """One observation as a person reads it."""
-        seen = self.observations
+        observed = self.observations
         names = [
             name
-            for name, known in (
-                (self.codes[seen.code[place]], self.codes),
-                (self.systems[seen.system[place]], self.systems),
+            for name, labels in (
+                (self.codes[observed.code[place]], self.codes),
+                (self.systems[observed.system[place]], self.systems),
             )
-            if len(known) > 1
+            if len(labels) > 1
         ]
-        where = ", ".join(f"{symbol}={values[place]:.6g}" for symbol, values in seen.points.items())
+        where = ", ".join(f"{symbol}={values[place]:.6g}" for symbol, values in observed.points.items())
         return f"{' on '.join(names)}, {where}" if names else where
 
     @property
@@ -289,7 +292,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         options = self.origin.options
         names = {field: options[field] for field in ScalingOptions.__dataclass_fields__ if field in options}
         names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs
-        seen = prepare(data, build(ScalingOptions, names, self.kind), self.kind).seen
-        if seen.unit != self.unit:
-            raise DataError(f"{seen.source}: the values are in {seen.unit}, those of the model in {self.unit}")
-        return seen
+        observed = prepare(data, build(ScalingOptions, names, self.kind), self.kind).seen
+        if observed.unit != self.unit:
+            raise DataError(f"{observed.source}: the values are in {observed.unit}, those of the model in {self.unit}")
+        return observed

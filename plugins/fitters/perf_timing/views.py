@@ -109,38 +109,38 @@ class ScalingViews:
 
     @staticmethod
     def _pair_cell(cells: dict[tuple[str, str], Cell], code: str, system: str) -> Cell:
-        found = cells.get((code, system))
-        if found is None:
+        cell = cells.get((code, system))
+        if cell is None:
             return Cell("-")
-        return Cell(found.text, Link("", (PAIR, code, system)), found.shade)
+        return Cell(cell.text, Link("", (PAIR, code, system)), cell.shade)
 
     def _pairs(self) -> dict[tuple[str, str], np.ndarray[Any, np.dtype[np.int64]]]:
         """Observations of each pair that was measured."""
-        seen, model = self._model.measured_places, self._model
-        cell = seen.code * len(model.systems) + seen.system
+        places, model = self._model.measured_places, self._model
+        cell = places.code * len(model.systems) + places.system
         return {
-            (model.codes[one // len(model.systems)], model.systems[one % len(model.systems)]): np.flatnonzero(
-                cell == one
+            (model.codes[number // len(model.systems)], model.systems[number % len(model.systems)]): np.flatnonzero(
+                cell == number
             )
-            for one in np.unique(cell).tolist()
+            for number in np.unique(cell).tolist()
         }
 
     def _curves(self) -> Chart:
-        shown = select(self._model, self._data)
+        selection = select(self._model, self._data)
 
         def draw(figure: Figure) -> None:
-            draw_curves(shown, figure)
+            draw_curves(selection, figure)
 
         return Chart(draw, "Measured points and model over the first parameter, a panel for each code", (self._rows(),))
 
     def _residuals(self) -> Chart:
-        shown = select(self._model, self._data)
+        selection = select(self._model, self._data)
 
         def draw(figure: Figure) -> None:
             over, quantiles = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-            draw_residuals(shown, figure, over, quantiles)
+            draw_residuals(selection, figure, over, quantiles)
             if len(self._model.systems) > 1:
-                add_system_legend(shown, figure)
+                add_system_legend(selection, figure)
 
         return Chart(
             draw, "Residuals over the model, and against quantiles of the normal distribution", (self._rows(),)
@@ -151,9 +151,9 @@ class ScalingViews:
         model = self._model
         value, error = np.array(model.observations.value), model.errors()
         worst = np.argsort(-np.nan_to_num(np.abs(error)), kind="stable")[:_MOST_ROWS]
-        at = model.measured_places
-        names = {"code": np.array(model.codes)[at.code], "system": np.array(model.systems)[at.system]}
-        predicted = model.predict({**at.points, **names})
+        places = model.measured_places
+        names = {"code": np.array(model.codes)[places.code], "system": np.array(model.systems)[places.system]}
+        predicted = model.predict({**places.points, **names})
         rows = tuple(
             (model.describe(int(k)), f"{value[k]:.6g}", f"{predicted[k]:.6g}", f"{error[k]:.1%}") for k in worst
         )

@@ -81,14 +81,14 @@ class Zoom:
     def links(self, path: ViewPath, state: Query) -> tuple[Link, ...]:
         """To neighbouring, closer and wider stretches."""
         width = self.end - self.start
-        found = [("Closer", self.start + 0.25 * width, self.end - 0.25 * width)]
+        stretches = [("Closer", self.start + 0.25 * width, self.end - 0.25 * width)]
         if width < self.last - self.first:
             shift = min(0.5 * width, self.start - self.first), min(0.5 * width, self.last - self.end)
-            found.append(("Wider", self.start - 0.5 * width, self.end + 0.5 * width))
-            found += [("Earlier", self.start - shift[0], self.end - shift[0])] if shift[0] > 0.0 else []
-            found += [("Later", self.start + shift[1], self.end + shift[1])] if shift[1] > 0.0 else []
-            found.append(("Whole run", self.first, self.last))
-        return tuple(Link(text, path, {**state, **self.query(a, b)}) for text, a, b in found)
+            stretches.append(("Wider", self.start - 0.5 * width, self.end + 0.5 * width))
+            stretches += [("Earlier", self.start - shift[0], self.end - shift[0])] if shift[0] > 0.0 else []
+            stretches += [("Later", self.start + shift[1], self.end + shift[1])] if shift[1] > 0.0 else []
+            stretches.append(("Whole run", self.first, self.last))
+        return tuple(Link(text, path, {**state, **self.query(a, b)}) for text, a, b in stretches)
 
 
 def zoom_blocks(
@@ -134,8 +134,8 @@ def curve_chart(
         part = summary.stretch(zoom.start, zoom.end, _BINS)
         line = part
         if (part.low != part.high).any():
-            at, low, high = _stepped(place(part.edges), part.low, part.high)
-            axes.fill_between(at, low, high, color=FAINT, linewidth=0.5, label="lowest to highest")
+            times, low, high = _stepped(place(part.edges), part.low, part.high)
+            axes.fill_between(times, low, high, color=FAINT, linewidth=0.5, label="lowest to highest")
             line = summary.stretch(zoom.start, zoom.end, _MEANS)
         label = "data" if line is part else "mean"
         axes.plot(*_stepped(place(line.edges), line.mean), color=DARK, linewidth=0.8, label=label)
@@ -149,8 +149,8 @@ def curve_chart(
     span = f"{readable(zoom.start - zoom.first, curve.time_unit)} to {readable(zoom.end - zoom.first, curve.time_unit)}"
     part = summary.stretch(zoom.start, zoom.end, _ROWS)
     rows = []
-    for at, (low, high, mean) in enumerate(zip(part.low, part.high, part.mean, strict=True)):
-        start, end = float(part.edges[at]), float(part.edges[at + 1])
+    for index, (low, high, mean) in enumerate(zip(part.low, part.high, part.mean, strict=True)):
+        start, end = float(part.edges[index]), float(part.edges[index + 1])
         link = Link("", path, {**state, **zoom.query(start, end)})
         begin, stop = (readable(time - zoom.first, curve.time_unit) for time in (start, end))
         rows.append((Cell(begin, link), stop, f"{mean:.4g}", f"{low:.4g}", f"{high:.4g}"))

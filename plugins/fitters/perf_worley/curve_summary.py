@@ -83,11 +83,11 @@ class CurveSummary:
             first = np.arange(0, len(heights), _BLOCK)
             area = np.empty(len(first))
             # A few blocks at a time: no array as long as the curve is made beside it.
-            for at in range(0, len(first), _BLOCK):
-                steps = slice(first[at], min(first[at] + _BLOCK * _BLOCK, len(heights)))
+            for begin in range(0, len(first), _BLOCK):
+                steps = slice(first[begin], min(first[begin] + _BLOCK * _BLOCK, len(heights)))
                 areas = np.diff(edges[steps.start : steps.stop + 1]) * heights[steps]
-                own = first[at : at + _BLOCK]
-                area[at : at + _BLOCK] = np.add.reduceat(areas, own - own[0])
+                block_starts = first[begin : begin + _BLOCK]
+                area[begin : begin + _BLOCK] = np.add.reduceat(areas, block_starts - block_starts[0])
             self._blocks = (
                 np.append(edges[first], edges[-1]).astype(np.float64),
                 np.minimum.reduceat(heights, first),

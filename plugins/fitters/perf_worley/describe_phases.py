@@ -43,19 +43,21 @@ class PhaseMaker:
         self.curve, self.basis = curve, basis
         self.polynomials = moment_tree(curve)
         self.tree = factor_tree(curve, basis) if basis.functions else self.polynomials
-        whole = self.polynomials.between(0, curve.n_steps)
-        self.centered_squares = self.polynomials.error(whole, 0)
-        width, mean = whole[0], self.polynomials.origin + whole[1]
+        summary = self.polynomials.between(0, curve.n_steps)
+        self.centered_squares = self.polynomials.error(summary, 0)
+        width, mean = summary[0], self.polynomials.origin + summary[1]
         self.total_squares = self.centered_squares + width * mean * mean
 
-    def refined(self, found: Sequence[Segmentation], low: float = -np.inf, high: float = np.inf) -> list[Segmentation]:
+    def refined(
+        self, segmentations: Sequence[Segmentation], low: float = -np.inf, high: float = np.inf
+    ) -> list[Segmentation]:
         """The same numbers of phases with their breaks moved to the least sum of squares.
 
         A phase whose ends would leave [low, high] takes a lower degree, and the breaks move once more.
         """
         result = []
-        with progress.bar("refining", len(found)) as advance:
-            for each in found:
+        with progress.bar("refining", len(segmentations)) as advance:
+            for each in segmentations:
                 degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, self.basis.degree)
                 moved = self._within(climb(self.polynomials, each.breaks, degrees), low, high)
                 # The tolerance belongs to the partition that was left behind.
@@ -64,14 +66,14 @@ class PhaseMaker:
                 advance(1)
         return result
 
-    def _within(self, found: Segmentation, low: float, high: float) -> Segmentation:
+    def _within(self, segmentation: Segmentation, low: float, high: float) -> Segmentation:
         """With lower degrees where ends of phases leave the bounds, and breaks moved once more; constants never do."""
-        assert found.degrees is not None
-        facts = dict(found.statistics)
+        assert segmentation.degrees is not None
+        facts = dict(segmentation.statistics)
         for again in reversed(range(_MOST_BOUNDED)):
-            degrees = found.degrees.copy()
-            for k, highest in enumerate(found.degrees.tolist()):
-                begin, end = float(found.breaks[k]), float(found.breaks[k + 1])
+            degrees = segmentation.degrees.copy()
+            for k, highest in enumerate(segmentation.degrees.tolist()):
+                begin, end = float(segmentation.breaks[k]), float(segmentation.breaks[k + 1])
                 summary = self.polynomials.interval(begin, end)
                 # A constant always stays within.
                 degrees[k] = next(
@@ -82,21 +84,25 @@ class PhaseMaker:
                     ),
                     0,
                 )
-            if (degrees == found.degrees).all() or not again:
+            if (degrees == segmentation.degrees).all() or not again:
                 break
             # A break that is put elsewhere takes its degree along, so this need not end.
-            found = climb(self.polynomials, found.breaks, degrees)
-            facts = {name: value + found.statistics[name] for name, value in facts.items()}
-        return Segmentation(found.breaks, degrees, facts)
+            segmentation = climb(self.polynomials, segmentation.breaks, degrees)
+            facts = {name: value + segmentation.statistics[name] for name, value in facts.items()}
+        return Segmentation(segmentation.breaks, degrees, facts)
 
-    def phases(self, found: Segmentation) -> list[Phase]:
+    def phases(self, segmentation: Segmentation) -> list[Phase]:
         """Best function and error of each phase of a segmentation."""
         degrees: Sequence[int] = (
-            [self.basis.degree] * (len(found.breaks) - 1) if found.degrees is None else found.degrees.tolist()
+            [self.basis.degree] * (len(segmentation.breaks) - 1)
+            if segmentation.degrees is None
+            else segmentation.degrees.tolist()
         )
         origin, tree = float(self.curve.start), self.tree
         result = []
-        for begin, end, degree in zip(found.breaks[:-1].tolist(), found.breaks[1:].tolist(), degrees, strict=True):
+        for begin, end, degree in zip(
+            segmentation.breaks[:-1].tolist(), segmentation.breaks[1:].tolist(), degrees, strict=True
+        ):
             summary: Any = tree.interval(begin, end)
             squared = tree.error(summary, degree)
             if isinstance(tree, MomentTree):
@@ -134,13 +140,13 @@ def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
     # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
     a0, a1, a2, a3 = c0 - 0.5 * c2, c1 - 1.5 * c3, 1.5 * c2, 2.5 * c3
     s = 2.0 / width
-    found = (
+    coefficients = (
         origin + a0 - a1 + a2 - a3,
         s * (a1 - 2.0 * a2 + 3.0 * a3),
         s * s * (a2 - 3.0 * a3),
         s * s * s * a3,
     )
-    return tuple(float(value) for value in found[: degree + 1])
+    return tuple(float(value) for value in coefficients[: degree + 1])
 
 
 def ends_leave(coefficients: Sequence[float], length: float, low: float, high: float) -> bool:
@@ -196,14 +202,14 @@ def _range(coefficients: Sequence[float], length: float) -> tuple[float, float]:
     slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients) if k]  # at shares of the length
     roots = np.roots(slopes[::-1]) if any(slopes[1:]) else np.empty(0)
     extremes = roots.real[np.abs(roots.imag) < 1e-9]
-    at = np.concatenate([[0.0, length], extremes[(extremes > 0.0) & (extremes < 1.0)] * length])
-    values = np.polyval(coefficients[::-1], at)
+    times = np.concatenate([[0.0, length], extremes[(extremes > 0.0) & (extremes < 1.0)] * length])
+    values = np.polyval(coefficients[::-1], times)
     return float(values.min()), float(values.max())
 
 
 def sequence_entries(
     counts: Sequence[int],
-    found: Sequence[Segmentation],
+    segmentations: Sequence[Segmentation],
     phases: Sequence[Sequence[Phase]],
     curve: UtilizationCurve,
     gains: Sequence[float] | None = None,
@@ -212,7 +218,7 @@ def sequence_entries(
     inner = [[phase.start for phase in each[1:]] for each in phases]
     kept = persistence(inner, curve.duration)
     entries = []
-    for number, (n, segmentation, each) in enumerate(zip(counts, found, phases, strict=True)):
+    for number, (n, segmentation, each) in enumerate(zip(counts, segmentations, phases, strict=True)):
         facts = segmentation.statistics
         entries.append(
             SequenceEntry(

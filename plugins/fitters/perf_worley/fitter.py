@@ -118,20 +118,20 @@ class WorleyFitter(Fitter):
             from perf_worley.iterations.marked_phases import by_markers
 
             _check_marked(data, options)
-            found = by_markers(data, PhaseMaker(merged, _basis(options, merged, segmenter, "0")), options.phases_from)
-            counts = [len(found.phases)]
+            fitted = by_markers(data, PhaseMaker(merged, _basis(options, merged, segmenter, "0")), options.phases_from)
+            counts = [len(fitted.phases)]
         elif options.joint:
             from perf_worley.joint_breaks import by_joint_rule, companion_curves
 
-            found, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
+            fitted, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
         elif rule == "auto":
-            found = by_rule_auto(
+            fitted = by_rule_auto(
                 merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
             )
         else:
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
-            found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
-        maker, result = found.maker, found.phases
+            fitted = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
+        maker, result = fitted.maker, fitted.phases
         trace = data if isinstance(data, Trace) and not isinstance(data, SummarizedTrace) else None
         repeated = repetition(merged, trace, options.busy, options.idle)
         if repeated is not None and rule == "auto" and len(counts) > 1:
@@ -147,14 +147,14 @@ class WorleyFitter(Fitter):
             ),
             time_unit=curve.time_unit,
             phases=tuple(named),
-            sequence=tuple(found.sequence),
+            sequence=tuple(fitted.sequence),
             rule=rule if len(counts) > 1 else None,
-            evidence=found.evidence,
+            evidence=fitted.evidence,
             companions=companions,
-            objective=found.objective,
+            objective=fitted.objective,
             functions=maker.basis.names,
             scale=_scale(options, merged),
-            cost=found.cost,
+            cost=fitted.cost,
             n_steps=merged.n_steps,
             sum_of_squares=sum(phase.error**2 for phase in result),
             total_squares=maker.total_squares,
@@ -191,12 +191,12 @@ def _check_marked(data: Any, options: WorleyOptions) -> None:
     """Refuse what does not go with phases from markers."""
     if not isinstance(data, Trace):
         raise OptionError("--phases-from belongs to traces; these data have no markers")
-    for given, flag in (
+    for is_given, flag in (
         (options.phases != "auto", "--phases"),
         (options.joint, "--with"),
         (options.degree == "mixed", "--degree mixed"),
     ):
-        if given:
+        if is_given:
             raise OptionError(f"--phases-from says where phases begin and end; leave out {flag}")
 
 
@@ -211,8 +211,8 @@ def _with_activity(trace: Trace, options: WorleyOptions, phases: Sequence[Phase]
     """With what runs in each; the outermost edges are those of the run, to the nanosecond."""
     factor = nanoseconds_per(trace.time_unit)
     edges = [trace.span_ns[0], *(round(phase.start * factor) for phase in phases[1:]), trace.span_ns[1]]
-    found = activities(trace, edges, options.busy, options.idle)
-    return [replace(phase, activity=each) for phase, each in zip(phases, found, strict=True)]
+    phase_activities = activities(trace, edges, options.busy, options.idle)
+    return [replace(phase, activity=each) for phase, each in zip(phases, phase_activities, strict=True)]
 
 
 def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:

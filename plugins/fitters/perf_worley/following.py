@@ -38,8 +38,8 @@ class EndedPhases:
         near = _NEAR * (model.end - model.start)
         lines = []
         for number, phase in enumerate(model.phases[:-1], 1):
-            seen = any(abs(phase.end - at) <= near for at in self._before)
-            if seen and not any(abs(phase.end - at) <= near for at in self._said):
+            seen_before = any(abs(phase.end - time) <= near for time in self._before)
+            if seen_before and not any(abs(phase.end - time) <= near for time in self._said):
                 self._said.append(phase.end)
                 length, unit = phase.end - phase.start, model.time_unit
                 level = side_of(model, range(number - 1, number)).level

@@ -77,37 +77,42 @@ def by_joint_rule(
     if any((each.start, each.end) != (curve.start, curve.end) for each in curves):
         raise DataError("--with: the curves do not begin and end at the same time")
     trees = [moment_tree(each) for each in curves]
-    several = [even_cells(tree, each.n_locations, CELLS) for tree, each in zip(trees, curves, strict=True)]
+    curve_cells = [even_cells(tree, each.n_locations, CELLS) for tree, each in zip(trees, curves, strict=True)]
     degrees = (0, 1, 2) if options.degree == "auto" else (int(options.degree),)
-    alone = [choose(cells, {d: bounded_models(cells, d) for d in degrees}) for cells in several]
+    alone = [choose(cells, {d: bounded_models(cells, d) for d in degrees}) for cells in curve_cells]
     for name, each in zip(names, alone, strict=True):
         if not each.noise > 0.0:
             raise DataError(f"--with: {name or 'the utilization'} is constant and says nothing of phases; leave it out")
-    several = [
-        each.cells if each.cells and each.cells.period else own for each, own in zip(alone, several, strict=True)
+    curve_cells = [
+        each.cells if each.cells and each.cells.period else cells
+        for each, cells in zip(alone, curve_cells, strict=True)
     ]
     degree = max(each.degree for each in alone)
     noises = np.array([each.noise for each in alone])
     last = min(counts[-1], MOST_BOUNDED)
-    found = joint_models(several, degree, noises, min(counts[0], last), last)
-    choice, width, n = found.choice, several[0].width, found.choice.n_phases
-    breaks = _times(found.models.breaks[n - 1], width, curve)
-    own = [each[n - 1] for each in found.degrees]
+    joint = joint_models(curve_cells, degree, noises, min(counts[0], last), last)
+    choice, width, n = joint.choice, curve_cells[0].width, joint.choice.n_phases
+    breaks = _times(joint.models.breaks[n - 1], width, curve)
+    curve_degrees = [each[n - 1] for each in joint.degrees]
     if options.refine:
-        breaks = placed_together(trees, breaks, own, noises, width)
+        breaks = placed_together(trees, breaks, curve_degrees, noises, width)
     makers = [PhaseMaker(each, Basis(degree=degree)) for each in curves]
-    phases = [maker.phases(Segmentation(breaks, taken)) for maker, taken in zip(makers, own, strict=True)]
+    phases = [
+        maker.phases(Segmentation(breaks, phase_degrees))
+        for maker, phase_degrees in zip(makers, curve_degrees, strict=True)
+    ]
     companions = tuple(
         Companion(name=str(name), noise=float(noise), levels=tuple(_mean(tree, a, b) for a, b in _pairs(breaks)))
         for name, tree, noise in zip(names[1:], trees[1:], noises[1:], strict=True)
     )
     sequence = []
     if len(counts) > 1:
-        shown = [k for k in counts if k <= len(found.models.squares)]
+        sequence_counts = [k for k in counts if k <= len(joint.models.squares)]
         placed = [
-            Segmentation(_times(found.models.breaks[k - 1], width, curve), found.models.degrees[k - 1]) for k in shown
+            Segmentation(_times(joint.models.breaks[k - 1], width, curve), joint.models.degrees[k - 1])
+            for k in sequence_counts
         ]
-        sequence = sequence_entries(shown, placed, [makers[0].phases(each) for each in placed], curve)
+        sequence = sequence_entries(sequence_counts, placed, [makers[0].phases(each) for each in placed], curve)
     evidence = Evidence(
         degree=degree,
         gain=choice.gain,
@@ -116,24 +121,24 @@ def by_joint_rule(
         noise=choice.noise,
         cell=width,
         reason=choice.reason if len(counts) > 1 else "",
-        period=max(each.period for each in several) * width,
+        period=max(each.period for each in curve_cells) * width,
     )
-    within = joint_break_intervals(trees, several, breaks, own, noises, curve.n_locations)
+    intervals = joint_break_intervals(trees, curve_cells, breaks, curve_degrees, noises, curve.n_locations)
     result = [
         replace(phase, break_interval=each and (float(curve.start) + each[0], float(curve.start) + each[1]))
-        for phase, each in zip(with_errors(makers[0], curve, phases[0], _OBJECTIVE), within, strict=True)
+        for phase, each in zip(with_errors(makers[0], curve, phases[0], _OBJECTIVE), intervals, strict=True)
     ]
     return Found(makers[0], result, sequence, evidence, _OBJECTIVE, {}), companions
 
 
 def _check(options: WorleyOptions) -> None:
-    given = {
+    conflicts = {
         "--functions": bool(options.functions),
         f"--rule {options.rule}": options.rule != "auto",
         f"--segmenter {options.segmenter}": options.segmenter != "bounded",
         f"--degree {options.degree}": options.degree in ("3", "mixed"),
     }
-    for flag, is_given in given.items():
+    for flag, is_given in conflicts.items():
         if is_given:
             raise OptionError(
                 f"--with and {flag} do not go together: curves share breaks by the rule auto, up to degree 2"

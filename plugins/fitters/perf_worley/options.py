@@ -17,7 +17,7 @@ DEGREES = ("auto", "0", "1", "2", "3", "mixed")
 _MOST_PHASES = 100_000
 
 
-def parse_phases(given: Any) -> str:
+def parse_phases(raw: Any) -> str:
     """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``.
 
     Examples
@@ -25,14 +25,14 @@ def parse_phases(given: Any) -> str:
     >>> parse_phases(9), parse_phases("1..20"), parse_phases(range(1, 21))
     ('9', '1..20', '1..20')
     """
-    if isinstance(given, range) and given.step == 1 and len(given):
-        given = f"{given[0]}..{given[-1]}"
-    text = str(given).strip()
+    if isinstance(raw, range) and raw.step == 1 and len(raw):
+        raw = f"{raw[0]}..{raw[-1]}"
+    text = str(raw).strip()
     if text == "auto":
         return text
     first, dots, last = text.partition("..")
     numbers = [part.strip() for part in ((first, last) if dots else (first,))]
-    if isinstance(given, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
+    if isinstance(raw, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
         raise ValueError("a number such as 9, a range such as 1..20, or auto is expected")
     values = [int(number) for number in numbers]
     if values[0] < 1:

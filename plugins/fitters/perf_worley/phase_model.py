@@ -174,8 +174,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         inside = (times >= self.start) & (times <= self.end)
         values = np.full(times.shape, np.nan)
         for number in np.unique(which[inside]):
-            here = inside & (which == number)
-            values[here] = self.evaluate(self.phases[number], times[here])
+            in_phase = inside & (which == number)
+            values[in_phase] = self.evaluate(self.phases[number], times[in_phase])
         if interval is None:
             return values
         if not 0.0 < interval < 1.0:
@@ -228,13 +228,13 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         The uncertainty of a breakpoint is lopsided; `Phase.break_interval` has it.
         """
         unit = self.time_unit
-        found = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
+        estimates = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
         for i, phase in enumerate(self.phases, 1):
             for k, coefficient in enumerate(phase.coefficients):
                 per = "" if k == 0 or self.functions else f"/{unit}" if k == 1 else f"/{unit}^{k}"
                 error = phase.standard_errors[k] if phase.standard_errors else None
-                found.append(Parameter(f"phase{i}.c{k}", coefficient, error, f"processors{per}"))
-        return tuple(found)
+                estimates.append(Parameter(f"phase{i}.c{k}", coefficient, error, f"processors{per}"))
+        return tuple(estimates)
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:

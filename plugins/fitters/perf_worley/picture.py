@@ -119,9 +119,9 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
         )
     times, values = [], []
     for phase in model.phases:
-        at = np.linspace(phase.start, phase.end, _POINTS_PER_PHASE)
-        times.append(at)
-        values.append(model.evaluate(phase, at))
+        phase_times = np.linspace(phase.start, phase.end, _POINTS_PER_PHASE)
+        times.append(phase_times)
+        values.append(model.evaluate(phase, phase_times))
     most = np.inf if model.n_locations is None else float(model.n_locations)
     polynomials = np.concatenate(values)
     drawn = np.clip(polynomials, 0.0, most)  # no processors compute beyond all of them, nor fewer than none
@@ -171,9 +171,9 @@ def number_phases(axes: Axes, edges: npt.NDArray[np.float64]) -> None:
     edges : (n + 1,) float
         In the axes' unit.
     """
-    whole = edges[-1] - edges[0]
+    length = edges[-1] - edges[0]
     for number, (begin, end) in enumerate(itertools.pairwise(edges), 1):
-        if len(edges) > 2 and end - begin > _ROOM * whole * len(str(number)):
+        if len(edges) > 2 and end - begin > _ROOM * length * len(str(number)):
             axes.text(
                 0.5 * (begin + end), 0.965, str(number), transform=axes.get_xaxis_transform(), ha="center", va="top",
                 fontsize=9, fontweight="bold", color=MODEL, clip_on=True,
@@ -209,8 +209,8 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
     axes.axhline(len(model.phases), color=MODEL, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("phases")
-    own = [phase.start for phase in model.phases[1:]]
-    moved = any(entry.n_phases == len(model.phases) and list(entry.breaks) != own for entry in model.sequence)
+    starts = [phase.start for phase in model.phases[1:]]
+    moved = any(entry.n_phases == len(model.phases) and list(entry.breaks) != starts for entry in model.sequence)
     before = " before they were refined" if moved else ""
     axes.set_title(f"breakpoints{before}; dark: kept when phases are added", fontsize=9)
 

@@ -101,7 +101,7 @@ def _breakpoints(result: PhaseModel) -> str:
 
 def _number_lines(result: PhaseModel) -> list[str]:
     """How the number of phases came about, and what it does not say."""
-    count, asked = len(result.phases), result.origin.options["phases"]
+    count, requested = len(result.phases), result.origin.options["phases"]
     if result.rule is not None:
         first, last = result.sequence[0].n_phases, result.sequence[-1].n_phases
         line = f"number of phases: chosen from {first}..{last} by the rule {result.rule!r}"
@@ -116,10 +116,14 @@ def _number_lines(result: PhaseModel) -> list[str]:
                 f"--phases 1..{min(2 * last, result.n_steps)} looks further"
             )
         return lines
-    if asked == str(count) or result.origin.options.get("phases_from") or (asked == "auto" and result.n_steps == 1):
+    if (
+        requested == str(count)
+        or result.origin.options.get("phases_from")
+        or (requested == "auto" and result.n_steps == 1)
+    ):
         return []
     reason = "the curve has no more steps" if result.epsilon == 0.0 else f"the least tolerance needs only {count}"
-    return [f"number of phases: {asked} was asked for, but {reason}"]
+    return [f"number of phases: {requested} was asked for, but {reason}"]
 
 
 def _evidence(evidence: Evidence) -> str:

@@ -117,8 +117,8 @@ def by_rule_auto(
     if len(counts) > 1:
         sequence = _sequence(curve, models, choice, counts)
         later = [entry.breaks for entry in sequence if entry.n_phases > n]
-        own = [phase.start for phase in phases[1:]]
-        phases = _with_kept(phases, persistence([own, *later], curve.duration)[0])
+        starts = [phase.start for phase in phases[1:]]
+        phases = _with_kept(phases, persistence([starts, *later], curve.duration)[0])
     evidence = Evidence(
         degree=choice.degree,
         gain=choice.gain,
@@ -163,24 +163,31 @@ def _sequence(
     if choice.cells is not None and choice.cells.period:
         searched = bounded_models(choice.cells, choice.degree, counts[-1])
     maker = PhaseMaker(curve, Basis(degree=choice.degree))
-    shown = [n for n in counts if n <= len(searched.squares)]
+    sequence_counts = [n for n in counts if n <= len(searched.squares)]
     placed = []
-    for n in shown:
+    for n in sequence_counts:
         breaks = searched.breaks[n - 1].astype(np.float64) * models.cells.width
         breaks[-1] = curve.duration
         placed.append(Segmentation(breaks, searched.degrees[n - 1]))
     gains = gains_of(choice, searched)
-    return sequence_entries(shown, placed, list(map(maker.phases, placed)), curve, [gains[n - 1] for n in shown])
+    return sequence_entries(
+        sequence_counts, placed, list(map(maker.phases, placed)), curve, [gains[n - 1] for n in sequence_counts]
+    )
 
 
 def _refined(
-    maker: PhaseMaker, found: Sequence[Segmentation], segmenter: Segmenter, curve: UtilizationCurve, *, refine: bool
+    maker: PhaseMaker,
+    segmentations: Sequence[Segmentation],
+    segmenter: Segmenter,
+    curve: UtilizationCurve,
+    *,
+    refine: bool,
 ) -> tuple[str, list[Segmentation]]:
     """What the breaks minimise, and the segmentations, refined where that was asked for and they are polynomials."""
     if not refine or maker.basis.functions:
-        return segmenter.objective, list(found)
+        return segmenter.objective, list(segmentations)
     cells = curve_models(curve).cells
-    return _LEAST_SQUARES, maker.refined(found, cells.low, cells.high)
+    return _LEAST_SQUARES, maker.refined(segmentations, cells.low, cells.high)
 
 
 def _with_kept(phases: Sequence[Phase], kept: Sequence[int]) -> list[Phase]:

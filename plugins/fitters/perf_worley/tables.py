@@ -76,12 +76,12 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         if with_error:
             row.insert(7, "" if phase.level_error is None else f"{_NORMAL * phase.level_error:.2g}")
         if with_interval:
-            within = (
+            interval = (
                 ""
                 if phase.break_interval is None
                 else " .. ".join(readable(place - origin, model.time_unit) for place in phase.break_interval)
             )
-            row.insert(2, within)
+            row.insert(2, interval)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
         if model.iterations is not None:
@@ -176,8 +176,8 @@ def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) 
         )
         before = entry
     # Columns that a segmenter has no figures for are left out.
-    shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
-    return [header[c] for c in shown], [[row[c] for c in shown] for row in rows]
+    columns = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    return [header[c] for c in columns], [[row[c] for c in columns] for row in rows]
 
 
 def _drop(before: float | None, now: float) -> str:

@@ -204,9 +204,9 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
     """Draws the phases over their curve, as far as they are shown."""
 
     def draw(axes: Axes, place: Any, zoom: Zoom) -> None:
-        shown = [phase for phase in model.phases if phase.end > zoom.start and phase.start < zoom.end]
-        inner = [phase.start for phase in shown if zoom.start < phase.start]
-        intervals = [phase.break_interval for phase in shown if phase.break_interval is not None]
+        visible = [phase for phase in model.phases if phase.end > zoom.start and phase.start < zoom.end]
+        inner = [phase.start for phase in visible if zoom.start < phase.start]
+        intervals = [phase.break_interval for phase in visible if phase.break_interval is not None]
         if intervals:
             mark_intervals(axes, place(np.clip(intervals, zoom.start, zoom.end)))
         if inner:
@@ -214,8 +214,8 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
                 place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color=DARK, linewidth=0.8,
                 linestyle=":", label="breakpoint",
             )  # fmt: skip
-        times = [np.linspace(max(p.start, zoom.start), min(p.end, zoom.end), _POINTS) for p in shown]
-        values = np.concatenate([model.evaluate(p, at) for p, at in zip(shown, times, strict=True)])
+        times = [np.linspace(max(p.start, zoom.start), min(p.end, zoom.end), _POINTS) for p in visible]
+        values = np.concatenate([model.evaluate(p, phase_times) for p, phase_times in zip(visible, times, strict=True)])
         axes.plot(place(np.concatenate(times)), values, color=MODEL, linewidth=1.5, label="model")
         bottom, top = axes.get_ylim()
         axes.set_ylim(min(bottom, 1.05 * float(values.min())), max(top, 1.05 * float(values.max())))

@@ -89,10 +89,10 @@ def runs_of_rows(
     values[run, category] = value
     of_point = np.zeros(len(values), dtype=np.int64)
     of_point[run] = point
-    known = np.full(len(values), np.nan)
+    totals = np.full(len(values), np.nan)
     which = _total_category(names, total)
     if which is not None:
-        known = values[:, which]
+        totals = values[:, which]
         values, names = np.delete(values, which, axis=1), (*names[:which], *names[which + 1 :])
         if not names:
             raise DataError(f"{data.source}: there is no category besides the total")
@@ -100,8 +100,8 @@ def runs_of_rows(
         column = next((c for c in data.table.columns if c == total), None)
         if column is None:
             raise UnknownNameError("category or column for the total", total, [*names, *map(str, data.table.columns)])
-        known[run] = numbers_of(data, column, kept)[kept]
-    return Runs(of_point, values, known), names
+        totals[run] = numbers_of(data, column, kept)[kept]
+    return Runs(of_point, values, totals), names
 
 
 def _told_columns(data: Measurements) -> set[str]:
@@ -111,8 +111,8 @@ def _told_columns(data: Measurements) -> set[str]:
 
 
 def _total_category(names: tuple[str, ...], total: str | None) -> int | None:
-    wanted = _TOTALS if total is None else (plain_name(total),)
-    return next((k for k, name in enumerate(names) if plain_name(name) in wanted), None)
+    total_names = _TOTALS if total is None else (plain_name(total),)
+    return next((k for k, name in enumerate(names) if plain_name(name) in total_names), None)
 
 
 def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str, total: str | None) -> None:

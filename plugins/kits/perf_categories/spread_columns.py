@@ -122,17 +122,17 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
         return None
     used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
     free = [str(column) for column in data.table.columns if column not in used]
-    known = {column: _kind(column) for column in free}
-    spreads = {column: (kind, rest) for column, (kind, rest) in known.items() if kind is not None}
+    kinds = {column: _kind(column) for column in free}
+    spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
     stem = _stem(roles.value)
-    own = [column for column, (_, rest) in spreads.items() if rest == stem]
-    if not own and not named:
-        own = [column for column, (_, rest) in spreads.items() if not rest]
-    own = [c for c in own if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
-    if not own:
+    columns = [column for column, (_, rest) in spreads.items() if rest == stem]
+    if not columns and not named:
+        columns = [column for column, (_, rest) in spreads.items() if not rest]
+    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
+    if not columns:
         return None
     order = list(_WORDS)
-    spread = min(own, key=lambda column: order.index(str(spreads[column][0])))
+    spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
     numbers = [column for column in free if _RUNS.fullmatch(plain_name(column)) and _whole(data, column)]
     numbers += [column for column in free if plain_name(column) in _COUNT_WITH_SPREAD and _whole(data, column)]
     return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
@@ -236,10 +236,10 @@ def _without_unit(plain: str) -> str:
 
 def _factor(column: str, unit: str | None) -> float | None:
     """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
-    own = unit_of(column)
-    if own is None or own == unit:
+    column_unit = unit_of(column)
+    if column_unit is None or column_unit == unit:
         return 1.0
-    sizes = seconds_per(own), None if unit is None else seconds_per(unit)
+    sizes = seconds_per(column_unit), None if unit is None else seconds_per(unit)
     return None if sizes[0] is None or sizes[1] is None else sizes[0] / sizes[1]
 
 

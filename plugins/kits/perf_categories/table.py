@@ -69,9 +69,9 @@ class CategoryTable:
     def __len__(self) -> int:
         return len(self.total)
 
-    def describe(self, at: int) -> str:
+    def describe(self, row: int) -> str:
         """One point as a person reads it: ``p=16, n=128``."""
-        return ", ".join(f"{symbol}={values[at]:.6g}" for symbol, values in self.points.items())
+        return ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in self.points.items())
 
     def select(self, kept: npt.NDArray[np.bool_] | Ints) -> CategoryTable:
         """Those points, with all categories."""
@@ -156,13 +156,13 @@ def by_category(
     """
     import pandas as pd
 
-    for given, known, what in (
+    for choice, choices, option in (
         (aggregate, AGGREGATES, "aggregate"),
         (duplicates, DUPLICATES, "duplicates"),
         (absent, ABSENT, "absent"),
     ):
-        if given not in known:
-            raise UnknownNameError(what, given, known)
+        if choice not in choices:
+            raise UnknownNameError(option, choice, choices)
     data.require_roles()
     data = with_call_paths(data)
     roles, notes = data.roles, list[str]()
@@ -194,7 +194,7 @@ def by_category(
         runs = runs._replace(values=np.nan_to_num(runs.values))
     values, spread, repetitions = _joined(runs.values, runs.point, aggregate)
     added = np.nansum(runs.values, axis=1)
-    whole, _, _ = _joined(np.where(np.isnan(runs.total), added, runs.total)[:, None], runs.point, aggregate)
+    totals, _, _ = _joined(np.where(np.isnan(runs.total), added, runs.total)[:, None], runs.point, aggregate)
     notes += _remarks(data, kept, point, category, values, repetitions, names, aggregate)
     return CategoryTable(
         points={symbol: keys[symbol].to_numpy()[first] for symbol in points},
@@ -203,7 +203,7 @@ def by_category(
         values=values,
         repetitions=repetitions,
         spread=spread,
-        total=whole[:, 0],
+        total=totals[:, 0],
         unit=roles.unit,
         value_name=roles.value,
         source=data.source,
@@ -221,7 +221,9 @@ def with_call_paths(data: Measurements) -> Measurements:
         return data
     names = set(map(str, data.table[_CALL_PATH].unique()))
     callers = {
-        _ARROW.join(parts[:at]) for parts in (name.split(_ARROW) for name in names) for at in range(1, len(parts))
+        _ARROW.join(parts[:length])
+        for parts in (name.split(_ARROW) for name in names)
+        for length in range(1, len(parts))
     }
     return data if names & callers else data.with_roles(code=(), category=_CALL_PATH)
 
@@ -233,13 +235,13 @@ def _refuse_several(data: Measurements, kept: Booleans) -> None:
     ------
     OptionError
     """
-    for what, columns in (("code", data.roles.code), ("system", data.roles.system)):
+    for role, columns in (("code", data.roles.code), ("system", data.roles.system)):
         if not columns:
             continue
-        met = labels_of(data, what, kept)[0]
-        if len(met) > 1:
+        names = labels_of(data, role, kept)[0]
+        if len(names) > 1:
             raise OptionError(
-                f"{data.source}: there are {len(met)} {what}s ({listing(met, 4)}), and categories are modelled for "
+                f"{data.source}: there are {len(names)} {role}s ({listing(names, 4)}), and categories are modelled for "
                 f"one; choose it with --where '{columns[0]}={data.table[columns[0]][kept].iloc[0]}'"
             )
 
@@ -264,7 +266,7 @@ def _remarks(
     aggregate: str,
 ) -> list[str]:
     """Repeated runs and in what else they differ, and categories that were not measured everywhere."""
-    found = []
+    remarks = []
     if (repetitions > 1).any():
         several = int((repetitions > 1).sum())
         # What differs within a run is measured like the value, so only what is the same for a whole run is compared.
@@ -277,17 +279,17 @@ def _remarks(
             f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} "
             "stands for them"
         )
-        found.append(
+        remarks.append(
             text + (f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else "")
         )
     absent = np.isnan(values).sum(axis=0)
     partly = [f"{name} ({count})" for name, count in zip(names, absent.tolist(), strict=True) if count]
     if partly:
-        found.append(
+        remarks.append(
             f"not measured at some of the {len(values)} points: {listing(partly, 8)}; --absent zero if they took no "
             "time there"
         )
-    return found
+    return remarks
 
 
 def _varied(column: npt.NDArray[Any], point: Ints, repetitions: Ints) -> bool:

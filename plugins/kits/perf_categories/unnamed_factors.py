@@ -54,15 +54,15 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
 
     roles = data.roles
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
-    found = {}
+    columns = {}
     for column in data.table.columns:
         values = data.table[column]
         if column in used or values.dtype.kind not in "iuf" or tells_runs_apart(str(column)):
             continue
         chosen = values[kept].to_numpy()
         if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
-            found[str(column)] = chosen
-    return found
+            columns[str(column)] = chosen
+    return columns
 
 
 def tells_runs_apart(column: str) -> bool:
@@ -115,15 +115,15 @@ def refuse_unnamed_factors(
     several = first.groupby("point")["level"].nunique()
     row = int(np.flatnonzero(point == several.index[several > 1][0])[0])
     place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
-    shown = " and ".join(
+    levels = " and ".join(
         f"{column} ({listing([f'{level:g}' for level in sorted(rows['level'].unique())], 4)})"
         for column, rows in varied.items()
     )
     # Columns that were varied together are held together: at the levels of one row.
-    held = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
+    where = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
     raise OptionError(
-        f"{data.source}: rows of one point, such as {place}, differ in {shown}, so they are no repeated runs; name it "
-        f"with --parameter {','.join([*data.roles.parameters.values(), *varied])}, or hold it with --where '{held}'"
+        f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; name it "
+        f"with --parameter {','.join([*data.roles.parameters.values(), *varied])}, or hold it with --where '{where}'"
     )
 
 
@@ -165,17 +165,17 @@ def refuse_unnamed_names(
             continue
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
-        apart = (medians.max() / medians.min())[medians.size() > 1]
-        if len(apart) < _FEWEST_CELLS or (apart >= _FOLD).mean() < 0.5:
+        folds = (medians.max() / medians.min())[medians.size() > 1]
+        if len(folds) < _FEWEST_CELLS or (folds >= _FOLD).mean() < 0.5:
             continue
-        cell = rows[rows["cell"] == apart.idxmax()]
+        cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
         place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
         names = sorted(map(str, cell["level"].unique()))
         every = ",".join([*roles.code, *roles.system, *roles.category, str(column)])
         raise OptionError(
             f"{data.source}: rows of one point, such as {place}, differ in {column} ({listing(names, 4)}) and are up "
-            f"to {apart.max():.3g}-fold apart, so they are no repeated runs; give each its own law with --path "
+            f"to {folds.max():.3g}-fold apart, so they are no repeated runs; give each its own law with --path "
             f"{every}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
         )
 

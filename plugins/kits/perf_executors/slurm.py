@@ -133,10 +133,10 @@ def submit(
     # In names of output files Slurm replaces %j and the like.
     fixed = ["--parsable", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}{ending}"]
     answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script), *arguments])
-    found = _PARSABLE.fullmatch(answer.strip())
-    if found is None:
+    match = _PARSABLE.fullmatch(answer.strip())
+    if match is None:
         raise SchedulerError(f"sbatch --parsable prints a job's number; it printed {answer.strip()[:80]!r}")
-    return found[0]
+    return match[0]
 
 
 def waiting(jobs: Sequence[str]) -> bool:
@@ -183,7 +183,7 @@ def states(jobs: Iterable[str]) -> dict[str, JobState]:
     for job in jobs:
         number, _, cluster = job.partition(";")
         by_cluster.setdefault(cluster, []).append(number)
-    found = {}
+    by_job = {}
     for cluster, numbers in by_cluster.items():
         for begin in range(0, len(numbers), _AT_ONCE):
             part = numbers[begin : begin + _AT_ONCE]
@@ -194,8 +194,8 @@ def states(jobs: Iterable[str]) -> dict[str, JobState]:
             )
             for line in answer.splitlines():
                 number, state = _state(line)
-                found[f"{number};{cluster}" if cluster else number] = state
-    return found
+                by_job[f"{number};{cluster}" if cluster else number] = state
+    return by_job
 
 
 def _state(line: str) -> tuple[str, JobState]:
@@ -219,7 +219,7 @@ def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> st
     SchedulerError
     """
     try:
-        done = subprocess.run(  # noqa: S603 (words, no shell)
+        completed = subprocess.run(  # noqa: S603 (words, no shell)
             words,
             capture_output=True,
             text=True,
@@ -233,7 +233,7 @@ def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> st
         raise SchedulerError(f"there is no {words[0]} here; Slurm's commands are needed") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SchedulerError(f"{words[0]}: {error}; call again when it answers") from error
-    if done.returncode:
-        said = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
-        raise SchedulerError(f"{words[0]} refuses: {said[:300]}")
-    return done.stdout
+    if completed.returncode:
+        message = " ".join(completed.stderr.split()) or f"exit status {completed.returncode}"
+        raise SchedulerError(f"{words[0]} refuses: {message[:300]}")
+    return completed.stdout

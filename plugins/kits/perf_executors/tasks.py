@@ -41,13 +41,13 @@ def as_they_end(
     [(0, b'a'), (1, b'b')]
     """
     if executor is None:
-        for at, given in enumerate(arguments):
-            yield at, task(*given)
+        for position, args in enumerate(arguments):
+            yield position, task(*args)
         return
     futures: dict[Future[bytes], int] = {}
     try:
-        for at, given in enumerate(arguments):
-            futures[executor.submit(task, *given)] = at
+        for position, args in enumerate(arguments):
+            futures[executor.submit(task, *args)] = position
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenExecutor as error:
@@ -68,8 +68,8 @@ def in_order(executor: Executor | None, task: Task, arguments: Sequence[tuple[An
     """
     early: dict[int, bytes] = {}
     following = 0
-    for at, answer in as_they_end(executor, task, arguments):
-        early[at] = answer
+    for position, answer in as_they_end(executor, task, arguments):
+        early[position] = answer
         while following in early:
             yield early.pop(following)
             following += 1

@@ -124,8 +124,8 @@ class Formula:
         try:
             shape = np.broadcast_shapes(*shapes)
         except ValueError:
-            found = ", ".join(map(str, dict.fromkeys(shapes)))
-            problem = f"the shapes of the values, {found}, do not broadcast"
+            shapes_text = ", ".join(map(str, dict.fromkeys(shapes)))
+            problem = f"the shapes of the values, {shapes_text}, do not broadcast"
             raise DataError(f"formula {excerpt(self.text, 0)}: {problem}") from None
         arrays = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
         with np.errstate(all="ignore"):
@@ -164,12 +164,12 @@ def split_formulas(text: str) -> list[str]:
     ['1/p', 'max(p,4)']
     """
     parts, begin, depth = [], 0, 0
-    for at, character in enumerate(text):
+    for position, character in enumerate(text):
         if character == "(":
             depth += 1
         elif character == ")":
             depth = max(depth - 1, 0)
         elif character == "," and depth == 0:
-            parts.append(text[begin:at])
-            begin = at + 1
+            parts.append(text[begin:position])
+            begin = position + 1
     return [part.strip(SPACE) for part in (*parts, text[begin:])]

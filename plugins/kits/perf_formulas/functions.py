@@ -44,15 +44,15 @@ def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple
     >>> functions_of(("t",))
     ('exp', 'log', 'reciprocal')
     """
-    found = []
+    names = []
     for name, entry in registry().entries("functions").items():
         try:
             needed = entry.load().variables
         except PerfError:  # one that lacks its library must not hide the others
             continue
         if set(needed) <= set(variables) and (needed or constant):
-            found.append(name)
-    return tuple(found)
+            names.append(name)
+    return tuple(names)
 
 
 def find_function(text: str, variables: Collection[str]) -> Function:
@@ -86,9 +86,9 @@ def find_function(text: str, variables: Collection[str]) -> Function:
             raise OptionError(
                 f"{error}; or the name of a function: {listing(functions_of(variables, constant=True))}"
             ) from None
-    known = functions_of(variables, constant=True)
-    if function.variables == (text,) and text not in (*variables, *known):
-        raise UnknownNameError("function", text, (*known, *variables))
+    registered = functions_of(variables, constant=True)
+    if function.variables == (text,) and text not in (*variables, *registered):
+        raise UnknownNameError("function", text, (*registered, *variables))
     unknown = [name for name in function.variables if name not in variables]
     if unknown:
         raise OptionError(f"function {text!r} is one of {unknown[0]!r}; the data have {listing(variables)}")

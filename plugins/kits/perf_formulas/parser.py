@@ -82,16 +82,16 @@ class _Token(NamedTuple):
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            instead = f"write {_INSTEAD[text[at]]!r}" if text[at] in _INSTEAD else _ACCEPTED
-            fail(text, at, f"{text[at]!r} has no meaning here; {instead}")
-        if found.lastgroup is not None:
-            operator = found[0] in INFIX or found[0] in PREFIX
-            yield _Token("symbol" if operator else found.lastgroup, found[0], at)
-        at = found.end()
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            instead = f"write {_INSTEAD[text[position]]!r}" if text[position] in _INSTEAD else _ACCEPTED
+            fail(text, position, f"{text[position]!r} has no meaning here; {instead}")
+        if match.lastgroup is not None:
+            operator = match[0] in INFIX or match[0] in PREFIX
+            yield _Token("symbol" if operator else match.lastgroup, match[0], position)
+        position = match.end()
     # What is missing at the end is missing after the last character.
     yield _Token("end", "", max(len(text) - 1, 0))
 
@@ -220,13 +220,13 @@ class Parser:
 
     def arguments(self) -> list[Node]:
         """Read what stands in the parentheses after the name of a function."""
-        token, found = self.take(), []
+        token, nodes = self.take(), []
         if self.token.text != ")":
-            found.append(self.nested(OR, token))
+            nodes.append(self.nested(OR, token))
             while self.token.text == ",":
-                found.append(self.nested(OR, self.take()))
+                nodes.append(self.nested(OR, self.take()))
         self.close()
-        return found
+        return nodes
 
     def close(self) -> None:
         """Read the closing parenthesis."""
@@ -256,13 +256,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
 
 
-def excerpt(text: str, at: int) -> str:
+def excerpt(text: str, position: int) -> str:
     """The text around a place, quoted and escaped."""
-    begin = max(0, min(at - _EXCERPT // 2, len(text) - _EXCERPT))
+    begin = max(0, min(position - _EXCERPT // 2, len(text) - _EXCERPT))
     end = begin + _EXCERPT
     return f"{'...' * (begin > 0)}{text[begin:end]!r}{'...' * (end < len(text))}"
 
 
-def fail(text: str, at: int, problem: str) -> NoReturn:
+def fail(text: str, position: int, problem: str) -> NoReturn:
     """Raise the error about a place in a text, counted from 0."""
-    raise FormulaError(f"formula {excerpt(text, at)}: column {at + 1}: {problem}")
+    raise FormulaError(f"formula {excerpt(text, position)}: column {position + 1}: {problem}")

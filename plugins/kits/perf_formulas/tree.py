@@ -150,7 +150,7 @@ def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Foun
     >>> folded(Parser("a + 2*b").formula(), lambda node, below: 1 + sum(below))
     5
     """
-    found: list[_Found] = []
+    results: list[_Found] = []
     waiting: list[tuple[Node, bool]] = [(root, False)]
     while waiting:
         node, ready = waiting.pop()
@@ -159,10 +159,10 @@ def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Foun
             waiting.append((node, True))
             waiting += [(operand, False) for operand in reversed(operands)]
             continue
-        below = found[len(found) - len(operands) :]
-        del found[len(found) - len(operands) :]
-        found.append(combine(node, below))
-    return found.pop()
+        below = results[len(results) - len(operands) :]
+        del results[len(results) - len(operands) :]
+        results.append(combine(node, below))
+    return results.pop()
 
 
 def value_of(node: Node, arrays: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:

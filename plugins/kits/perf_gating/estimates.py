@@ -64,9 +64,9 @@ class Estimates:
         from scipy.stats import t
 
         side = t.ppf(self.sure, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
-        found = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
-        found[self.rounds < FEWEST_ROUNDS] = np.nan
-        return found
+        limits = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
+        limits[self.rounds < FEWEST_ROUNDS] = np.nan
+        return limits
 
     def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
         """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.

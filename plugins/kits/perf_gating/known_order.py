@@ -80,22 +80,22 @@ def _step(y: Floats, second: npt.NDArray[np.bool_], log_threshold: float) -> tup
     rows = np.stack([np.ones(n), second.astype(float), y - np.median(y)])
     likelihoods = np.empty((2, len(GRID)))
     sizes, errors = np.empty(len(GRID)), np.empty(len(GRID))
-    for at, (phi, theta) in enumerate(GRID.tolist()):
-        one, step, z = whitened(rows, phi, theta)
-        one = one / math.sqrt(one @ one)
-        step, z = step - (one @ step) * one, z - (one @ z) * one
+    for k, (phi, theta) in enumerate(GRID.tolist()):
+        constant, step, z = whitened(rows, phi, theta)
+        constant = constant / math.sqrt(constant @ constant)
+        step, z = step - (constant @ step) * constant, z - (constant @ z) * constant
         square = float(step @ step)
-        sizes[at] = step @ z / square
-        residues = [z - sizes[at] * step, z - log_threshold * step]
+        sizes[k] = step @ z / square
+        residues = [z - sizes[k] * step, z - log_threshold * step]
         sums = [max(float(r @ r), 1e-300) for r in residues]
-        errors[at] = math.sqrt(sums[0] / (n - 3.0) / square)
-        likelihoods[:, at] = [-0.5 * n * math.log(s) - 0.5 * math.log(first_variance(phi, theta)) for s in sums]
-    free, held = likelihoods.argmax(axis=1).tolist()
+        errors[k] = math.sqrt(sums[0] / (n - 3.0) / square)
+        likelihoods[:, k] = [-0.5 * n * math.log(s) - 0.5 * math.log(first_variance(phi, theta)) for s in sums]
+    free, fixed = likelihoods.argmax(axis=1).tolist()
     size = float(sizes[free])
-    within = np.where(second, y - y[second].mean(), y - y[~second].mean())
-    spread = math.sqrt(float(within @ within) / (n - 2.0))
-    shrink = 1.0 + _SHRINK * math.log(max(GAIN[free], GAIN[held]))
-    ratio = max(0.0, 2.0 * float(likelihoods[0, free] - likelihoods[1, held]))
+    deviations = np.where(second, y - y[second].mean(), y - y[~second].mean())
+    spread = math.sqrt(float(deviations @ deviations) / (n - 2.0))
+    shrink = 1.0 + _SHRINK * math.log(max(GAIN[free], GAIN[fixed]))
+    ratio = max(0.0, 2.0 * float(likelihoods[0, free] - likelihoods[1, fixed]))
     statistic = math.sqrt(math.expm1(min(ratio / n, 600.0)) * (n - 3.0))
     distance = abs(size - log_threshold)
     by_ratio = distance / statistic if statistic > 1.0 else float(errors[free])

@@ -65,11 +65,11 @@ def _inverse_trigamma(value: float) -> float:
     """Newton's iteration of Smyth's appendix."""
     from scipy.special import polygamma
 
-    at = 0.5 + 1.0 / value
+    x = 0.5 + 1.0 / value
     for _ in range(50):
-        trigamma = float(polygamma(1, at))
-        step = trigamma * (1.0 - trigamma / value) / float(polygamma(2, at))
-        at += step
-        if abs(step) < 1e-8 * at:
+        trigamma = float(polygamma(1, x))
+        step = trigamma * (1.0 - trigamma / value) / float(polygamma(2, x))
+        x += step
+        if abs(step) < 1e-8 * x:
             break
-    return at
+    return x

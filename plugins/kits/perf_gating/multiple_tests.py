@@ -29,9 +29,9 @@ def holm(probabilities: Floats) -> Floats:
     """
     order = np.argsort(probabilities, kind="stable")
     count = len(probabilities)
-    found = np.empty(count)
-    found[order] = np.minimum(1.0, np.maximum.accumulate((count - np.arange(count)) * probabilities[order]))
-    return found
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate((count - np.arange(count)) * probabilities[order]))
+    return adjusted
 
 
 def benjamini_hochberg(probabilities: Floats) -> Floats:
@@ -48,6 +48,6 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
     order = np.argsort(probabilities, kind="stable")
     count = len(probabilities)
     scaled = count / (np.arange(count) + 1.0) * probabilities[order]
-    found = np.empty(count)
-    found[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return found
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return adjusted

@@ -30,10 +30,10 @@ def last_digit(values: Floats) -> float:
     if not len(values):
         return 0.0
     places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places):
+    decimals = [place for place in places if place is not None]
+    if len(decimals) < len(places):
         return 0.0
-    return 0.5 * 10.0 ** -max(known) / float(np.median(values))
+    return 0.5 * 10.0 ** -max(decimals) / float(np.median(values))
 
 
 def harmful(last_digits: Floats, spread: Floats) -> Floats:

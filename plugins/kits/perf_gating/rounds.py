@@ -79,14 +79,14 @@ def in_turn(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floa
     differences = [np.asarray(b) - np.asarray(a) for a, b in zip(first, second, strict=True)]
     means, variances, freedom, kept = trimmed_means(differences)
     enough = kept >= FEWEST_ROUNDS
-    shared, whole = variances.copy(), freedom.copy()
+    shared, total_freedom = variances.copy(), freedom.copy()
     if enough.any():
-        shared[enough], whole[enough] = moderated(variances[enough], freedom[enough])
+        shared[enough], total_freedom[enough] = moderated(variances[enough], freedom[enough])
     errors = np.sqrt(shared / np.maximum(kept, 1.0))
     return Estimates(
         log_ratio=means,
         standard_error=errors,
-        freedom=whole,
+        freedom=total_freedom,
         rounding=np.zeros(len(means)) if last_digits is None else harmful(last_digits, np.sqrt(variances)),
         rounds=np.array([len(each) for each in differences], dtype=np.int64),
         may_pass=np.ones(len(differences), dtype=np.bool_),

@@ -57,7 +57,7 @@ def apart(
     sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]
     sizes = np.array([[len(each) for each in side] for side in (first, second)])
     share = WORST if between is None else between
-    own = math.log1p(share) ** 2 * 2.0
+    session_variance = math.log1p(share) ** 2 * 2.0
     squares, fourth = np.zeros(len(first)), np.zeros(len(first))
     for (_, variances, freedom, kept), count in zip(sides, sizes, strict=True):
         enough = count >= FEWEST_ROUNDS
@@ -66,13 +66,13 @@ def apart(
         of_mean = np.where(enough, variances / np.maximum(kept, 1.0), 0.0)
         squares += of_mean
         fourth += of_mean**2 / np.maximum(freedom, 1.0)
-    whole = squares + own
+    total_variance = squares + session_variance
     spread = np.sqrt(np.nan_to_num(sides[0][1] + sides[1][1]))
     # Welch and Satterthwaite: how sessions differ is taken as known.
-    freedom = np.where(fourth > 0.0, whole**2 / np.maximum(fourth, 1e-300), 1e6)
+    freedom = np.where(fourth > 0.0, total_variance**2 / np.maximum(fourth, 1e-300), 1e6)
     return Estimates(
         log_ratio=sides[1][0] - sides[0][0],
-        standard_error=np.sqrt(whole),
+        standard_error=np.sqrt(total_variance),
         freedom=np.minimum(freedom, 1e6),
         rounding=np.zeros(len(first)) if last_digits is None else harmful(last_digits, spread),
         rounds=sizes.min(axis=0).astype(np.int64),

@@ -167,8 +167,8 @@ def fit_subsets(
     for_series = 2 * n + n_functions + 2 * m
     # Designs that equally many series share go together; there are at most sqrt(2 K) different numbers.
     for share in np.unique(shares):
-        alike = np.flatnonzero(shares == share)
-        for designs_now in _parts(alike, n_subsets * (for_factors + int(share) * for_series)):
+        same_share = np.flatnonzero(shares == share)
+        for designs_now in _parts(same_share, n_subsets * (for_factors + int(share) * for_series)):
             norms, projection, triangles = _scaled_triangles(designs_[designs_now])
             for subsets_now in _parts(np.arange(n_subsets), len(designs_now) * (for_factors + for_series)):
                 factors = _factorise(norms, projection, triangles, subsets_[subsets_now])
@@ -258,16 +258,16 @@ def _fit(fits: SubsetFits, factors: _Factors, values: Floats, series: Ints, subs
     left = factors.left.reshape(n_designs, n_subsets * m, r)
     scores = (y @ factors.projection @ left.swapaxes(1, 2)).reshape(n_designs, share, n_subsets, m)
     # From y minus its projection, not from coefficients: those of nearly collinear functions are large and cancel.
-    within = np.einsum("bshj,bhjr->bshr", scores, factors.left).reshape(n_designs, share * n_subsets, r)
-    fitted = (within @ factors.projection.swapaxes(1, 2)).reshape(n_designs, share, n_subsets, n)
+    components = np.einsum("bshj,bhjr->bshr", scores, factors.left).reshape(n_designs, share * n_subsets, r)
+    fitted = (components @ factors.projection.swapaxes(1, 2)).reshape(n_designs, share, n_subsets, n)
     residuals = np.subtract(y[:, :, None, :], fitted, out=fitted)
     sum_of_squares = np.einsum("bshn,bshn->bsh", residuals, residuals)
     residuals *= factors.deletion[:, None]
     leave_one_out = np.einsum("bshn,bshn->bsh", residuals, residuals)
     leave_one_out[np.broadcast_to(factors.undetermined[:, None], leave_one_out.shape)] = np.inf
     freedom = n - factors.rank
-    shown = (freedom > 0) & (factors.rank == m)
-    scale = np.divide(1.0, freedom, out=np.full(freedom.shape, np.nan), where=shown)
+    estimable = (freedom > 0) & (factors.rank == m)
+    scale = np.divide(1.0, freedom, out=np.full(freedom.shape, np.nan), where=estimable)
     unscaled = np.einsum("bhij,bhij->bhi", factors.solution, factors.solution) * scale[..., None]
     place = (series[:, :, None], subsets)
     fits.coefficients[place] = np.einsum("bshj,bhij->bshi", scores, factors.solution)

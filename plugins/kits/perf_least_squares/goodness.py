@@ -31,8 +31,8 @@ def r_squared(sum_of_squares: Any, total: Any) -> Any:
     share = np.divide(
         sum_of_squares, total, out=np.full(np.broadcast(sum_of_squares, total).shape, np.nan), where=total > 0
     )
-    found = 1.0 - share
-    return np.where(np.abs(found) < _ROUNDING, 0.0, found)
+    r2 = 1.0 - share
+    return np.where(np.abs(r2) < _ROUNDING, 0.0, r2)
 
 
 def information(sum_of_squares: Any, n_observations: Any, n_parameters: Any) -> tuple[Floats, Floats]:

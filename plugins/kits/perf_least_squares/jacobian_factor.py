@@ -105,5 +105,5 @@ class JacobianFactor:
         """(k,) bool: do the data determine the linear functions of the parameters with these gradients (k, P)?"""
         scaled = gradients / self.scale
         length = np.linalg.norm(scaled, axis=1)
-        seen: npt.NDArray[np.bool_] = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
-        return seen
+        determined: npt.NDArray[np.bool_] = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
+        return determined

@@ -94,26 +94,30 @@ def run_variance(repetitions: Floats, relative_spread: Floats) -> float:
     return (squares + _RUN_FREEDOM * _RUN**2) / (freedom + _RUN_FREEDOM)
 
 
-def positions(measured: Mapping[str, Floats], asked: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) -> tuple[Floats, Floats]:
     """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones.
 
     Parameters
     ----------
-    measured, asked : mapping of str to (n,) and (k,) float
+    measured, new_points : mapping of str to (n,) and (k,) float
         Parameters with the same names; one that is not positive everywhere has no logarithm and is passed over.
 
     Returns
     -------
     (n, d), (k, d) float
     """
-    pairs = [(values, asked[name]) for name, values in measured.items()]
-    logs = [(np.log(here), np.log(there)) for here, there in pairs if min(here.min(), there.min(initial=1.0)) > 0.0]
+    pairs = [(values, new_points[name]) for name, values in measured.items()]
+    logs = [
+        (np.log(at_measured), np.log(at_new))
+        for at_measured, at_new in pairs
+        if min(at_measured.min(), at_new.min(initial=1.0)) > 0.0
+    ]
     if not logs:
         none, where = np.empty((len(pairs[0][0]), 0)), np.empty((len(pairs[0][1]), 0))
         return none, where
-    here, there = (np.stack(column, axis=1) for column in zip(*logs, strict=True))
-    center = here.mean(axis=0)
-    return here - center, there - center
+    at_measured, at_new = (np.stack(column, axis=1) for column in zip(*logs, strict=True))
+    center = at_measured.mean(axis=0)
+    return at_measured - center, at_new - center
 
 
 def drift_covariance(first: Floats, second: Floats) -> Floats:
@@ -138,9 +142,9 @@ def drift_covariance(first: Floats, second: Floats) -> Floats:
     >>> round(far / near, 2)
     4.0
     """
-    own, other = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
+    first_variogram, second_variogram = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
     between = _variogram(first[:, None, :] - second[None, :, :])
-    return np.asarray(0.25 * _LENGTH * (own + other - between).sum(axis=2))
+    return np.asarray(0.25 * _LENGTH * (first_variogram + second_variogram - between).sum(axis=2))
 
 
 def drift_variance(positions: Floats) -> Floats:

@@ -53,27 +53,27 @@ class NormalMixture:
         """Values below which these shares of the mixture lie (q, k), by Newton's method within a bracket."""
         from scipy.special import ndtr
 
-        wanted = np.asarray(shares, dtype=np.float64)[:, None]
+        targets = np.asarray(shares, dtype=np.float64)[:, None]
         deviation = np.sqrt(self.variances)
-        low = np.broadcast_to((self.means - _FAR * deviation).min(axis=0), (len(wanted), self.means.shape[1])).copy()
+        low = np.broadcast_to((self.means - _FAR * deviation).min(axis=0), (len(targets), self.means.shape[1])).copy()
         high = np.broadcast_to((self.means + _FAR * deviation).max(axis=0), low.shape).copy()
         close = _CLOSE * (high - low).max(initial=0.0)
         weights = self.weights[:, None, None]
-        at = np.broadcast_to(self.weights @ self.means, low.shape).copy()
+        x = np.broadcast_to(self.weights @ self.means, low.shape).copy()
         for _ in range(_STEPS):
-            scaled = (at - self.means[:, None, :]) / deviation[:, None, :]
-            missing = (weights * ndtr(scaled)).sum(axis=0) - wanted
+            scaled = (x - self.means[:, None, :]) / deviation[:, None, :]
+            missing = (weights * ndtr(scaled)).sum(axis=0) - targets
             density = (weights * np.exp(-0.5 * scaled**2) / deviation[:, None, :]).sum(axis=0) / np.sqrt(2.0 * np.pi)
-            low, high = np.where(missing < 0.0, at, low), np.where(missing < 0.0, high, at)
+            low, high = np.where(missing < 0.0, x, low), np.where(missing < 0.0, high, x)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                step = at - missing / density
+                step = x - missing / density
             inside = (step > low) & (step < high)
             after = np.where(inside, step, 0.5 * (low + high))
-            moved = np.abs(after - at).max(initial=0.0)
-            at = after
+            moved = np.abs(after - x).max(initial=0.0)
+            x = after
             if moved <= close:
                 break
-        return np.asarray(at)
+        return np.asarray(x)
 
     def ratio_quantiles(self, shares: npt.ArrayLike) -> Floats:
         """Quantiles (q, k) of what the mixture is the logarithm of; what is open beyond any number ends at e^300."""

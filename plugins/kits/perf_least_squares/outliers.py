@@ -74,13 +74,17 @@ def find_outliers(
     freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
     judged = freedom > 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(judged, residuals / np.sqrt(squares / freedom), np.nan)
+        standardized = np.where(judged, residuals / np.sqrt(squares / freedom), np.nan)
         # e^2 / (1 - h) is what the sum of squares falls by when the point is left out.
         fall = residuals * leave_out
         variance = np.maximum(squares - fall, 0.0) / (freedom - 1.0)
         studentized = np.where(judged, np.sign(residuals) * np.sqrt(fall / variance), np.nan)
-    spread = float(median_abs_deviation(own, scale="normal", nan_policy="omit")) if np.isfinite(own).any() else 0.0
-    robust = np.nan_to_num(own / max(spread, _LEAST_SPREAD))
+    spread = (
+        float(median_abs_deviation(standardized, scale="normal", nan_policy="omit"))
+        if np.isfinite(standardized).any()
+        else 0.0
+    )
+    robust = np.nan_to_num(standardized / max(spread, _LEAST_SPREAD))
     size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
     by_chance = np.where(judged, 2.0 * t.sf(size, np.where(judged, freedom - 1.0, 1.0)), 1.0)
     too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
@@ -110,6 +114,6 @@ def outlier_table(
     rows = []
     for k in places.tolist():
         studentized = judged.studentized[k]
-        shown = f"{studentized:+.1f}" if np.isfinite(studentized) else "-"
-        rows.append([describe(k), f"{values[k]:.6g}", f"{errors[k]:.1%}", shown, f"{judged.robust[k]:+.1f}"])
+        residual_text = f"{studentized:+.1f}" if np.isfinite(studentized) else "-"
+        rows.append([describe(k), f"{values[k]:.6g}", f"{errors[k]:.1%}", residual_text, f"{judged.robust[k]:+.1f}"])
     return header, rows

@@ -42,7 +42,7 @@ def expected_runs(
     repetitions: Floats,
     relative_spread: Floats,
     measured: Mapping[str, Floats],
-    asked: Mapping[str, Floats],
+    new_points: Mapping[str, Floats],
     shapes: Shapes,
 ) -> NormalMixture:
     """The logarithm of a single run at the asked points.
@@ -53,7 +53,7 @@ def expected_runs(
         Measured, > 0; the median or mean of runs.
     repetitions, relative_spread : (n,) float
         Runs of each, and their standard deviation over the value, NaN for a single one.
-    measured, asked : mapping of str to (n,), (k,) float
+    measured, new_points : mapping of str to (n,), (k,) float
         Parameters.
     shapes : Shapes
 
@@ -63,7 +63,7 @@ def expected_runs(
         (k points).
     """
     run = run_variance(repetitions, relative_spread)
-    evidence, means, variances = _averaged(values, run / repetitions, measured, asked, shapes)
+    evidence, means, variances = _averaged(values, run / repetitions, measured, new_points, shapes)
     evidence, means, variances = _by_family(evidence, means, variances, shapes.families)
     noises = np.array([misfit.noise for misfit in misfits()])
     usual = np.repeat(noises**2 + run, len(shapes.families))
@@ -90,18 +90,18 @@ def shape_weights(
 
 
 def _averaged(
-    values: Floats, level: Floats, measured: Mapping[str, Floats], asked: Mapping[str, Floats], shapes: Shapes
+    values: Floats, level: Floats, measured: Mapping[str, Floats], new_points: Mapping[str, Floats], shapes: Shapes
 ) -> tuple[Floats, Floats, Floats]:
     """For each assumption of the misfit: log evidence (G, S), mean and variance (G, S, k) of the level."""
-    here, there = positions(measured, asked)
-    own, cross = drift_covariance(here, here), drift_covariance(here, there)
-    far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in there])
+    at_measured, at_new = positions(measured, new_points)
+    covariance, cross = drift_covariance(at_measured, at_measured), drift_covariance(at_measured, at_new)
+    far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in at_new])
     off = np.log(values)[None] - shapes.log
     # Points of a grid that share a level share its misfit: all together they tell as much of it as the levels do.
     independent = max(len(np.unique(column)) for column in measured.values()) / len(values)
     parts = []
     for noise, drift, log_prior in misfits():
-        spread = drift**2 * own + np.diag(noise**2 + level)
+        spread = drift**2 * covariance + np.diag(noise**2 + level)
         evidence, means, variances = _given(off, shapes, spread, drift**2 * cross, drift**2 * far)
         parts.append((independent * evidence + shapes.log_prior + log_prior, means, variances))
     evidence, means, variances = (np.stack(column) for column in zip(*parts, strict=True))
@@ -113,11 +113,11 @@ def _by_family(
 ) -> tuple[Floats, Floats, Floats]:
     """Each family as one member with the moments of its shapes: (G, F), (G, F, k), (G, F, k)."""
     weights = np.exp(evidence - evidence.max())
-    whole = np.maximum(np.add.reduceat(weights, families, axis=1), np.finfo(np.float64).tiny)
-    first = np.add.reduceat(weights[:, :, None] * means, families, axis=1) / whole[:, :, None]
-    apart = means - np.repeat(first, np.diff([*families, evidence.shape[1]]), axis=1)
-    second = np.add.reduceat(weights[:, :, None] * (variances + apart**2), families, axis=1) / whole[:, :, None]
-    return np.log(whole), first, np.maximum(second, _LEAST_VARIANCE)
+    sums = np.maximum(np.add.reduceat(weights, families, axis=1), np.finfo(np.float64).tiny)
+    first = np.add.reduceat(weights[:, :, None] * means, families, axis=1) / sums[:, :, None]
+    deviations = means - np.repeat(first, np.diff([*families, evidence.shape[1]]), axis=1)
+    second = np.add.reduceat(weights[:, :, None] * (variances + deviations**2), families, axis=1) / sums[:, :, None]
+    return np.log(sums), first, np.maximum(second, _LEAST_VARIANCE)
 
 
 def _given(off: Floats, shapes: Shapes, spread: Floats, cross: Floats, far: Floats) -> tuple[Floats, Floats, Floats]:
@@ -133,12 +133,12 @@ def _given(off: Floats, shapes: Shapes, spread: Floats, cross: Floats, far: Floa
     n = len(spread)
     inverse = np.linalg.inv(spread)
     row = inverse.sum(axis=1)
-    whole = row.sum()
-    inner = inverse - np.outer(row, row) / whole  # the factor of the shape is integrated over
-    weights = inner @ cross + row[:, None] / whole
-    rest = far - np.einsum("nk,nm,mk->k", cross, inverse, cross) + (1.0 - row @ cross) ** 2 / whole
+    total = row.sum()
+    inner = inverse - np.outer(row, row) / total  # the factor of the shape is integrated over
+    weights = inner @ cross + row[:, None] / total
+    rest = far - np.einsum("nk,nm,mk->k", cross, inverse, cross) + (1.0 - row @ cross) ** 2 / total
     left = off @ inner
-    evidence = -0.5 * (np.linalg.slogdet(spread)[1] + np.log(whole) + (n - 1) * np.log(2.0 * np.pi))
+    evidence = -0.5 * (np.linalg.slogdet(spread)[1] + np.log(total) + (n - 1) * np.log(2.0 * np.pi))
     evidence = evidence - 0.5 * (left * off).sum(axis=1)
     means = shapes.log_asked + off @ weights
     variances = np.broadcast_to(np.maximum(rest, _LEAST_VARIANCE), means.shape)

@@ -59,28 +59,32 @@ class GatheredShapes:
     def __init__(self) -> None:
         self._parts: list[tuple[Floats, Floats, Floats, Floats, float, Floats]] = []
 
-    def add(self, here: Floats, there: Floats, tilt: Floats, tilt_there: Floats, sd: float, log_prior: float) -> None:
+    def add(
+        self, at_measured: Floats, at_new: Floats, tilt: Floats, tilt_new: Floats, sd: float, log_prior: float
+    ) -> None:
         """A family (s, n) and (s, k), with tilts (s, r, n) and (s, r, k); what is not positive is left out."""
-        good = (here > 0.0).all(axis=1) & (there > 0.0).all(axis=1)
+        good = (at_measured > 0.0).all(axis=1) & (at_new > 0.0).all(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(here[good]), np.log(there[good])
+            logs = np.log(at_measured[good]), np.log(at_new[good])
         prior = np.full(int(good.sum()), log_prior)
-        self._parts.append((*logs, tilt[good], tilt_there[good], sd**2, prior))
+        self._parts.append((*logs, tilt[good], tilt_new[good], sd**2, prior))
 
-    def single(self, here: Floats, there: Floats, log_prior: float) -> None:
+    def single(self, at_measured: Floats, at_new: Floats, log_prior: float) -> None:
         """One shape (n,) and (k,), up to its sign, without anything that may change."""
-        sign = 1.0 if here.sum() >= 0.0 else -1.0
-        none = np.zeros((1, 0, len(here))), np.zeros((1, 0, len(there)))
-        self.add(sign * here[None], sign * there[None], *none, 0.0, log_prior)
+        sign = 1.0 if at_measured.sum() >= 0.0 else -1.0
+        none = np.zeros((1, 0, len(at_measured))), np.zeros((1, 0, len(at_new)))
+        self.add(sign * at_measured[None], sign * at_new[None], *none, 0.0, log_prior)
 
-    def about_fit(self, values: Floats, here: Floats, there: Floats, log_prior: float, *, signed: bool = True) -> bool:
+    def about_fit(
+        self, values: Floats, at_measured: Floats, at_new: Floats, log_prior: float, *, signed: bool = True
+    ) -> bool:
         """The sum of functions of least relative squares, and what is near it.
 
         Parameters
         ----------
         values : (n,) float
             Measured, > 0.
-        here, there : (n, m), (k, m) float
+        at_measured, at_new : (n, m), (k, m) float
             Functions at the measured and at the asked points.
         log_prior : float
         signed : bool
@@ -91,7 +95,7 @@ class GatheredShapes:
         bool
             Whether it is positive everywhere, and so a shape.
         """
-        design = here / values[:, None]
+        design = at_measured / values[:, None]
         length = np.linalg.norm(design, axis=0)
         length[length == 0.0] = 1.0
         if signed:
@@ -100,21 +104,21 @@ class GatheredShapes:
             from scipy.optimize import nnls
 
             coefficients = nnls(design / length, np.ones(len(values)))[0] / length
-        taken = np.flatnonzero(coefficients != 0.0)
-        parts, parts_there = coefficients[taken] * here[:, taken], coefficients[taken] * there[:, taken]
-        whole, whole_there = parts.sum(axis=1), parts_there.sum(axis=1)
-        if not len(taken) or (whole <= 0.0).any() or (whole_there <= 0.0).any():
+        used = np.flatnonzero(coefficients != 0.0)
+        parts, parts_new = coefficients[used] * at_measured[:, used], coefficients[used] * at_new[:, used]
+        total, total_new = parts.sum(axis=1), parts_new.sum(axis=1)
+        if not len(used) or (total <= 0.0).any() or (total_new <= 0.0).any():
             return False
-        tilts = (parts / whole[:, None]).T[None, 1:]
-        tilts_there = (parts_there / whole_there[:, None]).T[None, 1:]
+        tilts = (parts / total[:, None]).T[None, 1:]
+        tilts_new = (parts_new / total_new[:, None]).T[None, 1:]
         # As if the proportions were spread evenly over their range, of which the tilt is a part.
-        share = (len(taken) - 1) * float(np.log(_FREE_TILT * np.sqrt(2.0 * np.pi) / _FREE_RANGE))
-        self.add(whole[None], whole_there[None], tilts, tilts_there, _FREE_TILT, log_prior + share)
+        share = (len(used) - 1) * float(np.log(_FREE_TILT * np.sqrt(2.0 * np.pi) / _FREE_RANGE))
+        self.add(total[None], total_new[None], tilts, tilts_new, _FREE_TILT, log_prior + share)
         return True
 
-    def last_resort(self, values: Floats, here: Floats, there: Floats) -> None:
+    def last_resort(self, values: Floats, at_measured: Floats, at_new: Floats) -> None:
         """A model (n,) and (k,) that may not be positive everywhere, raised to where it has a logarithm."""
-        self.single(np.maximum(here, _LEAST * values), np.maximum(there, _LEAST * values.min()), 0.0)
+        self.single(np.maximum(at_measured, _LEAST * values), np.maximum(at_new, _LEAST * values.min()), 0.0)
 
     def shapes(self) -> Shapes | None:
         """All that were added; None without any."""
@@ -136,9 +140,9 @@ class GatheredShapes:
 
 def _stacked(tilts: Sequence[Floats], most: int) -> Floats:
     """Tilts (s, r, n) of all parts under one another, with zeros where there are fewer than the most."""
-    found = np.zeros((sum(map(len, tilts)), most, tilts[0].shape[2]))
+    stacked = np.zeros((sum(map(len, tilts)), most, tilts[0].shape[2]))
     row = 0
     for part in tilts:
-        found[row : row + len(part), : part.shape[1]] = part
+        stacked[row : row + len(part), : part.shape[1]] = part
         row += len(part)
-    return found
+    return stacked

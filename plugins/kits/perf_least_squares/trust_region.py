@@ -146,7 +146,7 @@ def solve(
         if start.size == 0:
             return search.solution(first, Status.CONVERGED, 1)
         anchored = search.anchored(first)
-        found = least_squares(
+        solution = least_squares(
             anchored.model,
             start,
             jac=anchored.jacobian,  # type: ignore[arg-type]  # the stubs know only of a callable with further arguments
@@ -161,13 +161,13 @@ def solve(
             f_scale=loss_scale,
             max_nfev=max_evaluations,
         )
-        reached = search.at(np.asarray(found.x), np.zeros(start.shape, dtype=bool))
+        reached = search.at(np.asarray(solution.x), np.zeros(start.shape, dtype=bool))
         on_bound = search.snapped(reached, low, high)
         final, steps = search.polished(on_bound, low, high) if polish else (on_bound, 0)
-        status = Status.OUT_OF_EVALUATIONS if found.status == 0 else Status.STALLED
+        status = Status.OUT_OF_EVALUATIONS if solution.status == 0 else Status.STALLED
         if final.is_optimum:
             status = Status.CONVERGED
-        return search.solution(final, status, int(found.nfev) + steps)
+        return search.solution(final, status, int(solution.nfev) + steps)
 
 
 @dataclass(frozen=True)
@@ -210,11 +210,11 @@ class _Search:
     loss: Callable[[Floats], Floats]
     loss_scale: float
 
-    def at(self, theta: Floats, held: npt.NDArray[np.bool_]) -> _Point:
+    def at(self, theta: Floats, fixed: npt.NDArray[np.bool_]) -> _Point:
         residuals = np.asarray(self.model(theta), dtype=float)
         rho, weights, _ = self.loss((residuals / self.loss_scale) ** 2)
         objective = float(self.loss_scale**2 * rho.sum())
-        return _Point(theta, held, objective, residuals, np.asarray(self.jacobian(theta)), np.sqrt(weights))
+        return _Point(theta, fixed, objective, residuals, np.asarray(self.jacobian(theta)), np.sqrt(weights))
 
     def anchored(self, start: _Point) -> _Search:
         """The same problem with a weak pull to the start, where the data do not determine every parameter.
@@ -243,10 +243,10 @@ class _Search:
         while (pressing := self.pressing(point, low, high) & ~point.held).any():
             distance = np.where(pressing, np.minimum(point.theta - low, high - point.theta), np.inf)
             nearest = int(np.argmin(distance))
-            theta, held = point.theta.copy(), point.held.copy()
+            theta, fixed = point.theta.copy(), point.held.copy()
             theta[nearest] = low[nearest] if theta[nearest] - low[nearest] == distance[nearest] else high[nearest]
-            held[nearest] = True
-            point = self.at(theta, held)
+            fixed[nearest] = True
+            point = self.at(theta, fixed)
         # Rounding may let a parameter seem to press; then all stay inside, next to their bounds.
         return point if point.objective <= reached.objective * (1.0 + _SAME_OBJECTIVE) else reached
 

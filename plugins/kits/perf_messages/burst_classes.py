@@ -66,8 +66,8 @@ class BurstClasses:
         """Instructions and cycles of a class; None where they were not counted."""
         if self.instructions is None or self.cycles is None or name not in self.names:
             return None
-        at = self.names.index(name)
-        return int(self.instructions[at]), int(self.cycles[at])
+        index = self.names.index(name)
+        return int(self.instructions[index]), int(self.cycles[index])
 
     def to_dict(self) -> list[dict[str, Any]]:
         """A row for each class, as plain data."""
@@ -76,10 +76,10 @@ class BurstClasses:
                 "burst": name,
                 "time_ns": int(times.sum()),
                 "longest_ns": int(times.max()),
-                "instructions": None if self.instructions is None else int(self.instructions[at]),
-                "cycles": None if self.cycles is None else int(self.cycles[at]),
+                "instructions": None if self.instructions is None else int(self.instructions[index]),
+                "cycles": None if self.cycles is None else int(self.cycles[index]),
             }
-            for at, (name, times) in enumerate(zip(self.names, self.time_ns, strict=True))
+            for index, (name, times) in enumerate(zip(self.names, self.time_ns, strict=True))
         ]
 
 
@@ -96,7 +96,7 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
     DataError
         The trace is a part of a run.
     """
-    found = replayable_communication_of(trace)
+    communication = replayable_communication_of(trace)
     busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
     counted, notes = None, []
@@ -104,9 +104,9 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
         counted = counted_in(trace, rows)
     except DataError as error:
         notes.append(f"instructions, IPC and frequency are not known: {error}")
-    if found is None and counted is None:
+    if communication is None and counted is None:
         return None
-    names, class_of = _classes(trace, found, rows)
+    names, class_of = _classes(trace, communication, rows)
     time_ns = np.zeros((len(names), len(trace.locations)), np.int64)
     length = trace.end_ns[rows] - trace.start_ns[rows]
     np.add.at(time_ns, (class_of, trace.location[rows]), length)
@@ -128,27 +128,27 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
     return BurstClasses(names, time_ns, sums[0], sums[1])
 
 
-def _classes(trace: Trace, found: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:
+def _classes(trace: Trace, communication: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:
     """Names of the classes that occur, and the class of each busy interval."""
     from perf_messages.search_kernels import last_not_after
 
-    if found is None:
+    if communication is None:
         return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
-    calls, first = found.calls, found.first_call
+    calls, first = communication.calls, communication.first_call
     location, start = trace.location[rows].astype(np.int64), trace.start_ns[rows]
     last = last_not_after(first, calls.leave_ns, location, start)  # the last call that was left
     following = np.where(last >= 0, last + 1, first[location])
-    there = following < first[location + 1]
+    has_next = following < first[location + 1]
     operation = np.append(calls.operation.astype(np.int64), -1)
     before = np.where(last >= 0, operation[last], -1)
-    after = np.where(there, operation[np.minimum(following, len(calls))], -1)
-    inside = there & (np.append(calls.enter_ns, 0)[np.minimum(following, len(calls))] < start)
+    after = np.where(has_next, operation[np.minimum(following, len(calls))], -1)
+    inside = has_next & (np.append(calls.enter_ns, 0)[np.minimum(following, len(calls))] < start)
     n_kinds = len(calls.operations) + 1
     code = np.where(inside, n_kinds * n_kinds, (before + 1) * n_kinds + after + 1)
-    met, class_of = np.unique(code, return_inverse=True)
+    codes, class_of = np.unique(code, return_inverse=True)
     begins, ends = (BEGIN, *calls.operations), (END, *calls.operations)
     names = tuple(
         WITHIN if each == n_kinds * n_kinds else f"{begins[each // n_kinds]} -> {ends[each % n_kinds]}"
-        for each in met.tolist()
+        for each in codes.tolist()
     )
     return names, class_of.reshape(-1).astype(np.int64)

@@ -147,10 +147,10 @@ class Collectives:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Collectives:
         """Some of them, with their members."""
-        taken = rows[self.member_of]
+        kept = rows[self.member_of]
         return Collectives(
             self.operation[rows], self.communicator[rows], self.bytes[rows], self.size[rows],
-            (np.cumsum(rows) - 1)[self.member_of[taken]], self.member_call[taken], self.member_is_root[taken],
+            (np.cumsum(rows) - 1)[self.member_of[kept]], self.member_call[kept], self.member_is_root[kept],
         )  # fmt: skip
 
     @property
@@ -239,11 +239,11 @@ class Communication:
 
     def remark_lines(self) -> list[str]:
         """What is wrong with it, a line for each."""
-        return [f"{count} {what if count != 1 else _singular(what)}" for what, count in self.remarks().items()]
+        return [f"{count} {remark if count != 1 else _singular(remark)}" for remark, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
         """What is wrong with it, in words, and how often."""
-        remarks = {what: count for what, count in self.unmatched.items() if count}
+        remarks = {remark: count for remark, count in self.unmatched.items() if count}
         if count := int(self.backwards.sum()):
             remarks["messages end before they are sent, so the clocks of locations differ"] = count
         if count := self.collectives.n_incomplete:
@@ -256,7 +256,7 @@ class Communication:
         return remarks
 
 
-def _singular(what: str) -> str:
+def _singular(remark: str) -> str:
     """The words of a remark, of one thing.
 
     Examples
@@ -265,9 +265,9 @@ def _singular(what: str) -> str:
     'call of a collective does not fit to those of other ranks'
     """
     for several, single in _SINGULAR.items():
-        if what.startswith(several):
-            return single + what.removeprefix(several)
-    return what
+        if remark.startswith(several):
+            return single + remark.removeprefix(several)
+    return remark
 
 
 def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
@@ -283,29 +283,29 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     return trace
 
 
-def on_locations(found: Communication, place: Integers, locations: Sequence[str]) -> Communication:
+def on_locations(communication: Communication, place: Integers, locations: Sequence[str]) -> Communication:
     """The same where several locations are one each; unchanged where calls of one location must not overlap.
 
     Parameters
     ----------
-    found : Communication
+    communication : Communication
     place : (n_locations,) int
         The new location of each.
     locations : sequence of str
         Their names.
     """
-    if not found.not_replayed or len(place) != len(found.locations):
-        return found
-    calls, messages, collectives = found.calls, found.messages, found.collectives
+    if not communication.not_replayed or len(place) != len(communication.locations):
+        return communication
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
     location = place[calls.location].astype(np.int32)
     order = np.lexsort((calls.enter_ns, location))
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
-    ends = np.full(len(locations), found.start_ns, np.int64)
-    np.maximum.at(ends, place, found.end_ns)
+    ends = np.full(len(locations), communication.start_ns, np.int64)
+    np.maximum.at(ends, place, communication.end_ns)
     moved = {name: getattr(messages, name) for name in ("send_call", "send_done_call", "post_call", "receive_call")}
     return replace(
-        found,
+        communication,
         locations=tuple(locations),
         end_ns=ends,
         calls=Calls(
@@ -327,14 +327,18 @@ def communication_of(trace: Trace) -> Communication | None:
     read = getattr(trace, "facts", {}).get(FACT)
     if read is None:
         return None
-    found: Communication = read()
+    communication: Communication = read()
     first, last = trace.span_ns
-    if found.locations != trace.locations or first > found.start_ns or last < int(found.end_ns.max(initial=last)):
+    if (
+        communication.locations != trace.locations
+        or first > communication.start_ns
+        or last < int(communication.end_ns.max(initial=last))
+    ):
         raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
-    return found
+    return communication
 
 
 def replayable_communication_of(trace: Trace) -> Communication | None:
     """As `communication_of`, and None also where it tells not all that a location waits for."""
-    found = communication_of(trace)
-    return None if found is None or found.not_replayed else found
+    communication = communication_of(trace)
+    return None if communication is None or communication.not_replayed else communication

@@ -77,15 +77,15 @@ class Readings:
             return np.full(len(location), -1, np.int64)
         first = np.searchsorted(self.location, np.arange(n_locations + 1)).astype(np.int64)
         before = last_not_after(first, self.time_ns, location, start_ns)
-        at = np.where(before >= 0, before + 1, first[location])
-        there = at < first[location + 1]
-        at = np.minimum(at, len(self.value) - 1)
-        there &= self.time_ns[at] <= end_ns
+        index = np.where(before >= 0, before + 1, first[location])
+        has_reading = index < first[location + 1]
+        index = np.minimum(index, len(self.value) - 1)
+        has_reading &= self.time_ns[index] <= end_ns
         if not self.every:
-            return np.where(there, self.value[at], -1)
+            return np.where(has_reading, self.value[index], -1)
         until = last_not_after(first, self.time_ns, location, end_ns)
         passed = np.concatenate([[0], np.cumsum(self.value)])
-        return np.where(there, passed[until + 1] - passed[at], -1)
+        return np.where(has_reading, passed[until + 1] - passed[index], -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None
 def _refuse_some_locations(trace: Trace, name: str, location: Integers, value: Integers) -> None:
     computing, counted = np.unique(location), np.unique(location[value >= 0])
     if 0 < len(counted) < len(computing):
-        lacking = [trace.locations[at] for at in np.setdiff1d(computing, counted).tolist()]
+        lacking = [trace.locations[k] for k in np.setdiff1d(computing, counted).tolist()]
         raise DataError(
             f"{trace.source}: {name} was read at {len(counted)} of {len(computing)} locations that compute, not at "
             f"{listing(lacking, 4)}"

@@ -65,20 +65,24 @@ class EventGraph:
         return len(self.begins) - 1
 
 
-def event_graph(found: Communication, rules: Rules) -> EventGraph:
+def event_graph(communication: Communication, rules: Rules) -> EventGraph:
     """The graph of a run.
 
     Parameters
     ----------
-    found : Communication
+    communication : Communication
     rules : Rules
     """
-    n_calls, n_locations, n_joined = len(found.calls), len(found.locations), len(found.collectives)
+    n_calls, n_locations, n_joined = (
+        len(communication.calls),
+        len(communication.locations),
+        len(communication.collectives),
+    )
     joined, last = 2 * n_calls, 2 * n_calls + n_joined
     n_nodes = last + 2 * n_locations  # last records, then beginnings
     edges = _Edges()
     calls, location = np.arange(n_calls), np.arange(n_locations)
-    first = found.first_call
+    first = communication.first_call
     begins = np.full(n_locations, last + n_locations) + location
     before = 2 * (calls - 1) + 1
     has_calls = first[1:] > first[:-1]
@@ -86,21 +90,21 @@ def event_graph(found: Communication, rules: Rules) -> EventGraph:
     edges.add(BURST, before, 2 * calls, calls)
     edges.add(BURST, np.where(has_calls, 2 * (first[1:] - 1) + 1, begins), last + location, n_calls + location)
     edges.add(CALL, 2 * calls, 2 * calls + 1, calls, calls)
-    messages = found.messages
+    messages = communication.messages
     numbers = np.arange(len(messages))
     edges.add(MESSAGE, 2 * messages.send_call, 2 * messages.receive_call + 1, numbers, messages.receive_call)
-    waiting = numbers[must_be_posted(found, rules)]
-    done = messages.send_done_call[waiting]
-    edges.add(POSTED, 2 * messages.post_call[waiting], 2 * done + 1, waiting, done)
-    _add_collectives(edges, found, rules, joined)
+    waiting = numbers[must_be_posted(communication, rules)]
+    done_call = messages.send_done_call[waiting]
+    edges.add(POSTED, 2 * messages.post_call[waiting], 2 * done_call + 1, waiting, done_call)
+    _add_collectives(edges, communication, rules, joined)
     return edges.arranged(n_nodes, n_calls, last)
 
 
-def _add_collectives(edges: _Edges, found: Communication, rules: Rules, joined: int) -> None:
-    together = found.collectives
+def _add_collectives(edges: _Edges, communication: Communication, rules: Rules, joined: int) -> None:
+    together = communication.collectives
     if not len(together):
         return
-    names = found.calls.operations
+    names = communication.calls.operations
     waits = np.array([rules.waits.get(name, "nobody") for name in names])[together.operation][together.member_of]
     toward = np.array([rooted(name) or "" for name in names])[together.operation][together.member_of]
     by_root = waits == "the root"

@@ -51,10 +51,10 @@ def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Integers
         node = queue[head]
         place[node] = head
         head += 1
-        for at in range(begins_out[node], begins_out[node + 1]):
-            waits[leads[at]] -= 1
-            if waits[leads[at]] == 0:
-                queue[tail] = leads[at]
+        for k in range(begins_out[node], begins_out[node + 1]):
+            waits[leads[k]] -= 1
+            if waits[leads[k]] == 0:
+                queue[tail] = leads[k]
                 tail += 1
     degree = begins.copy()
     begins = np.zeros(tail + 1, np.int64)
@@ -126,13 +126,13 @@ def longest_with_causes(
 @kernel
 def path_to(node: int, source: Codes, cause: Codes) -> Codes:  # pragma: no cover
     """The edges that lead to a node, the last one first."""
-    n_edges, here = 0, node
-    while cause[here] >= 0:
+    n_edges, current = 0, node
+    while cause[current] >= 0:
         n_edges += 1
-        here = source[cause[here]]
+        current = source[cause[current]]
     path = np.empty(n_edges, np.int32)
-    here = node
+    current = node
     for k in range(n_edges):
-        path[k] = cause[here]
-        here = source[cause[here]]
+        path[k] = cause[current]
+        current = source[cause[current]]
     return path

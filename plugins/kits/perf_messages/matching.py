@@ -132,8 +132,8 @@ def collectives_in_order(
     size, data = np.full(n_met, -1, np.int64), np.zeros(n_met, np.int64)
     np.maximum.at(size, member_of, sizes)
     np.maximum.at(data, member_of, n_bytes)
-    met = np.bincount(member_of, minlength=n_met)
-    size = np.where(size < 0, met, size)
+    counts = np.bincount(member_of, minlength=n_met)
+    size = np.where(size < 0, counts, size)
     good = least == most
-    found = Collectives(most, named, data, size, member_of, taking_part, is_root)
-    return found.only(good), int((~good[member_of]).sum())
+    collectives = Collectives(most, named, data, size, member_of, taking_part, is_root)
+    return collectives.only(good), int((~good[member_of]).sum())

@@ -84,12 +84,12 @@ def pop_factors(
     DataError
         The trace is a part of a run.
     """
-    found = communication_of(trace)
-    if found is None or not len(found.calls):
+    communication = communication_of(trace)
+    if communication is None or not len(communication.calls):
         return None
     if processes is not None:
-        found = _without_helpers(found, processes)
-    replay = Replay(found, bsc_rules(found) if definition == "bsc" else None)
+        communication = _without_helpers(communication, processes)
+    replay = Replay(communication, bsc_rules(communication) if definition == "bsc" else None)
     elapsed = trace.span_ns[1] - trace.span_ns[0]
     silent = elapsed - replay.runtime_ns()  # after the last record; no network makes it shorter
     ideal = replay.runtime_ns(0) + silent
@@ -101,7 +101,7 @@ def pop_factors(
     serialisation = outside / ideal
     return PopFactors(
         definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
-        replay.n_contradictions, len(found.calls),
+        replay.n_contradictions, len(communication.calls),
     )  # fmt: skip
 
 
@@ -113,25 +113,25 @@ def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
     return useful
 
 
-def _without_helpers(found: Communication, processes: Sequence[str]) -> Communication:
+def _without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
     """Without the threads that never call beside one of their process that does."""
-    first = found.first_call
+    first = communication.first_call
     calling = first[1:] > first[:-1]
     with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}
     kept = calling | np.array([process not in with_caller for process in processes])
     place = (np.cumsum(kept) - 1).astype(np.int32)
     return replace(
-        found,
-        locations=tuple(name for name, keep in zip(found.locations, kept.tolist(), strict=True) if keep),
-        end_ns=found.end_ns[kept],
-        calls=replace(found.calls, location=place[found.calls.location]),
+        communication,
+        locations=tuple(name for name, keep in zip(communication.locations, kept.tolist(), strict=True) if keep),
+        end_ns=communication.end_ns[kept],
+        calls=replace(communication.calls, location=place[communication.calls.location]),
     )
 
 
 def _between_calls(replay: Replay) -> int:
     """The longest time that a location is outside of calls."""
-    found = replay.communication
-    location = np.concatenate([found.calls.location, np.arange(len(found.locations))])
-    outside = np.zeros(len(found.locations), np.int64)
+    communication = replay.communication
+    location = np.concatenate([communication.calls.location, np.arange(len(communication.locations))])
+    outside = np.zeros(len(communication.locations), np.int64)
     np.add.at(outside, location, replay.burst_ns)
     return int(outside.max())

@@ -74,16 +74,20 @@ class RankCalls:
     def save(self, path: Path) -> None:
         """Write them to ``PATH.calls.npy`` and ``PATH.calls.json``."""
         np.save(f"{path}.calls.npy", self.columns, allow_pickle=False)
-        said = {name: value for name, value in vars(self).items() if name != "columns"}
-        Path(f"{path}.calls.json").write_text(json.dumps(said), encoding="utf-8")
+        document = {name: value for name, value in vars(self).items() if name != "columns"}
+        Path(f"{path}.calls.json").write_text(json.dumps(document), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> RankCalls:
         """What was saved."""
-        said = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
+        document = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
         columns: Integers = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
         return cls(
-            columns, tuple(said["operations"]), tuple(said["groups"]), said["unmatched"], str(said["not_replayed"])
+            columns,
+            tuple(document["operations"]),
+            tuple(document["groups"]),
+            document["unmatched"],
+            str(document["not_replayed"]),
         )
 
 
@@ -121,18 +125,22 @@ def communication_of_ranks(
     groups: dict[str, int] = {}
     unmatched: dict[str, int] = {}
     firsts = itertools.accumulate((len(part[-1].columns) for part in parts), initial=0)
-    columns = np.concatenate([_of_run(part, operations, groups, at) for part, at in zip(parts, firsts, strict=False)])
+    columns = np.concatenate(
+        [_of_run(part, operations, groups, first) for part, first in zip(parts, firsts, strict=False)]
+    )
     for *_, part in parts:
-        for what, count in part.unmatched.items():
-            unmatched[what] = unmatched.get(what, 0) + count
+        for remark, count in part.unmatched.items():
+            unmatched[remark] = unmatched.get(remark, 0) + count
     rank = np.repeat([part[0] for part in parts], [len(part[-1].columns) for part in parts])
     order = np.lexsort((columns[:, 1], columns[:, 0]))
     rank = rank[order]
     of = dict(zip(COLUMNS, columns[order].T, strict=True))
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
-    done = of["done"]
-    of["done"] = np.where(done == ITSELF, np.arange(len(order)), np.where(done < 0, -1, new[np.maximum(done, 0)]))
+    done_call = of["done"]
+    of["done"] = np.where(
+        done_call == ITSELF, np.arange(len(order)), np.where(done_call < 0, -1, new[np.maximum(done_call, 0)])
+    )
     of["size"] = np.where((of["size"] < 0) & (of["group"] >= 0), len(parts), of["size"])
     calls = Calls(
         of["location"].astype(np.int32), of["enter_ns"], of["leave_ns"], of["operation"].astype(np.int32),
@@ -175,19 +183,19 @@ def _collectives(calls: Calls, of: Mapping[str, Integers], rank: Integers) -> tu
     repeated = np.empty(len(rows), np.int64)
     repeated[in_time] = numbered(codes_of([together, rank[rows]])[in_time])
     together = codes_of([together, repeated])
-    found, n_different = collectives_in_order(
+    collectives, n_different = collectives_in_order(
         calls, rows, np.where(alone, NOT_RECORDED, group), of["bytes"][rows], np.zeros(len(rows), np.bool_),
         of["size"][rows], together,
     )  # fmt: skip
-    begun = np.full(len(found), np.iinfo(np.int64).min)
-    ended = np.full(len(found), np.iinfo(np.int64).max)
-    is_numbered = np.zeros(len(found), np.bool_)
-    np.maximum.at(begun, found.member_of, calls.enter_ns[found.member_call])
-    np.minimum.at(ended, found.member_of, calls.leave_ns[found.member_call])
-    is_numbered[found.member_of] = of["number"][found.member_call] >= 0
+    begun = np.full(len(collectives), np.iinfo(np.int64).min)
+    ended = np.full(len(collectives), np.iinfo(np.int64).max)
+    is_numbered = np.zeros(len(collectives), np.bool_)
+    np.maximum.at(begun, collectives.member_of, calls.enter_ns[collectives.member_call])
+    np.minimum.at(ended, collectives.member_of, calls.leave_ns[collectives.member_call])
+    is_numbered[collectives.member_of] = of["number"][collectives.member_call] >= 0
     refuted = ~is_numbered & (begun > ended + _APART_NS)
-    n_refuted = int(refuted[found.member_of].sum())
-    return found.only(~refuted), {
+    n_refuted = int(refuted[collectives.member_of].sum())
+    return collectives.only(~refuted), {
         "calls of collectives do not fit to those of other ranks": n_different + n_refuted,
         "collectives name no known group of processes: each call of a rank counts as one": int(alone.sum()),
     }

@@ -86,18 +86,18 @@ class Replay:
     (110, 90)
     """
 
-    def __init__(self, found: Communication, rules: Rules | None = None) -> None:
-        if not len(found.calls):
-            raise DataError(f"{found.source}: has no calls of a communication library; a replay needs them")
-        if found.not_replayed:
-            raise DataError(f"{found.source}: cannot be replayed: {found.not_replayed}")
+    def __init__(self, communication: Communication, rules: Rules | None = None) -> None:
+        if not len(communication.calls):
+            raise DataError(f"{communication.source}: has no calls of a communication library; a replay needs them")
+        if communication.not_replayed:
+            raise DataError(f"{communication.source}: cannot be replayed: {communication.not_replayed}")
         announce_compilation(graph_kernels.arrange, graph_kernels.longest, graph_kernels.latest_cause)
-        self.communication, self.rules = found, observed_rules(found) if rules is None else rules
-        self.graph: EventGraph = event_graph(found, self.rules)
-        calls, first = found.calls, found.first_call
+        self.communication, self.rules = communication, observed_rules(communication) if rules is None else rules
+        self.graph: EventGraph = event_graph(communication, self.rules)
+        calls, first = communication.calls, communication.first_call
         self._n_calls = len(calls)
-        start = found.start_ns
-        self._ends = found.end_ns.astype(np.int64) - start
+        start = communication.start_ns
+        self._ends = communication.end_ns.astype(np.int64) - start
         has_calls = first[1:] > first[:-1]
         self._ends[has_calls] = np.maximum(self._ends[has_calls], calls.leave_ns[first[1:][has_calls] - 1] - start)
         before = np.concatenate([[0], calls.leave_ns[:-1] - start])
@@ -173,31 +173,35 @@ class Replay:
 
     def remarks(self) -> list[str]:
         """What was wrong with the trace, and what the replay did with it."""
-        found = self.communication
-        said = found.remark_lines()
-        if found.unmatched and any(found.unmatched.values()):
-            said.append("nobody waits in the replay for what was left out; the calls keep the time that they took")
+        communication = self.communication
+        lines = communication.remark_lines()
+        if communication.unmatched and any(communication.unmatched.values()):
+            lines.append("nobody waits in the replay for what was left out; the calls keep the time that they took")
         names = {MESSAGE: "messages", POSTED: "sends that wait for their receive"}
         for kind in sorted({kind for kind, _ in self.graph.dropped}):
             subjects = sorted({subject for each, subject in self.graph.dropped if each == kind})
-            what = names.get(kind, "collectives")
+            noun = names.get(kind, "collectives")
             listed = [self._named(kind, subject) for subject in subjects[:3]]
             more = ", ..." if len(subjects) > 3 else ""
-            said.append(
-                f"{len(subjects)} {what} wait for one another in a circle; nobody waits for them in the replay: "
+            lines.append(
+                f"{len(subjects)} {noun} wait for one another in a circle; nobody waits for them in the replay: "
                 f"{'; '.join(listed)}{more}"
             )
-        silent = int((found.first_call[1:] == found.first_call[:-1]).sum())
+        silent = int((communication.first_call[1:] == communication.first_call[:-1]).sum())
         if silent:
-            said.append(f"{silent} of {len(found.locations)} locations never call: they keep their times")
-        return said
+            lines.append(f"{silent} of {len(communication.locations)} locations never call: they keep their times")
+        return lines
 
     def _named(self, kind: int, subject: int) -> str:
-        found = self.communication
+        communication = self.communication
         if kind in (MESSAGE, POSTED):
-            ends = found.locations[found.sender[subject]], found.locations[found.receiver[subject]]
-            return f"{ends[0]} to {ends[1]}, tag {found.messages.tag[subject]}, {found.messages.bytes[subject]} bytes"
-        return str(found.calls.operations[found.collectives.operation[subject]])
+            ends = (
+                communication.locations[communication.sender[subject]],
+                communication.locations[communication.receiver[subject]],
+            )
+            messages = communication.messages
+            return f"{ends[0]} to {ends[1]}, tag {messages.tag[subject]}, {messages.bytes[subject]} bytes"
+        return str(communication.calls.operations[communication.collectives.operation[subject]])
 
     def _table(
         self, transfer: float, burst_ns: Integers | None, edge_cost_ns: Integers | None
@@ -208,8 +212,8 @@ class Replay:
         return self._index, np.concatenate([self.burst_ns if burst_ns is None else burst_ns, residual, [0]])
 
     def _residuals(self) -> tuple[Integers, Integers]:
-        found, graph = self.communication, self.graph
-        start, calls = found.start_ns, found.calls
+        communication, graph = self.communication, self.graph
+        start, calls = communication.start_ns, communication.calls
         times = np.zeros(graph.n_nodes, np.int64)
         times[graph.arrival] = calls.enter_ns - start
         latest = graph_kernels.latest_cause(graph.begins, graph.source, times)
@@ -223,10 +227,10 @@ class Replay:
 
     def _check(self) -> None:
         """Bursts and residuals give the run's own times, or something is wrong with this program."""
-        found = self.communication
+        communication = self.communication
         entered, left = self.times_ns()
-        same = (entered == found.calls.enter_ns - found.start_ns).all() and (
-            left == found.calls.leave_ns - found.start_ns
+        same = (entered == communication.calls.enter_ns - communication.start_ns).all() and (
+            left == communication.calls.leave_ns - communication.start_ns
         ).all()
         if not same or self.runtime_ns() != int(self._ends.max()):
-            raise DataError(f"{found.source}: the replay does not give the run's own times; calls overlap")
+            raise DataError(f"{communication.source}: the replay does not give the run's own times; calls overlap")

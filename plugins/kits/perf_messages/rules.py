@@ -86,15 +86,15 @@ class Rules:
     refutations: tuple[Refutation, ...] = ()
 
 
-def bsc_rules(found: Communication) -> Rules:
+def bsc_rules(communication: Communication) -> Rules:
     """Those that give the figures which BSC's tools publish: every collective and MPI_Init wait for all members."""
     waits: dict[str, Waits] = {}
-    for name in _operations(found):
+    for name in _operations(communication):
         waits[name] = "all" if _plain(name) in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL, *_ELSE_OF_ALL) else "nobody"
     return Rules("bsc", _BSC_EAGER, waits)
 
 
-def observed_rules(found: Communication) -> Rules:
+def observed_rules(communication: Communication) -> Rules:
     """Those that the standard demands, and of the others those that the trace does not refute.
 
     Examples
@@ -105,15 +105,15 @@ def observed_rules(found: Communication) -> Rules:
     """
     waits: dict[str, Waits] = {}
     table = []
-    calls, joined = found.calls, found.collectives
+    calls, joined = communication.calls, communication.collectives
     last = np.full(len(joined), np.iinfo(np.int64).min)
     np.maximum.at(last, joined.member_of, calls.enter_ns[joined.member_call])
     left = calls.leave_ns[joined.member_call]
     early = left < last[joined.member_of]
     operation = joined.operation[joined.member_of]
-    for name in _operations(found):
-        mine = operation == calls.operations.index(name)
-        count = int((early & mine).sum())
+    for name in _operations(communication):
+        of_name = operation == calls.operations.index(name)
+        count = int((early & of_name).sum())
         plain = _plain(name)
         if plain in (*_FROM_ROOT, *_TO_ROOT):
             waits[name] = "the root"
@@ -123,17 +123,17 @@ def observed_rules(found: Communication) -> Rules:
             waits[name] = "nobody"
         if plain.startswith("i") and plain[1:] in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL):
             waits[name] = "nobody"  # it only announces; the waiting is in a later call that the trace does not link
-        table.append(Refutation(name, int(mine.sum()), "all members have arrived", count, waits[name]))
-    eager, sends = _eager(found)
+        table.append(Refutation(name, int(of_name.sum()), "all members have arrived", count, waits[name]))
+    eager, sends = _eager(communication)
     return Rules("observed", eager, waits, (*table, *sends))
 
 
-def _eager(found: Communication) -> tuple[int, list[Refutation]]:
+def _eager(communication: Communication) -> tuple[int, list[Refutation]]:
     """The largest size of a send that did not wait for its receive, and what that was found from."""
-    messages, calls = found.messages, found.calls
-    known = messages.send_done_call >= 0
-    size = messages.bytes[known]
-    early = calls.leave_ns[messages.send_done_call[known]] < calls.enter_ns[messages.post_call[known]]
+    messages, calls = communication.messages, communication.calls
+    finished = messages.send_done_call >= 0
+    size = messages.bytes[finished]
+    early = calls.leave_ns[messages.send_done_call[finished]] < calls.enter_ns[messages.post_call[finished]]
     eager = max(EAGER_AT_LEAST, int(size[early].max(initial=0)))
     if not len(size):
         return eager, []
@@ -142,9 +142,9 @@ def _eager(found: Communication) -> tuple[int, list[Refutation]]:
     return eager, [Refutation("sends", len(size), tested, int(early.sum()), waits)]
 
 
-def must_be_posted(found: Communication, rules: Rules) -> npt.NDArray[np.bool_]:
+def must_be_posted(communication: Communication, rules: Rules) -> npt.NDArray[np.bool_]:
     """Messages whose send waits until the receive is posted."""
-    messages, calls = found.messages, found.calls
+    messages, calls = communication.messages, communication.calls
     names = np.array([_plain(name) in _SYNCHRONOUS for name in calls.operations], dtype=bool)
     large = messages.bytes > rules.eager_bytes
     if len(names):
@@ -152,9 +152,9 @@ def must_be_posted(found: Communication, rules: Rules) -> npt.NDArray[np.bool_]:
     return large & (messages.send_done_call >= 0)
 
 
-def _operations(found: Communication) -> Sequence[str]:
+def _operations(communication: Communication) -> Sequence[str]:
     """Names of the collective operations that occur."""
-    return [found.calls.operations[code] for code in np.unique(found.collectives.operation).tolist()]
+    return [communication.calls.operations[code] for code in np.unique(communication.collectives.operation).tolist()]
 
 
 def rooted(name: str) -> Literal["from", "to"] | None:

@@ -9,14 +9,14 @@ from perfcore.base.errors import DataError
 __all__ = ["refuse_different_programs"]
 
 
-def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], what: str = "call") -> None:
+def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun: str = "call") -> None:
     """Runs that have calls, or functions, must share some of them with the first that has any.
 
     Parameters
     ----------
     called : sequence of (str, frozenset of str)
         Name of each run, and names of its calls.
-    what : str
+    noun : str
         What these are, for the message.
 
     Raises
@@ -33,6 +33,6 @@ def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], what
         first, its_calls = having[0]
         if not calls & its_calls:
             raise DataError(
-                f"{first} and {source} have no {what} in common, such as {min(its_calls)} and {min(calls)}; runs that "
+                f"{first} and {source} have no {noun} in common, such as {min(its_calls)} and {min(calls)}; runs that "
                 "are compared must be of one program"
             )

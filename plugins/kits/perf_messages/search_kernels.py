@@ -27,7 +27,7 @@ def last_not_after(
     location, when : (k,) int64
         A location below 0 or beyond the last one has no times.
     """
-    found = np.full(len(when), -1, np.int64)
+    indices = np.full(len(when), -1, np.int64)
     for k in range(len(when)):
         if not 0 <= location[k] < len(first) - 1:
             continue
@@ -39,5 +39,5 @@ def last_not_after(
             else:
                 high = middle
         if low > begin:
-            found[k] = low - 1
-    return found
+            indices[k] = low - 1
+    return indices

@@ -42,9 +42,9 @@ def by_hand(
     >>> len(by_hand([[("MPI_Barrier", 0, 5)]]).calls)
     1
     """
-    names = tuple(dict.fromkeys(name for own in calls for name, _, _ in own))
-    offsets = np.concatenate([[0], np.cumsum([len(own) for own in calls])]).astype(np.int64)
-    flat = [(place, *call) for place, own in enumerate(calls) for call in own]
+    names = tuple(dict.fromkeys(name for location_calls in calls for name, _, _ in location_calls))
+    offsets = np.concatenate([[0], np.cumsum([len(location_calls) for location_calls in calls])]).astype(np.int64)
+    flat = [(place, *call) for place, location_calls in enumerate(calls) for call in location_calls]
 
     def number(place: Any) -> int:
         return int(offsets[place[0]] + place[1])
@@ -57,11 +57,11 @@ def by_hand(
     )  # fmt: skip
     send = np.array([number(each["send"]) for each in messages], np.int64)
     receive = np.array([number(each["receive"]) for each in messages], np.int64)
-    done = np.array([number(each.get("done", each["send"])) for each in messages], np.int64)
+    finish = np.array([number(each.get("done", each["send"])) for each in messages], np.int64)
     post = np.array([number(each.get("post", each["receive"])) for each in messages], np.int64)
     size, tag = (np.array([int(each.get(key, 0)) for each in messages], np.int64) for key in ("bytes", "tag"))
     sent = Messages(
-        send, done, post, receive, size, tag, np.ones(len(send), np.int64), enters[send], leaves[send], enters[post],
+        send, finish, post, receive, size, tag, np.ones(len(send), np.int64), enters[send], leaves[send], enters[post],
         leaves[receive],
     )  # fmt: skip
     members = [(k, number(place), place == root) for k, (places, root) in enumerate(collectives) for place in places]
@@ -74,7 +74,7 @@ def by_hand(
         np.array([each[1] for each in members], np.int64),
         np.array([each[2] for each in members], bool),
     )
-    last = [own[-1][2] if own else 0 for own in calls] if ends is None else ends
+    last = [location_calls[-1][2] if location_calls else 0 for location_calls in calls] if ends is None else ends
     return Communication(
         tuple(f"rank {k}" for k in range(len(calls))),
         start,

@@ -40,11 +40,11 @@ def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]
     (['1', '2'], 'probability of at most this')
     """
     try:
-        whole = _Stage()
-        model.draw(whole, data)
+        stage = _Stage()
+        model.draw(stage, data)
     except NotImplementedError:
         raise OptionError(f"{type(model).__name__} has no picture") from None
-    return {str(number): partial(_draw, model, data, number) for number in range(1, len(whole.panels) + 1)}
+    return {str(number): partial(_draw, model, data, number) for number in range(1, len(stage.panels) + 1)}
 
 
 def _draw(model: Result, data: Any, number: int, axes: Axes) -> None:
@@ -54,8 +54,8 @@ def _draw(model: Result, data: Any, number: int, axes: Axes) -> None:
         if axes.get_legend() is None:
             names = [text.get_text() for text in legend.get_texts()]
             handles: list[Any] = list(legend.legend_handles)
-            own = axes.legend(handles, list(map(str, range(len(names)))), framealpha=0.85)
-            for text, name in zip(own.get_texts(), names, strict=True):
+            panel_legend = axes.legend(handles, list(map(str, range(len(names)))), framealpha=0.85)
+            for text, name in zip(panel_legend.get_texts(), names, strict=True):
                 text.set(text=name, parse_math=False)
 
 
@@ -85,7 +85,7 @@ class _Stage(Figure):
             return super().add_subplot(*where, **how)
         is_given = self._given is not None and len(self.panels) + 1 == self._number
         # Axes of another figure share no ends with those that nobody sees.
-        made = self._given if is_given else super().add_subplot(*where, **{**how, "sharex": None, "sharey": None})
-        assert made is not None
-        self.panels.append(made)
-        return made
+        panel = self._given if is_given else super().add_subplot(*where, **{**how, "sharex": None, "sharey": None})
+        assert panel is not None
+        self.panels.append(panel)
+        return panel

@@ -63,9 +63,9 @@ def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
         names = [text.replace("\n", "; ") for text in (axes.get_xlabel(), axes.get_ylabel())]
         for _, label, numbers in labelled_marks(axes):
             for kind, *where in numbers:
-                shown = ["" if value is None else f"{value:.9g}" for value in where]
-                if not any(value in ("nan", "inf", "-inf") for value in shown):
-                    rows.append((panel, kind, label, *shown, *names))
+                texts = ["" if value is None else f"{value:.9g}" for value in where]
+                if not any(value in ("nan", "inf", "-inf") for value in texts):
+                    rows.append((panel, kind, label, *texts, *names))
     return rows
 
 

@@ -90,7 +90,7 @@ def _marks(axes: Axes, most_places: int) -> list[dict[str, Any]]:
         if not rows or not artist.get_visible():
             continue
         rows = _thinned(rows, most_places)
-        columns = {name: _column([row[at] for row in rows]) for at, name in enumerate(("x", "y", "low", "high"), 1)}
+        columns = {name: _column([row[k] for row in rows]) for k, name in enumerate(("x", "y", "low", "high"), 1)}
         colour, opacity = _colour(artist)
         name = shortened(label, _LETTERS) if label else ""
         kind, has_dots = rows[0][0], getattr(artist, "get_marker", lambda: "None")() not in ("None", "", " ", None)
@@ -105,10 +105,10 @@ def _thinned(rows: list[Any], most: int) -> list[Any]:
     """The ends, and the lowest and the highest of each stretch of rows, so that no peak is lost."""
     if len(rows) <= most:
         return rows
-    lows, highs = (np.array([[v for v in row[2:] if v is not None] for row in rows]).T[at] for at in (0, -1))
+    lows, highs = (np.array([[v for v in row[2:] if v is not None] for row in rows]).T[k] for k in (0, -1))
     stretches = np.array_split(np.arange(len(rows)), most // 2)
     kept = {int(part[pick]) for part in stretches for pick in (np.argmin(lows[part]), np.argmax(highs[part]))}
-    return [rows[at] for at in sorted(kept | {0, len(rows) - 1})]
+    return [rows[k] for k in sorted(kept | {0, len(rows) - 1})]
 
 
 def _bars(bars: BarContainer, most_places: int) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _cells(image: AxesImage, label: str, most_places: int) -> list[dict[str, Any
     if not 0 < values.size <= most_places:
         return []
     colours = np.asarray(image.cmap(image.norm(np.ma.masked_invalid(values)))).reshape(-1, 4)[:, :3].tolist()
-    known = [None if math.isnan(value) else value for value in values.ravel().tolist()]
+    numbers = [None if math.isnan(value) else value for value in values.ravel().tolist()]
     bar = image.colorbar
     return [
         {
@@ -142,7 +142,7 @@ def _cells(image: AxesImage, label: str, most_places: int) -> list[dict[str, Any
             "name": shortened(label or (bar.ax.get_ylabel() if bar else ""), _LETTERS),
             "x": _column(x),
             "y": _column(y),
-            "values": _column(known) or known,
+            "values": _column(numbers) or numbers,
             "colours": [to_hex((red, green, blue)) for red, green, blue in colours],
         }
     ]
@@ -150,11 +150,11 @@ def _cells(image: AxesImage, label: str, most_places: int) -> list[dict[str, Any
 
 def _column(values: list[Any]) -> list[float | None] | None:
     """Rounded as far as nobody sees; None where there is nothing in it."""
-    known = [value for value in values if value is not None]
-    if not known:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         return None
     # Places far from zero and near to each other, such as times since 1970, need the digits that they share as well.
-    spread, farthest = max(known) - min(known), max(map(abs, known))
+    spread, farthest = max(numbers) - min(numbers), max(map(abs, numbers))
     shared = math.ceil(math.log10(farthest) - math.log10(spread)) if 0.0 < spread < math.inf else 0
     digits = min(_DIGITS + shared, _MOST_DIGITS)
     return [None if value is None else float(f"{value:.{digits}g}") for value in values]
@@ -163,17 +163,17 @@ def _column(values: list[Any]) -> list[float | None] | None:
 def _colour(artist: Any) -> tuple[str, float]:
     """Of a line, of the faces of an area, or else of its edges."""
     for name in ("get_color", "get_facecolor", "get_edgecolor"):
-        found = getattr(artist, name, lambda: None)()
-        if found is None:
+        colour = getattr(artist, name, lambda: None)()
+        if colour is None:
             continue
-        if not isinstance(found, str) and np.ndim(found) == 2:
-            found = found[0] if len(found) else None
-        if found is None or (not isinstance(found, str) and len(found) == 4 and found[3] == 0.0):
+        if not isinstance(colour, str) and np.ndim(colour) == 2:
+            colour = colour[0] if len(colour) else None
+        if colour is None or (not isinstance(colour, str) and len(colour) == 4 and colour[3] == 0.0):
             continue
         alpha = artist.get_alpha()
         if alpha is None or np.ndim(alpha):
-            alpha = found[3] if not isinstance(found, str) and len(found) == 4 else 1.0
-        return to_hex(found), float(alpha)
+            alpha = colour[3] if not isinstance(colour, str) and len(colour) == 4 else 1.0
+        return to_hex(colour), float(alpha)
     return DARK, 1.0
 
 
@@ -182,14 +182,14 @@ def _axis(axes: Axes, name: str) -> dict[str, Any]:
     start, end = (float(each) for each in axis.get_view_interval())
     if axis.get_inverted():
         start, end = max(start, end), min(start, end)
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "scale": axis.get_scale(), "from": start, "to": end, "label": shortened(axis.get_label_text(), _LETTERS),
     }  # fmt: skip
     texts = [label.get_text() for label in axis.get_ticklabels()]
     places = [float(place) for place in axis.get_ticklocs()]
     if _are_names(axis.get_major_formatter(), texts, places):
-        said["names"] = [[at, shortened(text, _LETTERS)] for at, text in zip(places, texts, strict=False)]
-    return said
+        description["names"] = [[tick, shortened(text, _LETTERS)] for tick, text in zip(places, texts, strict=False)]
+    return description
 
 
 def _are_names(formatter: Any, texts: list[str], places: list[float]) -> bool:
@@ -206,13 +206,18 @@ def _rules(axes: Axes) -> list[tuple[str, float]]:
     for line in axes.lines:
         places = np.asarray(line.get_xydata(), dtype=np.float64)
         rules += [
-            (name, float(places[0, at])) for name, own, at in across if line.get_transform() == own and len(places)
+            (name, float(places[0, coordinate]))
+            for name, transform, coordinate in across
+            if line.get_transform() == transform and len(places)
         ]
     for area in axes.collections:
         if isinstance(area, LineCollection):
             ends = [np.asarray(part) for part in area.get_segments() if len(part)]
             rules += [
-                (name, float(part[0, at])) for name, own, at in across if area.get_transform() == own for part in ends
+                (name, float(part[0, coordinate]))
+                for name, transform, coordinate in across
+                if area.get_transform() == transform
+                for part in ends
             ]
     return rules[:_MOST_RULES]
 

@@ -208,12 +208,12 @@ def inches(size: str) -> tuple[float, float | None]:
     >>> inches("3.4in"), inches("8.89x5.08cm")
     ((3.4, None), (3.5, 2.0))
     """
-    found = _SIZE.fullmatch(size.strip())
-    if found is None:
+    match = _SIZE.fullmatch(size.strip())
+    if match is None:
         raise OptionError(f"size {size!r}: a width such as 3.4in, 8.5cm or 86mm, or 3.4x2.5in, is accepted")
-    factor = _INCHES[found["unit"] or "in"]
+    factor = _INCHES[match["unit"] or "in"]
     width, height = (
-        None if part is None else round(float(part) * factor, 9) for part in found.group("width", "height")
+        None if part is None else round(float(part) * factor, 9) for part in match.group("width", "height")
     )
     for length in (width, height):
         if length is not None and not 0.5 <= length <= _WIDEST:
@@ -344,25 +344,25 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     from perf_pictures.style import add_legend, set_logarithmic, tick_base
     from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
 
-    seen = data.observations(duplicates="keep")
-    symbol = next(iter(seen.points))
-    cells = np.unique(seen.cell)
+    observed = data.observations(duplicates="keep")
+    symbol = next(iter(observed.points))
+    cells = np.unique(observed.cell)
     colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
     for cell, colour in zip(cells, colours, strict=True):
-        mine = seen.cell == cell
-        order = np.argsort(seen.points[symbol][mine], kind="stable")
+        rows = observed.cell == cell
+        order = np.argsort(observed.points[symbol][rows], kind="stable")
         axes.plot(
-            seen.points[symbol][mine][order], seen.value[mine][order], "o-", color=colour, markersize=3, linewidth=0.8,
-            label=seen.cell_name(int(cell)),
+            observed.points[symbol][rows][order], observed.value[rows][order], "o-", color=colour, markersize=3,
+            linewidth=0.8, label=observed.cell_name(int(cell)),
         )  # fmt: skip
     axes.set(xscale="log", yscale="log")
-    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(seen.points[symbol]))
+    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(observed.points[symbol]))
     set_logarithmic(axes, "y", *axes.get_ylim())
-    axes.set_xlabel(shortened(seen.columns[symbol]), parse_math=False)
-    unit = f" ({seen.unit})" if seen.unit else ""
-    axes.set_ylabel(shortened(seen.value_name) + unit, parse_math=False)
+    axes.set_xlabel(shortened(observed.columns[symbol]), parse_math=False)
+    unit = f" ({observed.unit})" if observed.unit else ""
+    axes.set_ylabel(shortened(observed.value_name) + unit, parse_math=False)
     if 1 < len(cells) <= _MOST_NAMED:
-        names = shortened_apart([seen.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
+        names = shortened_apart([observed.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
         add_legend(axes, names, axes.get_lines(), fontsize="x-small", ncols=2)
 
 

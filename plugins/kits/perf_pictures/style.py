@@ -98,8 +98,8 @@ def finish(area: FigureBase | Axes) -> None:
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
     if not any(axes.has_data() or axes.texts for axes in panels):
-        whole: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
-        area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=whole)
+        transform: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
+        area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=transform)
 
 
 def set_text_size(figure: FigureBase, points: float) -> None:
@@ -125,12 +125,12 @@ def _break_long_lines(figure: Figure) -> None:
         for text, length in [
             *((each, box.width) for each in (*titles, axes.xaxis.label)), (axes.yaxis.label, box.height)
         ]:  # fmt: skip
-            shown = text.get_text()
+            content = text.get_text()
             extent = text.get_window_extent()
             reaches = max(extent.width, extent.height)
-            if shown and reaches > length:
-                letters = max(int(len(max(shown.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
-                text.set_text("\n".join(part for line in shown.split("\n") for part in textwrap.wrap(line, letters)))
+            if content and reaches > length:
+                letters = max(int(len(max(content.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
+                text.set_text("\n".join(part for line in content.split("\n") for part in textwrap.wrap(line, letters)))
 
 
 def _narrow(legend: Legend, figure: Figure) -> None:

@@ -66,16 +66,16 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
         A text is no point.
     """
     texts = at
-    given: dict[str, list[Any]] = {}
+    arrays: dict[str, list[Any]] = {}
     if isinstance(at, Mapping):
         import numpy as np  # help and completion of options that take places do without
 
         texts = [f"{name}={value}" for name, value in at.items() if isinstance(value, str)]
-        given = {name: np.atleast_1d(v).tolist() for name, v in at.items() if not isinstance(v, str)}
+        arrays = {name: np.atleast_1d(v).tolist() for name, v in at.items() if not isinstance(v, str)}
     symbols = {**{column: symbol for symbol, column in model.variables.items()}, **{s: s for s in model.variables}}
     known = {name: model.levels[symbol] for name, symbol in symbols.items() if symbol in model.levels}
     levels: dict[str, list[Any]] = {}
-    for name, words in [*_words(texts, known, option).items(), *given.items()]:
+    for name, words in [*_words(texts, known, option).items(), *arrays.items()]:
         if name not in symbols:
             raise UnknownNameError("variable of the model", name, model.variables)
         chosen = levels.setdefault(symbols[name], [])

@@ -37,20 +37,20 @@ class Places:
         return len(self.code)
 
 
-def places(given: Any, columns: Mapping[str, str], codes: Sequence[str], systems: Sequence[str]) -> Places:
+def places(user_points: Any, columns: Mapping[str, str], codes: Sequence[str], systems: Sequence[str]) -> Places:
     """Points as a user gives them to a model of codes on systems; see `named_points`."""
-    points, index = named_points(given, columns, {"code": codes, "system": systems})
+    points, index = named_points(user_points, columns, {"code": codes, "system": systems})
     return Places(points, index["code"], index["system"])
 
 
 def named_points(
-    given: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
+    user_points: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
 ) -> tuple[dict[str, Floats], dict[str, Ints]]:
     """Points as a user gives them.
 
     Parameters
     ----------
-    given : mapping or DataFrame of columns, or (n,) float
+    user_points : mapping or DataFrame of columns, or (n,) float
         A plain array is the first parameter of a model with one parameter. Single values hold for all points; what has
         only one name may be left out.
     columns : mapping of str to str
@@ -82,25 +82,25 @@ def named_points(
     >>> points["P"], index["category"]
     (array([ 8., 16.]), array([1, 1]))
     """
-    named = by_symbol(given, columns, known)
-    for what, names in known.items():
-        if what not in named:
+    named = by_symbol(user_points, columns, known)
+    for variable, names in known.items():
+        if variable not in named:
             if len(names) > 1 and usual is None:
-                raise OptionError(f"name the {what}, as {what}=NAME: {listing(names)}")
-            named[what] = np.array([usual or names[0]])
+                raise OptionError(f"name the {variable}, as {variable}=NAME: {listing(names)}")
+            named[variable] = np.array([usual or names[0]])
     shaped = of_one_length(named)
     return (
         {symbol: _positive(symbol, shaped[symbol]) for symbol in columns},
-        {what: _indices(what, shaped[what], names) for what, names in known.items()},
+        {variable: _indices(variable, shaped[variable], names) for variable, names in known.items()},
     )
 
 
-def by_symbol(given: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
+def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
     """Columns of points under the symbols of a model's variables; values and lengths are not looked at.
 
     Parameters
     ----------
-    given : mapping or DataFrame of columns, or (n,) float
+    user_points : mapping or DataFrame of columns, or (n,) float
         See `named_points`.
     columns : mapping of str to str
         Variables that are numbers: symbol to the name in the data. A name that several symbols have is each of them.
@@ -120,7 +120,7 @@ def by_symbol(given: Any, columns: Mapping[str, str], names: Collection[str]) ->
     {'P': array([ 8, 16])}
     """
     named = {}
-    for name, values in _as_columns(given, columns).items():
+    for name, values in _as_columns(user_points, columns).items():
         symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
         if not symbols and name not in names:
             raise UnknownNameError("variable of the model", str(name), [*columns, *names])
@@ -157,22 +157,22 @@ def check_coverage(interval: float) -> None:
         raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
 
 
-def _as_columns(given: Any, columns: Mapping[str, str]) -> Mapping[str, Any]:
-    if isinstance(given, Mapping):
-        return given
-    if hasattr(given, "columns"):  # a DataFrame
-        return {str(name): given[name].to_numpy() for name in given.columns}
+def _as_columns(user_points: Any, columns: Mapping[str, str]) -> Mapping[str, Any]:
+    if isinstance(user_points, Mapping):
+        return user_points
+    if hasattr(user_points, "columns"):  # a DataFrame
+        return {str(name): user_points[name].to_numpy() for name in user_points.columns}
     if len(columns) > 1:
         raise OptionError(f"the model is one of {', '.join(columns)}; give a mapping with a column for each")
-    return {next(iter(columns)): given}
+    return {next(iter(columns)): user_points}
 
 
 def _positive(symbol: str, values: npt.NDArray[Any]) -> Floats:
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        met = next(str(value) for value in values.ravel().tolist() if not _is_number(value))
-        raise DataError(f"{symbol} must be numbers, not {met[:40]!r}") from None
+        text = next(str(value) for value in values.ravel().tolist() if not _is_number(value))
+        raise DataError(f"{symbol} must be numbers, not {text[:40]!r}") from None
     wrong = ~((numbers > 0.0) & (numbers < np.inf))
     if wrong.any():
         raise DataError(f"{symbol}={numbers[wrong][0]:g}: a positive number is expected")
@@ -187,10 +187,10 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _indices(what: str, names: npt.NDArray[Any], known: Sequence[str]) -> Ints:
+def _indices(variable: str, names: npt.NDArray[Any], known: Sequence[str]) -> Ints:
     order = {name: number for number, name in enumerate(known)}
     unique, inverse = np.unique(names.astype(np.str_), return_inverse=True)
     for name in unique:
         if str(name) not in order:
-            raise UnknownNameError(what, str(name), known)
+            raise UnknownNameError(variable, str(name), known)
     return np.array([order[str(name)] for name in unique], dtype=np.int64)[inverse.ravel()]

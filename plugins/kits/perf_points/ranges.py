@@ -26,11 +26,11 @@ def parse_values(text: str) -> list[float]:
     >>> parse_values("0..10:5"), parse_values("1..64*4"), parse_values("1,64")
     ([0.0, 5.0, 10.0], [1.0, 4.0, 16.0, 64.0], [1.0, 64.0])
     """
-    found: list[float] = []
+    values: list[float] = []
     for part in text.split(","):
         first_text, dots, rest = part.partition("..")
         if not dots:
-            found.append(float(part))
+            values.append(float(part))
             continue
         by = "*" if "*" in rest else ":"
         last_text, _, step_text = rest.partition(by)
@@ -40,20 +40,20 @@ def parse_values(text: str) -> list[float]:
             if not count >= 0:
                 raise ValueError
             check_count(count, part)
-            found += [first + k * step for k in range(int(count + 1e-9) + 1)]
+            values += [first + k * step for k in range(int(count + 1e-9) + 1)]
         else:
             if not (0 < first <= last < float("inf") and step > 1.0):
                 raise ValueError
             check_count(math.log(last / first) / math.log(step), part)
             while first <= last * (1 + 1e-9):
-                found.append(first)
+                values.append(first)
                 first *= step
-    if not all(abs(value) < float("inf") for value in found):
+    if not all(abs(value) < float("inf") for value in values):
         raise ValueError
-    return found
+    return values
 
 
-def check_count(count: float, what: str) -> None:
+def check_count(count: float, text: str) -> None:
     """Refuse more points than memory and patience hold.
 
     Raises
@@ -68,4 +68,4 @@ def check_count(count: float, what: str) -> None:
     perfcore.base.errors.OptionError: --at: 2e+10 points, and at most 1,000,000 can be asked for
     """
     if count >= MOST_POINTS:
-        raise OptionError(f"{what}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")
+        raise OptionError(f"{text}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")

@@ -26,9 +26,9 @@ def parse_duration(text: str) -> int:
     >>> parse_duration("5min"), parse_duration("0.5s"), parse_duration("2")
     (300000000000, 500000000, 2000000000)
     """
-    found = _DURATION.fullmatch(text)
-    factor = None if found is None else _DURATION_NS.get(found[2] or "s")
-    length = 0 if found is None or factor is None else round(float(found[1]) * factor)
+    match = _DURATION.fullmatch(text)
+    factor = None if match is None else _DURATION_NS.get(match[2] or "s")
+    length = 0 if match is None or factor is None else round(float(match[1]) * factor)
     if length < 1:
         raise OptionError(
             f"duration {text!r}: a positive number with one of {', '.join(_DURATION_NS)} is expected, 5min"

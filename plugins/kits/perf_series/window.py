@@ -133,13 +133,13 @@ def take_window(
     finite = np.isfinite(values)
     kept = inside & finite
     if not kept.any():
-        known = np.flatnonzero(finite)
-        earlier = known[times[known] <= end]
+        finite_rows = np.flatnonzero(finite)
+        earlier = finite_rows[times[finite_rows] <= end]
         if len(earlier):
             last = _shown(times[earlier[-1]], unit, is_date)
             nearest = f"the last one before is at {last}; give a longer --window, or 'all'"
-        elif len(known):
-            nearest = f"the first one is at {_shown(times[known[0]], unit, is_date)}; give a later --until"
+        elif len(finite_rows):
+            nearest = f"the first one is at {_shown(times[finite_rows[0]], unit, is_date)}; give a later --until"
         else:
             nearest = "it has none at all"
         raise DataError(

@@ -55,12 +55,14 @@ def computing_states(states: Sequence[str]) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _class_of(state: str, own: str) -> str:
-    return next((name for table in _tables(own) if (name := table.class_of(state)) is not None), OTHER)
+def _class_of(state: str, table_path: str) -> str:
+    return next((name for table in _tables(table_path) if (name := table.class_of(state)) is not None), OTHER)
 
 
 @functools.cache
-def _tables(own: str) -> tuple[ClassTable, ...]:
+def _tables(table_path: str) -> tuple[ClassTable, ...]:
     entries = registry().entries(_KIND)
     names = sorted(entries, key=lambda name: name == _STANDARD_NAME)
-    return tuple(read_table(path) for path in [*([own] if own else []), *(entries[name].load() for name in names)])
+    return tuple(
+        read_table(path) for path in [*([table_path] if table_path else []), *(entries[name].load() for name in names)]
+    )

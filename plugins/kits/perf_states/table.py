@@ -78,8 +78,8 @@ class ClassTable:
         key = state.strip().lower()
         if (name := self._exact.get(key)) is not None:
             return name
-        found = self._pattern.fullmatch(key)
-        return None if found is None else self._patterns[(found.lastindex or 1) - 1][1]
+        match = self._pattern.fullmatch(key)
+        return None if match is None else self._patterns[(match.lastindex or 1) - 1][1]
 
     @functools.cached_property
     def _patterns(self) -> list[tuple[str, str]]:
@@ -104,8 +104,8 @@ def _expression(pattern: str) -> str:
     parts = re.split(r"(\*+|\?|\[[^\]]+\])", pattern)
     wild = {"*": ".*", "?": "."}
     return "".join(
-        wild.get(part[0]) or f"[{re.escape(part[1:-1]).replace(chr(92) + '-', '-')}]" if at % 2 else re.escape(part)
-        for at, part in enumerate(parts)
+        wild.get(part[0]) or f"[{re.escape(part[1:-1]).replace(chr(92) + '-', '-')}]" if k % 2 else re.escape(part)
+        for k, part in enumerate(parts)
     )
 
 
@@ -128,14 +128,14 @@ def read_table(path: str | os.PathLike[str]) -> ClassTable:
         file = msgspec.convert(document, _File)
     except msgspec.ValidationError as error:
         raise InputError(path, key_first(error)) from None
-    seen: dict[str, str] = {}
-    for at, group in enumerate(file.states):
+    owner: dict[str, str] = {}
+    for index, group in enumerate(file.states):
         if group.name not in CLASSES:
-            raise InputError(path, f"states[{at}].class: {UnknownNameError('class of states', group.name, CLASSES)}")
+            raise InputError(path, f"states[{index}].class: {UnknownNameError('class of states', group.name, CLASSES)}")
         for pattern in group.names:
-            if seen.setdefault(pattern.strip().lower(), group.name) != group.name:
+            if owner.setdefault(pattern.strip().lower(), group.name) != group.name:
                 raise InputError(
-                    path, f"states[{at}].names: {pattern!r} is in two classes, {seen[pattern.strip().lower()]} and "
+                    path, f"states[{index}].names: {pattern!r} is in two classes, {owner[pattern.strip().lower()]} and "
                     f"{group.name}; leave one of them out"
                 )  # fmt: skip
     return ClassTable(tuple(file.states))

@@ -64,6 +64,6 @@ def placed(first: int, sums: npt.NDArray[Any], begin: int, count: int) -> npt.ND
     """The sums within as many stretches from ``begin`` on, which hold all of them; a copy unless they are those."""
     if (first, len(sums)) == (begin, count):
         return sums
-    whole = np.zeros((count, *sums.shape[1:]), sums.dtype)
-    whole[first - begin : first - begin + len(sums)] = sums
-    return whole
+    extended = np.zeros((count, *sums.shape[1:]), sums.dtype)
+    extended[first - begin : first - begin + len(sums)] = sums
+    return extended

@@ -64,26 +64,26 @@ def add_intervals(
     """
     location, state, start, end = columns
     for row in range(len(location)):
-        at, own = location[row], state[row]
+        place, local_state = location[row], state[row]
         first, last = start[row], end[row]
-        what = code[own]
-        times[at, own] += last - first
-        if not (last_end[at] == first and last_code[at] == what):
-            entries[at, own] += 1
+        run_state = code[local_state]
+        times[place, local_state] += last - first
+        if not (last_end[place] == first and last_code[place] == run_state):
+            entries[place, local_state] += 1
         if last == first:
             continue
-        last_end[at], last_code[at] = last, what
+        last_end[place], last_code[place] = last, run_state
         first += shift
         last += shift
         begin, stop = first >> window_bits, (last - 1) >> window_bits
         if begin == stop:
-            windows[begin - first_window, what] += last - first
+            windows[begin - first_window, run_state] += last - first
         else:
-            windows[begin - first_window, what] += ((begin + 1) << window_bits) - first
-            windows[stop - first_window, what] += last - (stop << window_bits)
-            full_windows[begin + 1 - first_window, what] += 1
-            full_windows[stop - first_window, what] -= 1
-        if not busy[what]:
+            windows[begin - first_window, run_state] += ((begin + 1) << window_bits) - first
+            windows[stop - first_window, run_state] += last - (stop << window_bits)
+            full_windows[begin + 1 - first_window, run_state] += 1
+            full_windows[stop - first_window, run_state] -= 1
+        if not busy[run_state]:
             continue
         begin, stop = first >> cell_bits, (last - 1) >> cell_bits
         if begin == stop:

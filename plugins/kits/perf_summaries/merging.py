@@ -50,32 +50,32 @@ def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
             elif (difference := gathered.run.difference(summary.run)) is not None:
                 raise DataError(f"{os.fspath(path)} does not belong to {os.fspath(paths[0])}: {difference}")
             _check_doubled(gathered.run, summary, path, holder)
-            holder |= dict.fromkeys(summary.held, path)
+            holder |= dict.fromkeys(summary.positions, path)
             counts.add(None if part is None else part[1])
             gathered.add(summary)
             advance(1)
     assert gathered is not None
-    whole = gathered.summary()
-    missing = whole.missing()
+    total = gathered.summary()
+    missing = total.missing()
     if missing and not allow_missing:
-        raise DataError(_missing(whole.run, missing, counts.pop() if len(counts) == 1 else None))
-    return whole
+        raise DataError(_missing(total.run, missing, counts.pop() if len(counts) == 1 else None))
+    return total
 
 
 def _check_doubled(run: Run, summary: Summary, path: Named, holder: dict[int, Named]) -> None:
-    doubled = sorted(summary.held & holder.keys())
+    doubled = sorted(summary.positions & holder.keys())
     if doubled:
-        names = listing([run.files[at].name for at in doubled], _MOST_NAMED)
+        names = listing([run.files[position].name for position in doubled], _MOST_NAMED)
         raise DataError(
             f"{os.fspath(path)} and {os.fspath(holder[doubled[0]])} both hold {names}; leave one of them out"
         )
 
 
 def _missing(run: Run, missing: Sequence[int], n_parts: int | None) -> str:
-    names = listing([run.files[at].name for at in missing], _MOST_NAMED)
+    names = listing([run.files[position].name for position in missing], _MOST_NAMED)
     text = f"{len(missing)} of {len(run.files)} files are in none of the parts: {names}; "
     if n_parts is None:
         return f"{text}--allow-missing merges without them"
-    parts = sorted({at % n_parts + 1 for at in missing})
+    parts = sorted({position % n_parts + 1 for position in missing})
     named = listing([f"--part {k}/{n_parts}" for k in parts], _MOST_NAMED)
     return f"{text}perf summarize {named} makes them, --allow-missing merges without"

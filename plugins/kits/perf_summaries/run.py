@@ -122,17 +122,17 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             return f"--cells {other.cells}, and not {self.cells}"
         if (self.reader, self.clocks, self.options) != (other.reader, other.clocks, other.options):
             return f"read with {other._how or 'no options'}, and not with {self._how or 'none'}"
-        mine, others = ({file.name: file for file in run.files} for run in (self, other))
-        if alone := sorted(mine.keys() ^ others.keys()):
+        files, other_files = ({file.name: file for file in run.files} for run in (self, other))
+        if alone := sorted(files.keys() ^ other_files.keys()):
             return f"not of the same files: {listing(alone, 3)} {'is' if len(alone) == 1 else 'are'} listed in one only"
-        changed = [name for name, file in mine.items() if not file.is_as(others[name])]
+        changed = [name for name, file in files.items() if not file.is_as(other_files[name])]
         return f"{listing(changed, 3)} changed between the two" if changed else "with another --from-name"
 
     @property
     def _how(self) -> str:
-        given = {"clocks": self.clocks if self.clocks != "auto" else None, **self.options}
+        options = {"clocks": self.clocks if self.clocks != "auto" else None, **self.options}
         words = [] if self.reader is None else [f"--reader {self.reader}"]
-        return " ".join([*words, *(f"-r {name}={value}" for name, value in given.items() if value is not None)])
+        return " ".join([*words, *(f"-r {name}={value}" for name, value in options.items() if value is not None)])
 
 
 def run_of(
@@ -166,24 +166,26 @@ def run_of(
     """
     if not _LEAST_CELLS <= cells <= _MOST_CELLS:
         raise OptionError(f"--cells {cells}: {_LEAST_CELLS} to {_MOST_CELLS} are possible")
-    given = {name: str(value) for name, value in (options or {}).items()}
-    clocks = given.pop("clocks", "auto")
-    _check_options(given, clocks)
+    option_texts = {name: str(value) for name, value in (options or {}).items()}
+    clocks = option_texts.pop("clocks", "auto")
+    _check_options(option_texts, clocks)
     named = (path for name in paths for path in _named(os.fsdecode(name), reader))
-    found = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which tells its rank
-    if not found:
+    files = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which tells its rank
+    if not files:
         raise OptionError("there is no file; name the traces of one run")
-    for path in found:
+    for path in files:
         if not path.is_file():
             raise InputError(
                 path, "there is no such file" if not path.exists() else "is no file that can be read twice"
             )
-    folder = Path(os.path.commonpath([path.parent for path in found]))
-    found.sort(key=lambda path: path.relative_to(folder).as_posix())
-    for one, two in itertools.pairwise(found):
+    folder = Path(os.path.commonpath([path.parent for path in files]))
+    files.sort(key=lambda path: path.relative_to(folder).as_posix())
+    for one, two in itertools.pairwise(files):
         if one == two:
             raise DataError(f"{one} is named twice")
-    return folder, Run(tuple(_listed(folder, found, from_name)), cells, reader, clocks, dict(sorted(given.items())))
+    return folder, Run(
+        tuple(_listed(folder, files, from_name)), cells, reader, clocks, dict(sorted(option_texts.items()))
+    )
 
 
 def _named(name: str, reader: str | None) -> list[Path]:
@@ -193,22 +195,22 @@ def _named(name: str, reader: str | None) -> list[Path]:
         return [Path(name)]
     if reader is not None or not Path(name).is_dir():
         return files
-    known: list[Path] = []
+    recognised: list[Path] = []
     passed: list[str] = []
     for file in files:
         try:
             with Source(file) as source:
                 if not is_summary(source.head):  # such as the one that was made of this folder
                     recognise(source)
-                    known.append(file)
+                    recognised.append(file)
         except InputError:
             passed.append(str(file))
     if passed:
         progress.note(f"{name}: passed over, of no known format: {listing(passed, 3)}")
-    return known
+    return recognised
 
 
-def _check_options(given: Mapping[str, str], clocks: str) -> None:
+def _check_options(options: Mapping[str, str], clocks: str) -> None:
     if clocks == "collectives":
         raise OptionError(
             "-r clocks=collectives: a summary reads file by file, and collectives are compared between files; files "
@@ -216,10 +218,10 @@ def _check_options(given: Mapping[str, str], clocks: str) -> None:
         )
     if clocks not in _CLOCKS:
         raise UnknownNameError("value of clocks", clocks, _CLOCKS)
-    for name in given:
+    for name in options:
         if name in {field.name for field in describe(TraceOptions)} and name not in _OF_A_FILE:
             raise OptionError(f"-r {name}=: a summary is of the whole run and of all its files; leave it out")
-    if given.get("locations") == "node":
+    if options.get("locations") == "node":
         raise OptionError(
             "-r locations=node: a node is of several files; a summary can have locations within each only"
         )
@@ -249,12 +251,12 @@ def _size_and_ends(path: Path) -> tuple[int, str]:
 
 
 def _rank(path: Path, pattern: NamePattern) -> int:
-    said = pattern.fields_of(path)
-    if said is None:
+    fields = pattern.fields_of(path)
+    if fields is None:
         raise InputError(path, f"the name does not fit --from-name {pattern.text!r}")
-    if set(said) != {RANK}:
+    if set(fields) != {RANK}:
         raise OptionError(f"--from-name {pattern.text!r}: of the files of one run the only field is {{rank:int}}")
     try:
-        return int(said[RANK])
+        return int(fields[RANK])
     except ValueError:
-        raise InputError(path, f"--from-name takes {said[RANK]!r} for its rank, which is no whole number") from None
+        raise InputError(path, f"--from-name takes {fields[RANK]!r} for its rank, which is no whole number") from None

@@ -50,7 +50,7 @@ class SummarizedTrace(Trace):
         several = len(summary.run.files) > 1
         ranked = _ranked(summary.run, parts, source) if several else [(0, parts[0])]
         ranks, traces = [rank for rank, _ in ranked], [part for _, part in ranked]
-        place = {part.path: at for at, part in enumerate(parts)}
+        place = {part.path: position for position, part in enumerate(parts)}
         self._order = [place[part.path] for part in traces]  # positions in summary.files
         self._zero = summary.span_ns[0] if several else 0
         self.span_ns = summary.span_ns[0] - self._zero, summary.span_ns[1] - self._zero
@@ -127,9 +127,9 @@ class SummarizedTrace(Trace):
         summary = self.summary
         first = np.zeros(len(summary.run.files), np.int64)
         count = 0
-        for at in self._order:
-            first[summary.files[at].at] = count
-            count += len(summary.files[at].locations)
+        for position in self._order:
+            first[summary.files[position].at] = count
+            count += len(summary.files[position].locations)
         times, entries = np.zeros((2, count, len(self.states)), np.int64)
         where = first[summary.places[:, 0]] + summary.places[:, 1], summary.places[:, 2]
         times[where], entries[where] = summary.times, summary.entries
@@ -195,8 +195,8 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
     fields = [{RANK: file.rank} if by_pattern else {} for file in listed]
     ranked, _ = numbered(parts, [part.path for part in parts], fields, [file.named for file in listed], source, "")
     if len(ranked) < len(parts):
-        known = {part.path for _, part in ranked}
-        unknown = listing([str(part.path) for part in parts if part.path not in known], 3)
+        ranked_paths = {part.path for _, part in ranked}
+        unknown = listing([str(part.path) for part in parts if part.path not in ranked_paths], 3)
         raise DataError(f"{source}: nothing tells which rank {unknown} is; leave it out, or name ranks by --from-name")
     if run.clocks == "auto" and (
         problem := no_common_clock([part for _, part in ranked], [rank for rank, _ in ranked])
@@ -219,7 +219,7 @@ def _notes(summary: Summary) -> list[str]:
     if summary.left_out:
         notes.append(f"left out, as they could not be read: {listing(summary.left_out.values(), _MOST_LEFT_OUT)}")
     if missing := summary.missing():
-        notes.append(f"missing: {listing([run.files[at].name for at in missing], _MOST_LEFT_OUT)}")
+        notes.append(f"missing: {listing([run.files[position].name for position in missing], _MOST_LEFT_OUT)}")
     markers = sum(file.n_markers for file in summary.files)
     if markers > len(summary.markers):
         notes.append(f"of {markers:,} markers the first {len(summary.markers):,}")

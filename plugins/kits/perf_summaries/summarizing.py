@@ -58,10 +58,10 @@ def summarized(
         Options that no file can be read with.
     """
     gathered = Gathered(run)
-    if unfinished is not None and (before := unfinished.found()) is not None:
+    if unfinished is not None and (before := unfinished.earlier()) is not None:
         gathered.add(before)
-    held = gathered.held
-    left = [at for at in positions if at not in held]
+    present = gathered.positions
+    left = [position for position in positions if position not in present]
     try:
         with progress.bar("summarizing", len(positions)) as advance:
             advance(len(positions) - len(left))
@@ -70,9 +70,9 @@ def summarized(
                 if unfinished is not None:
                     unfinished.keep(gathered)
     except BaseException:  # Ctrl-C, most of all
-        if unfinished is not None and (done := unfinished.save(gathered)):
+        if unfinished is not None and (n_saved := unfinished.save(gathered)):
             progress.note(
-                f"{done} of {len(positions)} files are in {unfinished.path}; the same call goes on from there"
+                f"{n_saved} of {len(positions)} files are in {unfinished.path}; the same call goes on from there"
             )
         raise
     problems = [text for _, text in sorted(gathered.left_out.items())]
@@ -91,11 +91,11 @@ def _gathering(gathered: Gathered, folder: Path, positions: Sequence[int], execu
     """Add files, here or by an executor, and give how many with each step."""
     run = gathered.run
     if executor is None:
-        for at in positions:
-            _gather(gathered, folder, [at])
+        for position in positions:
+            _gather(gathered, folder, [position])
             yield 1
         return
-    tasks = list(_tasks([run.files[at] for at in positions], positions))
+    tasks = list(_tasks([run.files[position] for position in positions], positions))
     encoded = msgspec.json.encode(run)
     for number, content in as_they_end(executor, summary_of_files, [(encoded, str(folder), task) for task in tasks]):
         _take(gathered, content)
@@ -120,8 +120,8 @@ def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes
 
 
 def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
-    for at in positions:
-        listed = gathered.run.files[at]
+    for position in positions:
+        listed = gathered.run.files[position]
         path = folder / listed.name
         try:
             listed.check(path)
@@ -131,9 +131,9 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
         except OptionError:  # of all files alike
             raise
         except PerfError as error:
-            gathered.left_out[at] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
+            gathered.left_out[position] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
         else:
-            gathered.add_trace(at, trace, columns)  # what is wrong here concerns other files too
+            gathered.add_trace(position, trace, columns)  # what is wrong here concerns other files too
 
 
 def _trace(path: Path, run: Run) -> Trace:
@@ -155,12 +155,12 @@ def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[li
     total = sum(file.size for file in files)
     size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
     task: list[int] = []
-    held = 0
-    for file, at in zip(files, positions, strict=True):
-        task.append(at)
-        held += file.size
-        if held >= size:
+    task_size = 0
+    for file, position in zip(files, positions, strict=True):
+        task.append(position)
+        task_size += file.size
+        if task_size >= size:
             yield task
-            task, held = [], 0
+            task, task_size = [], 0
     if task:
         yield task

@@ -123,13 +123,13 @@ class Summary:
         return sum(file.n_intervals for file in self.files)
 
     @property
-    def held(self) -> frozenset[int]:
+    def positions(self) -> frozenset[int]:
         """Positions of the files that are in it, or left out on purpose."""
         return frozenset([*(file.at for file in self.files), *self.left_out])
 
     def missing(self) -> list[int]:
         """Positions of the files of the run that are neither."""
-        return sorted(set(range(len(self.run.files))) - self.held)
+        return sorted(set(range(len(self.run.files))) - self.positions)
 
 
 class Gathered:
@@ -155,11 +155,11 @@ class Gathered:
         self._is_whole = True  # False while something is being added
 
     @property
-    def held(self) -> frozenset[int]:
+    def positions(self) -> frozenset[int]:
         """Positions of the files that were added."""
         return frozenset(file.at for file in self._files)
 
-    def add_trace(self, at: int, trace: Trace, columns: Columns) -> None:
+    def add_trace(self, position: int, trace: Trace, columns: Columns) -> None:
         """Add the trace of the file at a position, whose columns are those of `ordered_columns`.
 
         Raises
@@ -178,7 +178,7 @@ class Gathered:
         span = _hull([trace.span_ns, (int(columns[2].min()), int(columns[3].max()))])
         shift = _shift(self.run, trace, span)
         file = FileFacts(
-            at,
+            position,
             trace.time_unit,
             span,
             shift,
@@ -205,10 +205,10 @@ class Gathered:
             np.full(n_locations, _BEFORE),
             np.full(n_locations, -1, np.int64),
         )
-        location, own = np.nonzero(entries)
-        places = np.column_stack([np.full(len(own), at), location, code[own]])
-        self._places.append((places, times[location, own], entries[location, own]))
-        self._add_markers((int(start) + shift, int(end) + shift, name, at) for name, start, end in trace.markers)
+        location, state_index = np.nonzero(entries)
+        places = np.column_stack([np.full(len(state_index), position), location, code[state_index]])
+        self._places.append((places, times[location, state_index], entries[location, state_index]))
+        self._add_markers((int(start) + shift, int(end) + shift, name, position) for name, start, end in trace.markers)
         self._is_whole = True
 
     def add(self, other: Summary) -> None:

@@ -71,8 +71,8 @@ def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
     part : (int, int), optional
         Which of how many parts of the run it is.
     """
-    said: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
-    document = _Document(version=VERSION, part=part, **said)
+    fields: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
+    document = _Document(version=VERSION, part=part, **fields)
     target = io.BytesIO()
     try:
         with zipfile.ZipFile(target, "w") as archive:
@@ -153,11 +153,11 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    said = archive.getinfo(name)
-    if said.file_size > max(_FREELY_BYTES, _LARGEST_GROWTH * said.compress_size):
-        raise ValueError(f"{name} says that its {said.compress_size} bytes are {said.file_size}")
-    with archive.open(said) as member:
-        return member.read(said.file_size)
+    info = archive.getinfo(name)
+    if info.file_size > max(_FREELY_BYTES, _LARGEST_GROWTH * info.compress_size):
+        raise ValueError(f"{name} says that its {info.compress_size} bytes are {info.file_size}")
+    with archive.open(info) as member:
+        return member.read(info.file_size)
 
 
 def _array(content: bytes) -> npt.NDArray[np.int64]:
@@ -170,32 +170,32 @@ def _array(content: bytes) -> npt.NDArray[np.int64]:
     size = int(np.prod(shape, dtype=object))
     if dtype != np.uint8 or by_columns or len(rest) != size or len(shape) < 2 or shape[0] not in (1, 2, 4, 8):
         raise ValueError("an array is no array of whole numbers of its size")
-    found = np.zeros(shape[1:], dtype=np.int64)
+    numbers = np.zeros(shape[1:], dtype=np.int64)
     for number, bytewise in enumerate(np.frombuffer(rest, np.uint8).reshape(shape)):
-        found |= bytewise.astype(np.int64) << (8 * number)
-    if found.size and found.min() < 0:
+        numbers |= bytewise.astype(np.int64) << (8 * number)
+    if numbers.size and numbers.min() < 0:
         raise ValueError("a number is too large")
-    return found
+    return numbers
 
 
 def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
     """The summary, if its parts fit together."""
-    said: dict[str, Any] = {name: getattr(document, name) for name in _OF_A_SUMMARY}
-    summary = Summary(**said, **arrays)
+    fields: dict[str, Any] = {name: getattr(document, name) for name in _OF_A_SUMMARY}
+    summary = Summary(**fields, **arrays)
     n_files, n_states = len(summary.run.files), len(summary.states)
     n_locations = np.zeros(n_files, np.int64)
     for file in summary.files:
         n_locations[file.at] = len(file.locations)
-    at = [file.at for file in summary.files]
+    positions = [file.at for file in summary.files]
     span = summary.span_ns
     cell_bits = coarsest(span, summary.run.cells)
     window_bits = max(cell_bits, coarsest(span, most_windows(n_states)))
     places = summary.places
     sound = (
-        at == sorted(set(at))
+        positions == sorted(set(positions))
         and all(file.at < n_files and file.span_ns[0] <= file.span_ns[1] for file in summary.files)
         and max(map(abs, span)) < LARGEST
-        and all(0 <= each < n_files and each not in at for each in summary.left_out)
+        and all(0 <= each < n_files and each not in positions for each in summary.left_out)
         and all(len(names) == len(file.locations) for file in summary.files for names in file.levels.values())
         and summary.states == tuple(sorted(set(summary.states)))
         and len(summary.busy) == n_states

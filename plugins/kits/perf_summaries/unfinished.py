@@ -34,14 +34,16 @@ class Unfinished:
         self._run, self._positions = run, positions
         self._saved = time.monotonic()
 
-    def found(self) -> Summary | None:
+    def earlier(self) -> Summary | None:
         """What an earlier call left, if it is of the same files and options."""
         if not self.path.is_file():
             return None
         with contextlib.suppress(InputError):  # damaged, or none of ours
             summary, _ = load(self.path)
-            if summary.run.identity == self._run.identity and summary.held <= self._positions:
-                progress.note(f"going on after {len(summary.held)} of {len(self._positions)} files, from {self.path}")
+            if summary.run.identity == self._run.identity and summary.positions <= self._positions:
+                progress.note(
+                    f"going on after {len(summary.positions)} of {len(self._positions)} files, from {self.path}"
+                )
                 return summary
         return None
 

@@ -93,43 +93,45 @@ def with_repaired_clocks(trace: Trace) -> Trace:
     DataError
         It has neither.
     """
-    found = communication_of(trace)
-    if found is None or not (len(found.messages) or len(found.collectives)):
+    communication = communication_of(trace)
+    if communication is None or not (len(communication.messages) or len(communication.collectives)):
         raise DataError(
             f"{trace.source}: -r clocks=messages needs messages or collectives in the trace, and it has none; leave it "
             "out"
         )
     names, clock = _clocks(trace)
-    before = _violated(found, clock, _Change(np.zeros(len(names)), np.zeros(len(names)), 0))
+    before = _violated(communication, clock, _Change(np.zeros(len(names)), np.zeros(len(names)), 0))
     if not len(before):
         return _noted(trace, "clocks: no message ends before it is sent; nothing was shifted")
-    change = _least_change(found, clock, len(names), rates=False)
-    if left := len(_violated(found, clock, change)):
-        drifting = _least_change(found, clock, len(names), rates=True)
-        if len(_violated(found, clock, drifting)) < left:
+    change = _least_change(communication, clock, len(names), rates=False)
+    if left := len(_violated(communication, clock, change)):
+        drifting = _least_change(communication, clock, len(names), rates=True)
+        if len(_violated(communication, clock, drifting)) < left:
             change = drifting
-    left = len(_violated(found, clock, change))
-    moved = _moved(trace, found, clock, change)
-    return _noted(moved, f"clocks: {_told(names, change, trace)}; {len(before)} {_IMPOSSIBLE}, {left or 'none'} do now")
+    left = len(_violated(communication, clock, change))
+    moved = _moved(trace, communication, clock, change)
+    return _noted(
+        moved, f"clocks: {_largest_shifts(names, change, trace)}; {len(before)} {_IMPOSSIBLE}, {left or 'none'} do now"
+    )
 
 
 def _clocks(trace: Trace) -> tuple[list[str], Integers]:
     """Names of the clocks, and the clock of each location: those of one process share one."""
     names = trace.levels.get("process") or trace.facts.get(CLOCK) or trace.locations
-    known = list(dict.fromkeys(names))
-    return known, np.array([known.index(name) for name in names], np.int64)
+    clocks = list(dict.fromkeys(names))
+    return clocks, np.array([clocks.index(name) for name in names], np.int64)
 
 
-def _violated(found: Communication, clock: Integers, change: _Change) -> _Order:
+def _violated(communication: Communication, clock: Integers, change: _Change) -> _Order:
     """What still comes before what it must come after."""
-    calls = found.calls
-    own = clock[calls.location]
-    enter, leave = change.of(own, calls.enter_ns), change.of(own, calls.leave_ns)
-    early, late = found.messages.send_call, found.messages.receive_call
+    calls = communication.calls
+    call_clock = clock[calls.location]
+    enter, leave = change.of(call_clock, calls.enter_ns), change.of(call_clock, calls.leave_ns)
+    early, late = communication.messages.send_call, communication.messages.receive_call
     wrong = leave[late] < enter[early]
     first, second = [early[wrong]], [late[wrong]]
     operations = [_ALL_WAIT.fullmatch(name) is not None for name in calls.operations]
-    together = found.collectives
+    together = communication.collectives
     if any(operations) and len(together.member_of):
         waits = np.array(operations)[together.operation][together.member_of]
         group, member = together.member_of[waits], together.member_call[waits]
@@ -141,16 +143,16 @@ def _violated(found: Communication, clock: Integers, change: _Change) -> _Order:
         first.append(member[last][wrong])
         second.append(member[soonest][wrong])
     early, late = np.concatenate(first), np.concatenate(second)
-    return _Order(own[early], calls.enter_ns[early], own[late], calls.leave_ns[late])
+    return _Order(call_clock[early], calls.enter_ns[early], call_clock[late], calls.leave_ns[late])
 
 
-def _least_change(found: Communication, clock: Integers, n_clocks: int, rates: bool) -> _Change:
+def _least_change(communication: Communication, clock: Integers, n_clocks: int, rates: bool) -> _Change:
     """Shifts, and rates, of least change for all that is violated, met round by round."""
-    zero, last = found.start_ns, int(found.end_ns.max(initial=found.start_ns + 1))
+    zero, last = communication.start_ns, int(communication.end_ns.max(initial=communication.start_ns + 1))
     change = _Change(np.zeros(n_clocks), np.zeros(n_clocks), zero)
     rows = np.zeros((0, 4), np.int64)
     for _ in range(_MOST_ROUNDS):
-        violated = _violated(found, clock, change)
+        violated = _violated(communication, clock, change)
         new = np.unique(np.concatenate([rows, _worst(violated, change)]), axis=0)
         if len(new) == len(rows):
             break
@@ -200,19 +202,19 @@ def _solved(rows: Integers, n_clocks: int, zero_ns: int, length_ns: int, rates: 
     solution = linprog(cost, A_ub=inequalities, b_ub=allowed / scale, bounds=limits, method="highs-ds").x
     if solution is None:  # the solver gave up; what is left of the inequalities is told
         return _Change(np.zeros(n_clocks), np.zeros(n_clocks), zero_ns)
-    shift, rate = (solution[at : at + n_clocks] - solution[at + n_clocks : at + 2 * n_clocks] if at < n_changes else
-                   np.zeros(n_clocks) for at in (0, 2 * n_clocks))  # fmt: skip
+    shift, rate = (solution[i : i + n_clocks] - solution[i + n_clocks : i + 2 * n_clocks] if i < n_changes else
+                   np.zeros(n_clocks) for i in (0, 2 * n_clocks))  # fmt: skip
     return _Change(shift * scale, rate * scale / length_ns, zero_ns)
 
 
-def _moved(trace: Trace, found: Communication, clock: Integers, change: _Change) -> Trace:
+def _moved(trace: Trace, communication: Communication, clock: Integers, change: _Change) -> Trace:
     """All that a trace holds by location, on the common clock; markers stay."""
 
-    def at(location: Any, time_ns: Integers) -> Integers:
+    def corrected(location: Any, time_ns: Integers) -> Integers:
         return change.of(clock[location], time_ns)
 
-    start, end = at(trace.location, trace.start_ns), at(trace.location, trace.end_ns)
-    ends = at(np.arange(len(trace.locations)), found.end_ns)
+    start, end = corrected(trace.location, trace.start_ns), corrected(trace.location, trace.end_ns)
+    ends = corrected(np.arange(len(trace.locations)), communication.end_ns)
     first = min(trace.span_ns[0], int(start.min()))
     span = first, max(trace.span_ns[1], int(end.max()), int(ends.max()))
     moved = Trace(
@@ -221,21 +223,25 @@ def _moved(trace: Trace, found: Communication, clock: Integers, change: _Change)
         markers=trace.markers, levels=trace.levels, facts={**trace.facts, "clocks": "messages"},
     )  # fmt: skip
     if (nesting := nesting_of(trace)) is not None:
-        begin, until = (at(nesting.location, times) for times in (nesting.start_ns, nesting.end_ns))
+        begin, until = (corrected(nesting.location, times) for times in (nesting.start_ns, nesting.end_ns))
         keep_nesting(moved, Nesting(nesting.location, nesting.state, begin, until, nesting.is_call))
-    calls, messages = found.calls, found.messages
-    sender, receiver = found.sender, found.receiver
+    calls, messages = communication.calls, communication.messages
+    sender, receiver = communication.sender, communication.receiver
     repaired = replace(
-        found,
+        communication,
         start_ns=first,
         end_ns=ends,
-        calls=replace(calls, enter_ns=at(calls.location, calls.enter_ns), leave_ns=at(calls.location, calls.leave_ns)),
+        calls=replace(
+            calls,
+            enter_ns=corrected(calls.location, calls.enter_ns),
+            leave_ns=corrected(calls.location, calls.leave_ns),
+        ),
         messages=replace(
             messages,
-            logical_send_ns=at(sender, messages.logical_send_ns),
-            physical_send_ns=at(sender, messages.physical_send_ns),
-            logical_receive_ns=at(receiver, messages.logical_receive_ns),
-            physical_receive_ns=at(receiver, messages.physical_receive_ns),
+            logical_send_ns=corrected(sender, messages.logical_send_ns),
+            physical_send_ns=corrected(sender, messages.physical_send_ns),
+            logical_receive_ns=corrected(receiver, messages.logical_receive_ns),
+            physical_receive_ns=corrected(receiver, messages.physical_receive_ns),
         ),
     )
     carry(moved, lambda: repaired)
@@ -243,7 +249,7 @@ def _moved(trace: Trace, found: Communication, clock: Integers, change: _Change)
 
         def read(names: Sequence[str]) -> Mapping[str, Readings]:
             return {
-                name: replace(readings, time_ns=at(readings.location, readings.time_ns))
+                name: replace(readings, time_ns=corrected(readings.location, readings.time_ns))
                 for name, readings in counters.read(names).items()
             }
 
@@ -257,17 +263,17 @@ def _noted(trace: Trace, note: str) -> Trace:
     return trace
 
 
-def _told(names: Sequence[str], change: _Change, trace: Trace) -> str:
+def _largest_shifts(names: Sequence[str], change: _Change, trace: Trace) -> str:
     """The largest shifts, in words."""
     length = trace.span_ns[1] - trace.span_ns[0]
     size = np.abs(change.shift_ns) + np.abs(change.rate) * length
-    order = [at for at in np.argsort(-size, kind="stable").tolist() if size[at] >= 1]
-    shown = []
-    for at in order[:_SHOWN]:
-        shift = int(np.rint(change.shift_ns[at]))
-        text = f"{names[at]} {'-' if shift < 0 else '+'}{readable(abs(shift), 'ns')}"
-        if change.rate[at]:
-            text += f" and {change.rate[at] * 1e6:+.4g} us a second"
-        shown.append(text)
+    order = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] >= 1]
+    texts = []
+    for k in order[:_SHOWN]:
+        shift = int(np.rint(change.shift_ns[k]))
+        text = f"{names[k]} {'-' if shift < 0 else '+'}{readable(abs(shift), 'ns')}"
+        if change.rate[k]:
+            text += f" and {change.rate[k] * 1e6:+.4g} us a second"
+        texts.append(text)
     more = f", and {len(order) - _SHOWN} less" if len(order) > _SHOWN else ""
-    return f"{len(order)} of {len(names)} shifted by as little as messages need ({', '.join(shown)}{more})"
+    return f"{len(order)} of {len(names)} shifted by as little as messages need ({', '.join(texts)}{more})"

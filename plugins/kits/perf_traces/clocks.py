@@ -132,13 +132,13 @@ def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Seque
     zero = min(epoch + part.span_ns[0] for epoch, part in zip(epochs, parts, strict=True))
     note = "clocks: as recorded"
     residual = None
-    apart = [
+    deviations = [
         (abs(match.shift_ns - (epoch - epochs[0])), rank, match.count)
         for match, epoch, rank in zip(matches, epochs[1:], ranks[1:], strict=False)
         if match.count >= _LEAST_MATCHES and match.residual_ns <= match.tolerance_ns
     ]
-    if apart:
-        residual, rank, count = max(apart)
+    if deviations:
+        residual, rank, count = max(deviations)
         note += (
             f"; {count} collectives of ranks {ranks[0]} and {rank} end {readable(residual, 'ns')} apart (median), "
             "no others more; -r clocks=collectives lets them end together"
@@ -186,19 +186,19 @@ def _ends(part: StoredTrace) -> Ends:
     if (calls := part.rank_calls()) is not None and (ends := _ends_in_groups(calls)):
         return ends
     kinds = [code for code, name in enumerate(part.states) if _COLLECTIVE.search(name)]
-    found: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
     if not kinds:
-        return found
+        return by_kind
     is_kind = np.zeros(len(part.states), bool)
     is_kind[kinds] = True
     state = part.column("state")
     rows = np.flatnonzero(is_kind[state])
     state, start, end = state[rows], part.column("start_ns")[rows], part.column("end_ns")[rows]
     for code in kinds:
-        mine = state == code
-        if mine.any():
-            found[part.states[code]] = _ends_and_duration(start[mine], end[mine])
-    return found
+        of_kind = state == code
+        if of_kind.any():
+            by_kind[part.states[code]] = _ends_and_duration(start[of_kind], end[of_kind])
+    return by_kind
 
 
 def _ends_in_groups(calls: RankCalls) -> Ends:
@@ -206,13 +206,13 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
     rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
     key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
-    found: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
     for code in np.unique(key).tolist():
         operation, group = divmod(code, len(calls.groups))
-        mine = rows[key == code]
+        members = rows[key == code]
         name = f"{calls.operations[operation]} of {calls.groups[group]}"
-        found[name] = _ends_and_duration(of["enter_ns"][mine], of["leave_ns"][mine])
-    return found
+        by_kind[name] = _ends_and_duration(of["enter_ns"][members], of["leave_ns"][members])
+    return by_kind
 
 
 def _ends_and_duration(

@@ -129,18 +129,18 @@ class JoinedTrace(LazyTrace):
         """
         folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
         parts, begin = [], 0
-        for at, (part, shift) in enumerate(zip(self._parts, self._shifts, strict=True)):
+        for number, (part, shift) in enumerate(zip(self._parts, self._shifts, strict=True)):
             end = begin + len(part.locations)
-            own = np.unique(place[begin:end])
+            targets = np.unique(place[begin:end])
             columns = merged_states(
-                *self._columns_of(part, shift), place=place[begin:end] - own[0], rank=order
+                *self._columns_of(part, shift), place=place[begin:end] - targets[0], rank=order
             )  # fmt: skip
             begin = end
             stored = replace(
                 part,
-                path=folder / str(at),
+                path=folder / str(number),
                 n_intervals=len(columns[0]),
-                locations=tuple(locations[which] for which in own.tolist()),
+                locations=tuple(locations[which] for which in targets.tolist()),
                 states=self.states,
                 busy_states=self.busy_states,
                 span_ns=(part.span_ns[0] + shift, part.span_ns[1] + shift),
@@ -149,21 +149,21 @@ class JoinedTrace(LazyTrace):
             )
             stored.put(dict(zip(COLUMNS, columns, strict=True)))
             parts.append(stored)
-        made = JoinedTrace(
+        trace = JoinedTrace(
             parts, self.ranks, [0] * len(parts), folder, source=self.source, notes=self.notes, facts=self.facts
         )
-        made.locations, made.markers, made.levels = tuple(locations), self.markers, dict(levels)
-        return made
+        trace.locations, trace.markers, trace.levels = tuple(locations), self.markers, dict(levels)
+        return trace
 
     def cut(
-        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+        self, first: int, stop: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> JoinedTrace | None:
         """What of it is within a part of the run, rank by rank; None where nothing is.
 
         Parameters
         ----------
-        first, beyond : int, nanoseconds
-            Intervals that begin before ``beyond`` and end after ``first`` are of the part.
+        first, stop : int, nanoseconds
+            Intervals that begin before ``stop`` and end after ``first`` are of the part.
         locations, states : sequence of int
             Those that are kept, of the run.
         **facts
@@ -175,20 +175,20 @@ class JoinedTrace(LazyTrace):
         parts, ranks, begin = [], [], 0
         for rank, part, shift in zip(self.ranks, self._parts, self._shifts, strict=True):
             end = begin + len(part.locations)
-            kept = [at for at in range(begin, end) if of_location[at] >= 0]
-            own = _positions([at - begin for at in kept], end - begin)
+            kept = [k for k in range(begin, end) if of_location[k] >= 0]
+            new_location = _positions([k - begin for k in kept], end - begin)
             begin = end
             if not kept:
                 continue
-            whose, what, starts, ends = self._columns_of(part, shift)
-            location, state = own[whose], of_state[what]
-            inside = (starts < beyond) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
+            old_location, old_state, starts, ends = self._columns_of(part, shift)
+            location, state = new_location[old_location], of_state[old_state]
+            inside = (starts < stop) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
             stored = replace(
                 part,
                 path=folder / str(rank),
                 n_intervals=int(inside.sum()),
-                locations=tuple(part.locations[at - end] for at in kept),
-                states=tuple(self.states[at] for at in states),
+                locations=tuple(part.locations[k - end] for k in kept),
+                states=tuple(self.states[k] for k in states),
                 busy_states=tuple(facts["busy_states"]),
                 span_ns=facts["span_ns"],
                 levels={},
@@ -203,11 +203,11 @@ class JoinedTrace(LazyTrace):
             stored.put(dict(zip(COLUMNS, columns, strict=True)))
             parts.append(stored)
             ranks.append(rank)
-        made = JoinedTrace(
+        trace = JoinedTrace(
             parts, ranks, [0] * len(parts), folder, source=facts["source"], notes=facts["notes"], facts=facts["facts"]
         )
-        made.markers, made.levels = tuple(facts["markers"]), dict(facts["levels"])
-        return made if made.n_intervals else None
+        trace.markers, trace.levels = tuple(facts["markers"]), dict(facts["levels"])
+        return trace if trace.n_intervals else None
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations compute at each time; see `perfcore.Trace.utilization`."""
@@ -247,15 +247,15 @@ class JoinedTrace(LazyTrace):
             for name, dtype in COLUMNS.items():
                 path = self._folder / f"{name}.npy"
                 column = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(self.n_intervals,))
-                at = first_location = 0
+                first_row = first_location = 0
                 for part, shift in zip(self._parts, self._shifts, strict=True):
                     values = part.column(name)
-                    rows = slice(at, at + len(values))
+                    rows = slice(first_row, first_row + len(values))
                     if name == "state":
                         column[rows] = self._states_of(part)[values]
                     else:
                         np.add(values, first_location if name == "location" else shift, out=column[rows])
-                    at, first_location = rows.stop, first_location + len(part.locations)
+                    first_row, first_location = rows.stop, first_location + len(part.locations)
                     advance(1)
                 del column
                 arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -271,9 +271,9 @@ def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
 
 def levels_of_ranks(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
     """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
-    known = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
+    all_levels = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
     levels: dict[str, Sequence[str]] = {}
-    for level in known:
+    for level in all_levels:
         names: list[str] = []
         for rank, part in zip(ranks, parts, strict=True):
             below = part.levels.get(level, ("",) * len(part.locations))

@@ -52,7 +52,7 @@ def join_traces(
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return _asked(trace, options)
+        return _selected_part(trace, options)
     parts = iter(parts)
     first = next(parts)
     together = is_one_run(first[1], paths, fields, options.files)
@@ -64,15 +64,19 @@ def join_traces(
                 f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
                 "takes them as one run"
             )
-        curves = ((path, _asked(trace, options).utilization()) for path, trace in parts)
+        curves = ((path, _selected_part(trace, options).utilization()) for path, trace in parts)
         return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
     runs = _runs(parts, fields, name, options, paths, how)
     if len(runs) == 1:
-        return _asked(runs[0][1], options)
-    told = [known for known, _ in runs]
-    firsts = [next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in told]
-    curves = ((path, _asked(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
-    return registry().load("joins", _CURVES)(curves, told, name, CurveOptions())
+        return _selected_part(runs[0][1], options)
+    run_fields = [of_run for of_run, _ in runs]
+    firsts = [
+        next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in run_fields
+    ]
+    curves = (
+        (path, _selected_part(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True)
+    )
+    return registry().load("joins", _CURVES)(curves, run_fields, name, CurveOptions())
 
 
 def _chained(first: list[tuple[Path, Trace]], others: Iterator[tuple[Path, Trace]]) -> Iterator[tuple[Path, Trace]]:
@@ -90,14 +94,14 @@ def _runs(
     how: Mapping[str, Any],
 ) -> list[tuple[dict[str, Any], JoinedTrace]]:
     """What names say of each run beside the rank, and its trace."""
-    told = [without_rank(each) for each in fields]
-    known = [each for at, each in enumerate(told) if each not in told[:at]]
-    folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in known]
+    part_fields = [without_rank(each) for each in fields]
+    distinct = [each for k, each in enumerate(part_fields) if each not in part_fields[:k]]
+    folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in distinct]
     try:
-        targets = [folders[known.index(each)] / str(at) for at, each in enumerate(told)]
+        targets = [folders[distinct.index(each)] / str(k) for k, each in enumerate(part_fields)]
         stored = list(stored_parts(parts, paths, how, targets, options.processes))
         runs = []
-        for each, folder in zip(known, folders, strict=True):
+        for each, folder in zip(distinct, folders, strict=True):
             members = [(*part, of) for part, of in zip(stored, fields, strict=True) if without_rank(of) == each]
             label = ", ".join(f"{field}={value}" for field, value in each.items())
             runs.append((each, one_run(members, f"{name}: {label}" if label else name, options, folder)))
@@ -108,7 +112,7 @@ def _runs(
     return runs
 
 
-def _asked(trace: Trace, options: TraceOptions) -> Trace:
+def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
     """The part of a run that is asked for, with locations of the level that is."""
     if options.clocks == MESSAGES:
         trace = with_repaired_clocks(trace)

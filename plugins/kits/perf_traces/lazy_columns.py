@@ -88,8 +88,8 @@ class LazyTrace(Trace):
 
 def no_interval(at_ns: int) -> Columns:
     """Columns of one interval of no duration, for locations that are never in a state: a trace has one at least."""
-    at = np.full(1, at_ns, np.int64)
-    return np.zeros(1, np.int32), np.zeros(1, np.int32), at, at
+    times = np.full(1, at_ns, np.int64)
+    return np.zeros(1, np.int32), np.zeros(1, np.int32), times, times
 
 
 def run_of(trace: Trace) -> tuple[int, int]:

@@ -115,20 +115,20 @@ class LocatedTrace(LazyTrace):
             yield LocatedTrace(recorded, place - place.min(), merged.locations, self.level, merged)
 
     def cut(
-        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+        self, first: int, stop: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> LocatedTrace | None:
-        """The part of it from ``first`` until before ``beyond``, with these locations and states; see `part_of`."""
-        of_part = {place: at for at, place in enumerate(locations)}
-        kept = [at for at, place in enumerate(self.place.tolist()) if place in of_part]
-        levels = {name: [values[at] for at in kept] for name, values in self.recorded.levels.items()}
+        """The part of it from ``first`` until before ``stop``, with these locations and states; see `part_of`."""
+        of_part = {place: k for k, place in enumerate(locations)}
+        kept = [k for k, place in enumerate(self.place.tolist()) if place in of_part]
+        levels = {name: [values[k] for k in kept] for name, values in self.recorded.levels.items()}
         facts = {**facts, "levels": levels}
-        own: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
-        limits = first, beyond, kept, states
-        part = cut_trace(self.recorded, *limits, facts) if own is None else own(*limits, **facts)
+        cut_method: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
+        limits = first, stop, kept, states
+        part = cut_trace(self.recorded, *limits, facts) if cut_method is None else cut_method(*limits, **facts)
         if part is None or not _lasts(part):
             return None
         names = [self.locations[place] for place in locations]
-        return LocatedTrace(part, np.array([of_part[self.place[at]] for at in kept]), names, self.level)
+        return LocatedTrace(part, np.array([of_part[self.place[k]] for k in kept]), names, self.level)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
@@ -167,9 +167,9 @@ def located(trace: Trace, level: str) -> Trace:
     >>> gpu.locations, gpu.state.tolist(), gpu.start_ns.tolist(), gpu.end_ns.tolist()
     (('GPU 0',), [0, 1], [0, 40], [40, 60])
     """
-    own: Callable[[str], Trace] | None = getattr(trace, "located", None)
-    if own is not None:
-        return own(level)
+    locate: Callable[[str], Trace] | None = getattr(trace, "located", None)
+    if locate is not None:
+        return locate(level)
     if level in _AS_RECORDED:
         return trace
     which = "device" if level == "auto" else level
@@ -177,15 +177,15 @@ def located(trace: Trace, level: str) -> Trace:
     if not any(names):
         if level == "auto":
             return trace
-        known = [each for each in _WORDS if any(level_names(trace, each))]
-        told = f"; known: {listing([f'--locations {each}' for each in known])}" if known else ""
+        known_levels = [each for each in _WORDS if any(level_names(trace, each))]
+        hint = f"; known: {listing([f'--locations {each}' for each in known_levels])}" if known_levels else ""
         raise DataError(
             f"{trace.source}: of none of its locations ({listing(trace.locations, 3)}) is the {_WORDS[which]} known"
-            f"{told}; leave out --locations {level}"
+            f"{hint}; leave out --locations {level}"
         )
     if not _lasts(trace):
         return trace
-    chosen = [name or own for name, own in zip(names, trace.locations, strict=True)]
+    chosen = [name or location for name, location in zip(names, trace.locations, strict=True)]
     merged = list(dict.fromkeys(chosen))
     codes = {name: code for code, name in enumerate(merged)}
     return LocatedTrace(trace, np.array([codes[name] for name in chosen]), merged, which)
@@ -201,11 +201,11 @@ def level_names(trace: Trace, level: str) -> tuple[str, ...]:
     """
     if level in trace.levels:
         return tuple(trace.levels[level])
-    found = [
+    matches = [
         next((match for pattern in _NAMES.get(level, ()) if (match := pattern.fullmatch(name))), None)
         for name in trace.locations
     ]
-    return tuple("" if match is None else match["name"] for match in found)
+    return tuple("" if match is None else match["name"] for match in matches)
 
 
 def parts_of(trace: Trace) -> Iterator[tuple[int, Trace]]:
@@ -262,7 +262,7 @@ def _levels_above(trace: Trace, place: npt.NDArray[np.int64]) -> dict[str, Seque
         names = np.array(level_names(trace, level), dtype=object)
         if any(names):
             levels[level] = tuple(
-                names[at] if (names[place == code] == names[at]).all() else "" for code, at in enumerate(first)
+                names[k] if (names[place == code] == names[k]).all() else "" for code, k in enumerate(first)
             )
     return levels
 

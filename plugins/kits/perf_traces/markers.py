@@ -55,11 +55,11 @@ def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
     >>> families(["step#1", "work", "step#2", "iter (7)"])
     {'step': {1: 'step#1', 2: 'step#2'}, 'iter': {7: 'iter (7)'}}
     """
-    found: dict[str, dict[int, str]] = {}
+    by_family: dict[str, dict[int, str]] = {}
     for name in names:
         if match := _COUNTED.fullmatch(name.strip()):
-            found.setdefault(match[1].strip(" #:_([") or match[1], {})[int(match[2])] = name
-    return found
+            by_family.setdefault(match[1].strip(" #:_([") or match[1], {})[int(match[2])] = name
+    return by_family
 
 
 def occurrences(trace: Trace, name: str) -> Occurrences:
@@ -93,8 +93,8 @@ def occurrences(trace: Trace, name: str) -> Occurrences:
     """
     cut = frozenset(trace.facts.get(CUT, ()))
     spans: dict[str, list[tuple[int, int, bool]]] = {}
-    for at, (own, start, end) in enumerate(trace.markers):
-        spans.setdefault(own, []).append((start, end, at in cut))
+    for k, (marker, start, end) in enumerate(trace.markers):
+        spans.setdefault(marker, []).append((start, end, k in cut))
     if name in spans:
         return _in_order({name: _merged(spans[name])})
     base, sign, number = name.rpartition("#")
@@ -108,29 +108,29 @@ def occurrences(trace: Trace, name: str) -> Occurrences:
         return _in_order({member: _merged(spans[member]) for member in members.values()})
     if own_states := [name] if name in trace.states else list(families(trace.states).get(name, {}).values()):
         return _in_order({state: hull for state in own_states if (hull := _hull(trace, state))})
-    known = [*spans, *families(spans)] or [*trace.states, *families(trace.states)]
-    raise UnknownNameError(f"time or marker of {trace.source}", name, dict.fromkeys(known))
+    candidates = [*spans, *families(spans)] or [*trace.states, *families(trace.states)]
+    raise UnknownNameError(f"time or marker of {trace.source}", name, dict.fromkeys(candidates))
 
 
 def _hull(trace: Trace, state: str) -> list[tuple[int, int, bool]]:
-    mine = trace.state == trace.states.index(state)
-    return [(int(trace.start_ns[mine].min()), int(trace.end_ns[mine].max()), False)] if mine.any() else []
+    in_state = trace.state == trace.states.index(state)
+    return [(int(trace.start_ns[in_state].min()), int(trace.end_ns[in_state].max()), False)] if in_state.any() else []
 
 
 def _merged(spans: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
     """Spans in the order of time, those as one of which more than half lies within the one before."""
-    found: list[tuple[int, int, bool]] = []
+    merged: list[tuple[int, int, bool]] = []
     for start, end, cut in sorted(spans):
-        if found and found[-1][1] - start > _SAME * (end - start):
-            first, last, before = found[-1]
-            found[-1] = (first, max(last, end), cut or before)
+        if merged and merged[-1][1] - start > _SAME * (end - start):
+            first, last, before = merged[-1]
+            merged[-1] = (first, max(last, end), cut or before)
         else:
-            found.append((start, end, cut))
-    return found
+            merged.append((start, end, cut))
+    return merged
 
 
 def _in_order(spans: Mapping[str, Sequence[tuple[int, int, bool]]]) -> Occurrences:
-    rows = sorted((*span, name) for name, own in spans.items() for span in own)
+    rows = sorted((*span, name) for name, name_spans in spans.items() for span in name_spans)
     times = np.array([row[:2] for row in rows], dtype=np.int64).reshape(len(rows), 2)
     cut = np.array([row[2] for row in rows], dtype=bool)
     return Occurrences(tuple(row[3] for row in rows), times[:, 0], times[:, 1], cut)
@@ -156,8 +156,8 @@ def marker_lines(trace: Trace) -> list[str]:
             lines.append((sum(lengths), _line(f"{names[0]} .. {names[-1]}", lengths)))
     lines += [(sum(lengths), _line(name, lengths)) for name, lengths in spans.items()]
     lines.sort(key=lambda each: -each[0])
-    shown = [line for _, line in lines[:_MOST_LINES]]
-    return shown if len(lines) <= _MOST_LINES else [*shown, f"... ({len(lines)} in all)"]
+    longest = [line for _, line in lines[:_MOST_LINES]]
+    return longest if len(lines) <= _MOST_LINES else [*longest, f"... ({len(lines)} in all)"]
 
 
 def _line(name: str, lengths: Sequence[int]) -> str:

@@ -99,18 +99,18 @@ def _sweep(
 ) -> int:
     """Count the merged intervals, and fill them in where there is room."""
     n_ranks = 0
-    for at in range(len(rank)):
-        n_ranks = max(n_ranks, rank[at] + 1)
-    now = np.full(len(place), -1, np.int64)
+    for k in range(len(rank)):
+        n_ranks = max(n_ranks, rank[k] + 1)
+    current = np.full(len(place), -1, np.int64)
     count = np.zeros(n_ranks, np.int64)
-    n, i, since, shown, state = 0, 0, 0, -1, -1
+    n, i, since, active, state = 0, 0, 0, -1, -1
     while i < len(times):
-        time, here = times[i], place[changed[i]]
-        while i < len(times) and times[i] == time and place[changed[i]] == here:
+        time, target = times[i], place[changed[i]]
+        while i < len(times) and times[i] == time and place[changed[i]] == target:
             who = changed[i]
-            if now[who] >= 0:
-                count[rank[now[who]]] -= 1
-            now[who] = entered[i]
+            if current[who] >= 0:
+                count[rank[current[who]]] -= 1
+            current[who] = entered[i]
             if entered[i] >= 0:
                 count[rank[entered[i]]] += 1
             i += 1
@@ -120,16 +120,16 @@ def _sweep(
         new = -1
         if best < n_ranks:
             # What is shown goes on for as long as nothing goes before it.
-            if shown < 0 or place[shown] != here or now[shown] < 0 or rank[now[shown]] != best:
-                for at in range(first_member[here], first_member[here + 1]):
-                    shown = members[at]
-                    if now[shown] >= 0 and rank[now[shown]] == best:
+            if active < 0 or place[active] != target or current[active] < 0 or rank[current[active]] != best:
+                for k in range(first_member[target], first_member[target + 1]):
+                    active = members[k]
+                    if current[active] >= 0 and rank[current[active]] == best:
                         break
-            new = now[shown]
+            new = current[active]
         if new != state:
             if state >= 0:
                 if len(starts) > 0:
-                    places[n], states[n], starts[n], ends[n] = here, state, since, time
+                    places[n], states[n], starts[n], ends[n] = target, state, since, time
                 n += 1
             state, since = new, time
     return n

@@ -82,8 +82,8 @@ def nesting_of(trace: Trace) -> Nesting | None:
     if kept is None:
         return None
     nesting, locations, span_ns = kept
-    whole = len(nesting.is_call) == trace.n_intervals and locations == trace.locations and span_ns == trace.span_ns
-    return nesting if whole else None
+    is_whole = len(nesting.is_call) == trace.n_intervals and locations == trace.locations and span_ns == trace.span_ns
+    return nesting if is_whole else None
 
 
 def is_incomplete(trace: Trace) -> bool:

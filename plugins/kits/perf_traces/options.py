@@ -14,13 +14,13 @@ MESSAGES = "messages"
 CLOCKS = ("auto", "recorded", "collectives", "unaligned", MESSAGES)
 
 
-def _moment(given: Any) -> Any:
+def _moment(value: Any) -> Any:
     """A number in the unit of the data, or a text that is understood where they are known."""
-    if isinstance(given, bool) or not (isinstance(given, str) or hasattr(given, "__float__")):
+    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__float__")):
         raise ValueError("a number, a time such as 1.5s or 10%, or the name of a marker is expected")
-    if isinstance(given, str) and not given.strip():
+    if isinstance(value, str) and not value.strip():
         raise ValueError("it is empty; a time such as 1.5s or 10%, or the name of a marker is expected")
-    return given
+    return value
 
 
 @dataclass(frozen=True)
@@ -78,5 +78,5 @@ def recorded_by(locations: str, has_streams: bool) -> str:
     >>> recorded_by("device", True), recorded_by("auto", False), recorded_by("both", True)
     ('streams', 'threads', 'both')
     """
-    told = {"stream": "streams", "device": "streams", "thread": "threads", "both": "both"}
-    return told.get(locations, "streams" if has_streams else "threads")
+    by_level = {"stream": "streams", "device": "streams", "thread": "threads", "both": "both"}
+    return by_level.get(locations, "streams" if has_streams else "threads")

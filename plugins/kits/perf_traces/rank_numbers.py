@@ -38,12 +38,12 @@ def named_ranks(paths: Sequence[Path]) -> list[int | None]:
     if any(rank is not None for rank in spelled):
         return spelled
     counted = [_COUNTED.fullmatch(path.name) for path in paths]
-    numbers = {int(found["number"]) for found in counted if found}
-    stems = {(path.parent, found["stem"]) for path, found in zip(paths, counted, strict=True) if found}
+    numbers = {int(match["number"]) for match in counted if match}
+    stems = {(path.parent, match["stem"]) for path, match in zip(paths, counted, strict=True) if match}
     if len(stems) == 1 and len(numbers) > 1 and numbers == set(range(len(numbers))):
-        return [int(found["number"]) if found else None for found in counted]
+        return [int(match["number"]) if match else None for match in counted]
     processes = [_PROCESS.fullmatch(path.name) for path in paths]
-    keys = [(found["host"], int(found["process"])) if found else None for found in processes]
+    keys = [(match["host"], int(match["process"])) if match else None for match in processes]
     order = {key: rank for rank, key in enumerate(sorted({key for key in keys if key is not None}))}
     return [None if key is None else order[key] for key in keys] if len(order) > 1 else [None] * len(paths)
 
@@ -56,14 +56,14 @@ def named_host(path: Path) -> str | None:
     >>> named_host(Path("gpu07_1234.1712345678901.pt.trace.json.gz"))
     'gpu07'
     """
-    found = _PROCESS.fullmatch(path.name)
-    return found["host"] if found else None
+    match = _PROCESS.fullmatch(path.name)
+    return match["host"] if match else None
 
 
 def _spelled(path: Path) -> int | None:
     for name in (path.name, path.parent.name):
-        if found := _SPELLED.findall(name):
-            return int(found[-1])
+        if numbers := _SPELLED.findall(name):
+            return int(numbers[-1])
     return None
 
 
@@ -91,29 +91,29 @@ def numbered(
     InputError
         The pattern takes something from a name that is no number.
     """
-    told = [part.facts.get(RANK) for part in parts]
+    ranks = [part.facts.get(RANK) for part in parts]
     how = "by what the files say"
     if RANK in fields[0]:
-        told, how = [_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
-    elif None in told or len(set(told)) < len(told):
+        ranks, how = [_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
+    elif None in ranks or len(set(ranks)) < len(ranks):
         if None not in named and len(set(named)) == len(named):
-            told, how = list(named), "by the names of the files"
-        elif all(rank is None for rank in (*told, *named)):
-            told, how = list(range(len(parts))), "by the order of the files, as nothing tells their ranks"
+            ranks, how = list(named), "by the names of the files"
+        elif all(rank is None for rank in (*ranks, *named)):
+            ranks, how = list(range(len(parts))), "by the order of the files, as nothing tells their ranks"
         else:
-            told = [of_name if rank is None else rank for rank, of_name in zip(told, named, strict=True)]
+            ranks = [of_name if rank is None else rank for rank, of_name in zip(ranks, named, strict=True)]
             how = "by what the files and their names say"
-    if left_out := [str(path) for path, rank in zip(paths, told, strict=True) if rank is None]:
+    if left_out := [str(path) for path, rank in zip(paths, ranks, strict=True) if rank is None]:
         progress.note(f"{name}: left out, as nothing tells which rank it is: {listing(left_out, 3)}")
-    met: dict[int, Path] = {}
-    for path, rank in zip(paths, told, strict=True):
-        if rank is not None and met.setdefault(rank, path) is not path:
+    rank_paths: dict[int, Path] = {}
+    for path, rank in zip(paths, ranks, strict=True):
+        if rank is not None and rank_paths.setdefault(rank, path) is not path:
             raise DataError(
-                f"{name}: rank {rank} is there twice, {met[rank]} and {path}; name the files of one run with a "
+                f"{name}: rank {rank} is there twice, {rank_paths[rank]} and {path}; name the files of one run with a "
                 f"pattern, or their ranks with --from-name '...{{rank:int}}...'{otherwise}"
             )
-    found = [(rank, part) for rank, part in zip(told, parts, strict=True) if rank is not None]
-    return sorted(found, key=lambda each: each[0]), how
+    ranked = [(rank, part) for rank, part in zip(ranks, parts, strict=True) if rank is not None]
+    return sorted(ranked, key=lambda each: each[0]), how
 
 
 def _number(value: Any, path: Path) -> int:
@@ -142,9 +142,9 @@ def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str, otherwise: st
             )
         if rank >= size:
             raise DataError(f"{name}: {sources[rank]} is rank {rank} of a job of {size} ranks, which count from 0")
-    there = [rank for rank, _ in parts]
-    expected = sizes[first] if first is not None else max(there) + 1
-    missing = sorted(set(range(expected)) - set(there)) if expected < 1 << 22 else []
+    present = [rank for rank, _ in parts]
+    expected = sizes[first] if first is not None else max(present) + 1
+    missing = sorted(set(range(expected)) - set(present)) if expected < 1 << 22 else []
     if not missing:
         return []
     verb = "is" if len(missing) == 1 else "are"

@@ -99,13 +99,13 @@ def _with_calls(run: JoinedTrace, parts: Sequence[StoredTrace], shifts: Sequence
     if all(calls is None for calls in files):
         return run
     firsts = itertools.accumulate((len(part.locations) for part in parts), initial=0)
-    told = [
+    calls_of_ranks = [
         (rank, first, shift, calls)
         for rank, first, shift, calls in zip(run.ranks, firsts, shifts, files, strict=False)
         if calls is not None
     ]
     locations, span, source = run.locations, run.span_ns, run.source
-    carry(run, lambda: communication_of_ranks(told, locations, span, source, size))
+    carry(run, lambda: communication_of_ranks(calls_of_ranks, locations, span, source, size))
     return run
 
 
@@ -116,9 +116,9 @@ def _with_host(part: StoredTrace, path: Path) -> StoredTrace:
 
 def notes_of_ranks(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:
     """What the readers say of the ranks: of notes that differ in their numbers only, the first."""
-    alike: dict[str, list[str]] = {}
+    by_pattern: dict[str, list[str]] = {}
     for rank, part in zip(ranks, parts, strict=True):
         for note in part.notes:
             if not _ZERO.match(note):
-                alike.setdefault(re.sub(r"[0-9.]+", "0", note), []).append(f"rank {rank}: {note}")
-    return [notes[0] + (f"; {len(notes) - 1} more alike" if len(notes) > 1 else "") for notes in alike.values()]
+                by_pattern.setdefault(re.sub(r"[0-9.]+", "0", note), []).append(f"rank {rank}: {note}")
+    return [notes[0] + (f"; {len(notes) - 1} more alike" if len(notes) > 1 else "") for notes in by_pattern.values()]

@@ -43,13 +43,13 @@ class HowToReadParts(HowToRead):
     @property
     def named(self) -> dict[str, tuple[str, Any]]:
         """What was given as an option of its own; see `HowToRead.named`."""
-        given = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _FIELDS}
-        own = {
+        options = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _FIELDS}
+        flagged = {
             name: (_FIELDS[name].flag, tuple(value) if isinstance(value, list) else value)
-            for name, value in given.items()
+            for name, value in options.items()
             if value
         }
-        return super().named | own
+        return super().named | flagged
 
 
 @dataclass(frozen=True)

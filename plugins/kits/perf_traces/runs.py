@@ -28,13 +28,13 @@ Read = Callable[[str, Sequence[type]], Any]
 
 
 def runs_of(
-    given: Sequence[Named | Trace], pattern: NamePattern | None, together: str, read: Read
+    sources: Sequence[Named | Trace], pattern: NamePattern | None, together: str, read: Read
 ) -> Iterator[tuple[Trace, Mapping[str, Any]]]:
     """Read each run, one at a time, with what its name says.
 
     Parameters
     ----------
-    given : sequence of Trace, str or path
+    sources : sequence of Trace, str or path
         A folder or a pattern is as many runs as it has files, or one where they are its ranks.
     pattern : NamePattern, optional
         What names of files say.
@@ -52,7 +52,7 @@ def runs_of(
     InputError
         A file cannot be read, or its name is another than the pattern.
     """
-    for item in given:
+    for item in sources:
         if isinstance(item, Trace):
             if pattern is not None:
                 raise OptionError("from_name belongs to files; a trace in hand has no name of one")
@@ -67,11 +67,11 @@ def runs_of(
         first = _trace(str(paths[0]), read)
         if not is_one_run(first, paths, fields, together):
             yield first, fields[0]
-            for file, known in zip(paths[1:], fields[1:], strict=True):
-                yield _trace(str(file), read), known
+            for file, file_fields in zip(paths[1:], fields[1:], strict=True):
+                yield _trace(str(file), read), file_fields
             continue
         del first
-        runs = {tuple(without_rank(known).items()): known for known in fields}
+        runs = {tuple(without_rank(file_fields).items()): file_fields for file_fields in fields}
         if len(runs) > 1:
             raise OptionError(f"{name}: holds the ranks of {len(runs)} runs; give each run by a pattern of its own")
         yield _trace(name, read), without_rank(fields[0])
@@ -82,19 +82,19 @@ def _files(name: str) -> list[Path] | None:
     files = named_files(name)
     if files is None or not Path(name).is_dir():
         return files
-    known, others = [], []
+    recognised, others = [], []
     for file in files:
         try:
             with Source(file) as source:
                 recognise(source)
-            known.append(file)
+            recognised.append(file)
         except InputError:
             others.append(str(file))
-    if not known:
+    if not recognised:
         raise InputError(name, f"holds no file that is known here ({listing(others, 3)})")
     if others:
         progress.note(f"{name}: passed over, of no known format: {listing(others, 3)}")
-    return known
+    return recognised
 
 
 def _trace(name: str, read: Read) -> Trace:
@@ -107,10 +107,10 @@ def _trace(name: str, read: Read) -> Trace:
 def _fields(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
     if pattern is None:
         return {}
-    said = pattern.fields_of(path)
-    if said is None:
+    texts = pattern.fields_of(path)
+    if texts is None:
         raise InputError(str(path), f"the name does not fit --from-name {pattern.text!r}")
-    return {name: _number(text) if pattern.types[name] is None else text for name, text in said.items()}
+    return {name: _number(text) if pattern.types[name] is None else text for name, text in texts.items()}
 
 
 def _number(text: str) -> float | int | str:
@@ -127,8 +127,8 @@ def parameters_of_run(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]
     """Say what was varied: what the name says, and the number of locations where it counts no processors."""
     numbers = [name for name, value in fields.items() if not isinstance(value, str)]
     counted = guess_roles(numbers, set(numbers)).parameters
-    known = {("repetition" if name == _REPETITION else name): value for name, value in fields.items()}
-    return known if counted or "p" in known else {"p": len(trace.locations), **known}
+    parameters = {("repetition" if name == _REPETITION else name): value for name, value in fields.items()}
+    return parameters if counted or "p" in parameters else {"p": len(trace.locations), **parameters}
 
 
 def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -145,7 +145,7 @@ def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     {'p': 'ranks'}
     """
     numbers = [name for name, value in runs[0].items() if not isinstance(value, str) and name not in REPETITIONS]
-    varied = [name for name in numbers if len({known[name] for known in runs}) > 1] or numbers
+    varied = [name for name in numbers if len({run[name] for run in runs}) > 1] or numbers
     columns = sorted(varied, key=lambda column: not is_processors(column))
     named = "p" in columns or not is_processors(columns[0])
-    return {(column if named or at else "p"): column for at, column in enumerate(columns)}
+    return {(column if named or k else "p"): column for k, column in enumerate(columns)}

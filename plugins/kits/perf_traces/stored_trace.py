@@ -84,8 +84,8 @@ class StoredTrace:
 
     def save(self) -> None:
         """Write what it says to ``PATH.json``, for another process."""
-        said = {name: value for name, value in vars(self).items() if name != "path"}
-        Path(f"{self.path}.json").write_text(json.dumps(said), encoding="utf-8")
+        document = {name: value for name, value in vars(self).items() if name != "path"}
+        Path(f"{self.path}.json").write_text(json.dumps(document), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -96,12 +96,12 @@ class StoredTrace:
         FileNotFoundError
             It has not.
         """
-        said = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+        document = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
         for name in ("locations", "states", "busy_states", "span_ns", "notes"):
-            said[name] = tuple(said[name])
-        said["markers"] = tuple((str(name), int(start), int(end)) for name, start, end in said["markers"])
-        said["levels"] = {level: tuple(names) for level, names in said["levels"].items()}
-        return cls(path, **said)
+            document[name] = tuple(document[name])
+        document["markers"] = tuple((str(name), int(start), int(end)) for name, start, end in document["markers"])
+        document["levels"] = {level: tuple(names) for level, names in document["levels"].items()}
+        return cls(path, **document)
 
     def rank_calls(self) -> RankCalls | None:
         """Calls of the communication library, whose partners are of other ranks; None where the file tells none."""
@@ -109,5 +109,5 @@ class StoredTrace:
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
-        found: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
-        return found
+        values: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
+        return values

@@ -48,7 +48,7 @@ def summed_curve(
     changes_at_once : int
         How many are merged in memory.
     """
-    changes = [_sorted(times, folder / f"changes{at}.npy", span_ns[0]) for at, times in enumerate(ranks)]
+    changes = [_sorted(times, folder / f"changes{k}.npy", span_ns[0]) for k, times in enumerate(ranks)]
     steps = _Steps(folder, span_ns, time_unit)
     with steps, progress.bar("summing up ranks", sum(map(len, changes))) as advance:
         begun = [0] * len(changes)
@@ -71,8 +71,8 @@ def _sorted(times: tuple[Integers, Integers], path: Path, zero: int) -> Integers
     changes[: len(times[0])] |= 1
     changes.sort(kind="stable")
     np.save(path, changes, allow_pickle=False)
-    found: Integers = np.load(path, mmap_mode="r", allow_pickle=False)
-    return found
+    mapped: Integers = np.load(path, mmap_mode="r", allow_pickle=False)
+    return mapped
 
 
 def _bounds(changes: Sequence[Integers], at_once: int) -> Iterator[int]:
@@ -80,9 +80,9 @@ def _bounds(changes: Sequence[Integers], at_once: int) -> Iterator[int]:
     samples, weights = [], []
     for each in changes:
         if len(each):
-            taken = each[:: -(-len(each) // _SAMPLES)]
-            samples.append(taken)
-            weights.append(np.full(len(taken), len(each) / len(taken)))
+            sample = each[:: -(-len(each) // _SAMPLES)]
+            samples.append(sample)
+            weights.append(np.full(len(sample), len(each) / len(sample)))
     if samples:
         times, weight = np.concatenate(samples), np.concatenate(weights)
         order = np.argsort(times, kind="stable")

@@ -108,42 +108,42 @@ def part_of(
     if between is not None and not (since is None and until is None):
         raise OptionError("--between says both where the part begins and where it ends: leave out --from and --until")
     run = run_of(trace)
-    asked = (since, until) if between is None else (between, between)
-    first, last = _window(run, asked, trace.time_unit, trace.source, lambda name: _ends_of(trace, name))
+    requested = (since, until) if between is None else (between, between)
+    first, last = _window(run, requested, trace.time_unit, trace.source, lambda name: _ends_of(trace, name))
     kept = _Kept.of(trace, patterns)
     notes, words = kept.notes(), kept.words()
     if (first, last) != run:
-        told = _told(run, (first, last))
-        words.insert(0, told)
-        notes.insert(0, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it")
+        span_text = _readable_part(run, (first, last))
+        words.insert(0, span_text)
+        notes.insert(0, f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it")
     # Before the first state and after the last one, markers may go on; there they are not cut.
     low, high = (first if first > run[0] else _EVER[0]), (last if last < run[1] else _EVER[1])
     markers = [
-        (at, (name, max(start, low), min(end, high)), start < low or end > high)
-        for at, (name, start, end) in enumerate(trace.markers)
+        (k, (name, max(start, low), min(end, high)), start < low or end > high)
+        for k, (name, start, end) in enumerate(trace.markers)
         if (start < high and end > low) or low <= start == end < high
     ]
     cut_before = frozenset(trace.facts.get(CUT, ()))
     facts: dict[str, Any] = {
         "time_unit": trace.time_unit,
-        "busy_states": [trace.states[at] for at in kept.states if trace.states[at] in trace.busy_states],
+        "busy_states": [trace.states[k] for k in kept.states if trace.states[k] in trace.busy_states],
         "span_ns": (first, last),
         "source": f"{trace.source} [{', '.join(words)}]" if words else trace.source,
         "notes": (*trace.notes, *notes),
         "markers": [marker for _, marker, _ in markers],
-        "levels": {name: [values[at] for at in kept.locations] for name, values in trace.levels.items()},
+        "levels": {name: [values[k] for k in kept.locations] for name, values in trace.levels.items()},
         "facts": {
             **trace.facts,
-            CUT: [new for new, (at, _, cut) in enumerate(markers) if cut or at in cut_before],
+            CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before],
         },
     }
-    beyond = last + (last == run[1])  # what has no duration at the very end belongs to the last part
-    own: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
-    limits = (first, beyond, kept.locations, kept.states)
-    part = cut_trace(trace, *limits, facts) if own is None else own(*limits, **facts)
+    stop = last + (last == run[1])  # what has no duration at the very end belongs to the last part
+    cut_method: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
+    limits = (first, stop, kept.locations, kept.states)
+    part = cut_trace(trace, *limits, facts) if cut_method is None else cut_method(*limits, **facts)
     if part is None or not part.n_intervals:
-        what = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
-        raise DataError(f"{trace.source}: {what} in the part {_told(run, (first, last))}")
+        subject = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
+        raise DataError(f"{trace.source}: {subject} in the part {_readable_part(run, (first, last))}")
     return part
 
 
@@ -175,24 +175,24 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
     end = curve.end if last == run[1] else last / factor
     inner = curve.edges[(curve.edges > begin) & (curve.edges < end)]
     steps = np.searchsorted(curve.edges, [begin, *inner.tolist()], side="right") - 1
-    told = _told((run[0], run[1]), (first, last))
+    span_text = _readable_part((run[0], run[1]), (first, last))
     return UtilizationCurve(
         np.concatenate([[begin], inner, [end]]),
         curve.heights[steps],
         curve.time_unit,
         n_locations=curve.n_locations,
-        source=f"{curve.source} [{told}]",
-        notes=(*curve.notes, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it"),
+        source=f"{curve.source} [{span_text}]",
+        notes=(*curve.notes, f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it"),
     )
 
 
 def cut_trace(
-    trace: Trace, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
+    trace: Trace, first: int, stop: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
-    """The intervals that begin before ``beyond`` and end after ``first``; None where there are none."""
+    """The intervals that begin before ``stop`` and end after ``first``; None where there are none."""
     location = _positions(locations, len(trace.locations))[trace.location]
     state = _positions(states, len(trace.states))[trace.state]
-    inside = (trace.start_ns < beyond) & ((trace.end_ns > first) | (trace.start_ns >= first))
+    inside = (trace.start_ns < stop) & ((trace.end_ns > first) | (trace.start_ns >= first))
     inside &= (location >= 0) & (state >= 0)
     if not inside.any():
         return None
@@ -201,8 +201,8 @@ def cut_trace(
         state[inside],
         np.maximum(trace.start_ns[inside], first),
         np.minimum(trace.end_ns[inside], facts["span_ns"][1]),
-        [trace.locations[at] for at in locations],
-        [trace.states[at] for at in states],
+        [trace.locations[k] for k in locations],
+        [trace.states[k] for k in states],
         **facts,
     )
 
@@ -227,40 +227,40 @@ class _Kept:
     def of(cls, trace: Trace, patterns: Sequence[str]) -> _Kept:
         """Raises `OptionError` where nothing fits."""
         names: list[list[tuple[str, ...]]] = [
-            [(name, *(values[at] for values in trace.levels.values())) for at, name in enumerate(trace.locations)],
+            [(name, *(values[k] for values in trace.levels.values())) for k, name in enumerate(trace.locations)],
             [(name,) for name in trace.states],
         ]
-        found: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
-        for given in patterns:
-            kind, sign, rest = given.partition(":")
-            meant = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
-            pattern = rest if len(meant) == 1 else given
-            for which in meant:
-                fitting = {at for at, own in enumerate(names[which]) if any(_fits(name, pattern) for name in own)}
+        matches: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
+        for text in patterns:
+            kind, sign, rest = text.partition(":")
+            kinds = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
+            pattern = rest if len(kinds) == 1 else text
+            for which in kinds:
+                fitting = {k for k, entry in enumerate(names[which]) if any(_fits(name, pattern) for name in entry)}
                 if fitting:
-                    found[which][pattern] = fitting
+                    matches[which][pattern] = fitting
                     break
             else:
-                known = {_short(name): None for which in meant for own in names[which] for name in own if name}
-                hint = str(UnknownNameError("name", pattern.strip("*?"), known)).partition(": ")[2]
-                what = " or ".join(_KINDS[which] for which in meant)
-                raise OptionError(f"{trace.source}: --only {given!r} fits no {what}: {hint}")
+                candidates = {_short(name): None for which in kinds for entry in names[which] for name in entry if name}
+                hint = str(UnknownNameError("name", pattern.strip("*?"), candidates)).partition(": ")[2]
+                kinds_text = " or ".join(_KINDS[which] for which in kinds)
+                raise OptionError(f"{trace.source}: --only {text!r} fits no {kinds_text}: {hint}")
         locations, states = (
-            tuple(sorted(set().union(*own.values()))) if own else tuple(range(len(names[which])))
-            for which, own in enumerate(found)
+            tuple(sorted(set().union(*fitting.values()))) if fitting else tuple(range(len(names[which])))
+            for which, fitting in enumerate(matches)
         )
-        return cls(trace, locations, states, (tuple(found[0]), tuple(found[1])))
+        return cls(trace, locations, states, (tuple(matches[0]), tuple(matches[1])))
 
     def words(self) -> list[str]:
         """How many there are of how many."""
         every = (self.trace.locations, self.trace.states)
         counts = zip((self.locations, self.states), every, _KINDS, self.patterns, strict=True)
-        return [f"{len(own)} of {len(names)} {kind}s" for own, names, kind, patterns in counts if patterns]
+        return [f"{len(chosen)} of {len(names)} {kind}s" for chosen, names, kind, patterns in counts if patterns]
 
     def notes(self) -> list[str]:
         """The same with the patterns."""
-        given = [patterns for patterns in self.patterns if patterns]
-        return [f"only {words} ({listing(each, 6)})" for words, each in zip(self.words(), given, strict=True)]
+        used = [patterns for patterns in self.patterns if patterns]
+        return [f"only {words} ({listing(each, 6)})" for words, each in zip(self.words(), used, strict=True)]
 
 
 def _short(name: str) -> str:
@@ -272,13 +272,13 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _ends_of(trace: Trace, name: str) -> tuple[int, int]:
-    found = occurrences(trace, name)
-    return int(found.starts.min()), int(found.ends.max())
+    marks = occurrences(trace, name)
+    return int(marks.starts.min()), int(marks.ends.max())
 
 
 def _window(
     run: tuple[int, int],
-    asked: tuple[Moment, Moment],
+    requested: tuple[Moment, Moment],
     time_unit: str,
     source: str,
     ends_of: Callable[[str], tuple[int, int]],
@@ -286,37 +286,37 @@ def _window(
     """The part as nanoseconds, within the run."""
 
     def placed(which: int) -> int:
-        given = asked[which]
-        return run[which] if given is None else _moment(given, run, time_unit, lambda name: ends_of(name)[which])
+        moment = requested[which]
+        return run[which] if moment is None else _moment(moment, run, time_unit, lambda name: ends_of(name)[which])
 
     first, last = placed(0), placed(1)
     origin = shown_origin(*run)
-    begin, end, start, stop = (readable(at - origin, "ns") for at in (first, last, *run))
+    begin, end, start, stop = (readable(moment - origin, "ns") for moment in (first, last, *run))
     if first >= run[1] or last <= run[0]:
         raise OptionError(f"{source}: the part from {begin} to {end} lies outside of the run, {start} to {stop}")
     if last <= first:
-        what = (
+        reason = (
             f"is empty: it begins and ends at {begin}"
             if last == first
             else f"ends at {end}, before it begins at {begin}"
         )
-        raise OptionError(f"{source}: the part {what}")
+        raise OptionError(f"{source}: the part {reason}")
     return max(first, run[0]), min(last, run[1])
 
 
-def _moment(given: str | float, run: tuple[int, int], time_unit: str, marked: Callable[[str], int]) -> int:
+def _moment(moment: str | float, run: tuple[int, int], time_unit: str, marked: Callable[[str], int]) -> int:
     """A time on the clock of the run, nanoseconds."""
     origin = round(shown_origin(*run)) and run[0]
-    if not isinstance(given, str):
-        return origin + _whole(Fraction(given) * nanoseconds_per(time_unit))
-    found = _AMOUNT.fullmatch(given)
-    if found is None:
-        return marked(given)
-    amount, unit = Fraction(found[1]), found[2]
+    if not isinstance(moment, str):
+        return origin + _whole(Fraction(moment) * nanoseconds_per(time_unit))
+    match = _AMOUNT.fullmatch(moment)
+    if match is None:
+        return marked(moment)
+    amount, unit = Fraction(match[1]), match[2]
     if unit == "%":
         return run[0] + _whole(amount * (run[1] - run[0]) / 100)
     if unit and seconds_per(unit) is None:
-        return marked(given)
+        return marked(moment)
     return origin + _whole(amount * LABELS[same_unit(unit) if unit else time_unit][1] * 10**9)
 
 
@@ -324,6 +324,6 @@ def _whole(amount: Fraction) -> int:
     return round(amount)
 
 
-def _told(run: tuple[int, int], part: tuple[int, int]) -> str:
+def _readable_part(run: tuple[int, int], part: tuple[int, int]) -> str:
     origin = round(shown_origin(*run)) and run[0]
-    return " .. ".join(readable(at - origin, "ns") for at in part)
+    return " .. ".join(readable(time - origin, "ns") for time in part)

@@ -318,8 +318,10 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Chart) and block.live is not None:
         return replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, (Form, Action)):
-        own = {item.name for item in block.fields}
-        kept = tuple(Field(name, value=value, kind="hidden") for name, value in query.items() if name not in own)
+        field_names = {item.name for item in block.fields}
+        kept = tuple(
+            Field(name, value=value, kind="hidden") for name, value in query.items() if name not in field_names
+        )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
 

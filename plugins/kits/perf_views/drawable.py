@@ -122,10 +122,10 @@ def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tupl
     chosen : sequence of (str, str, str)
         Name among the model's statistics, what it is called, and how it is written, such as ``.1%``.
     """
-    known = [(name, model.statistics.get(key), form) for key, name, form in chosen]
+    rows = [(name, model.statistics.get(key), form) for key, name, form in chosen]
     figures = tuple(
         KeyFigure(name, format(value, form))
-        for name, value, form in known
+        for name, value, form in rows
         if isinstance(value, (int, float)) and math.isfinite(value)
     )
     return (KeyFigures(figures),) if figures else ()
@@ -151,6 +151,6 @@ def statistics_table(model: Any) -> Table:
     """How well a model fits and what it cost."""
     rows = []
     for name, value in model.statistics.items():
-        shown = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-        rows.append((name.replace("_", " "), shown))
+        text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+        rows.append((name.replace("_", " "), text))
     return Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)

@@ -49,10 +49,10 @@ def plain_name(name: str, *, templates: bool = False) -> str:
     # An operator or a constructor means little without its class.
     bare = [part.partition("<")[0] for part in parts]
     kept = 2 if len(parts) > 1 and (bare[-1] == _HIDDEN or bare[-1] == bare[-2]) else 1
-    found = "::".join((parts if templates else bare)[-kept:])
-    found = _QUALIFIERS.sub("", found).replace(" >", ">") if templates and kept == 1 else found
-    found = found.replace(_HIDDEN, f"operator{hidden[-1]}") if hidden else found
-    return found if re.search(r"\w", found) else line
+    short = "::".join((parts if templates else bare)[-kept:])
+    short = _QUALIFIERS.sub("", short).replace(" >", ">") if templates and kept == 1 else short
+    short = short.replace(_HIDDEN, f"operator{hidden[-1]}") if hidden else short
+    return short if re.search(r"\w", short) else line
 
 
 def _split(text: str, separators: str) -> list[str]:
@@ -94,19 +94,19 @@ def plain_names(names: Sequence[str]) -> list[str]:
     >>> plain_names(["Main::done(int)", "Worker::done(int)"])
     ['Main::done(int)', 'Worker::done(int)']
     """
-    found = [short_name(name) for name in names]
-    for at in _alike(found):
-        found[at] = shortened(plain_name(names[at], templates=True), _MOST_APART)
-    for at in _alike(found):
-        found[at] = shortened(names[at], _MOST_APART)
-    met = Counter[str]()
-    for at in _alike(found):
-        met[found[at]] += 1
-        found[at] = f"{short_name(names[at])} [{met[found[at]]}]"
-    return found
+    labels = [short_name(name) for name in names]
+    for k in _alike(labels):
+        labels[k] = shortened(plain_name(names[k], templates=True), _MOST_APART)
+    for k in _alike(labels):
+        labels[k] = shortened(names[k], _MOST_APART)
+    counts = Counter[str]()
+    for k in _alike(labels):
+        counts[labels[k]] += 1
+        labels[k] = f"{short_name(names[k])} [{counts[labels[k]]}]"
+    return labels
 
 
 def _alike(names: Sequence[str]) -> list[int]:
     """Where names stand that stand elsewhere too."""
     counts = Counter(names)
-    return [at for at, name in enumerate(names) if counts[name] > 1]
+    return [k for k, name in enumerate(names) if counts[name] > 1]

@@ -54,9 +54,9 @@ class KeptChange(msgspec.Struct, frozen=True):
     number: int = msgspec.field(default_factory=time.time_ns)
 
 
-def digest(held: bytes | None) -> str | None:
+def digest(content: bytes | None) -> str | None:
     """What tells contents apart; None for no file."""
-    return None if held is None else hashlib.sha256(held).hexdigest()
+    return None if content is None else hashlib.sha256(content).hexdigest()
 
 
 def content(path: Path) -> bytes | None:
@@ -75,7 +75,7 @@ def content(path: Path) -> bytes | None:
         raise InputError(path, f"cannot be read: {error.strerror or error}") from error
 
 
-def put(path: Path, held: bytes | None) -> None:
+def put(path: Path, content: bytes | None) -> None:
     """Write a file whole, or remove it.
 
     Raises
@@ -83,10 +83,10 @@ def put(path: Path, held: bytes | None) -> None:
     InputError
         It cannot be written.
     """
-    if held is None:
+    if content is None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(path, f"cannot be removed: {error.strerror or error}") from error
     else:
-        write_bytes(path, held)
+        write_bytes(path, content)

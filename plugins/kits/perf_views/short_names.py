@@ -43,8 +43,8 @@ def shortened_apart(names: Sequence[str], most: int) -> list[str]:
     ['gemm<double, 1>(int)', 'gemm<double, 2>(int)']
     """
     longest = max(map(len, names), default=0)
-    found = [shortened(name, most) for name in names]
-    while len(set(found)) < len(set(names)) and most < longest:
+    labels = [shortened(name, most) for name in names]
+    while len(set(labels)) < len(set(names)) and most < longest:
         most *= 2
-        found = [shortened(name, most) for name in names]
-    return found
+        labels = [shortened(name, most) for name in names]
+    return labels

@@ -49,5 +49,5 @@ def ways_of(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ...]
     if isinstance(subject, Navigable):
         ways = subject.ways(path, query)
     else:
-        ways = (Link("" if found else subject.title, found) for found in subject.paths())
+        ways = (Link("" if target else subject.title, target) for target in subject.paths())
     return tuple(islice(ways, MOST_WAYS))

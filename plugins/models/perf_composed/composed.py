@@ -147,10 +147,10 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return self._formula.evaluate({name: m.predict(where[name]) for name, m in self.components.items()})
         if len(self.components) == 1:
             ((name, model),) = self.components.items()
-            own = model.predict(where[name], interval=interval)
+            predicted = model.predict(where[name], interval=interval)
             # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
-            if is_linear(self._formula) or not (own[:, 1] < 0.0).any():
-                return self._formula.evaluate({name: own})
+            if is_linear(self._formula) or not (predicted[:, 1] < 0.0).any():
+                return self._formula.evaluate({name: predicted})
         return self._drawn(where, interval)
 
     def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
@@ -178,7 +178,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
         several = [f"{' and '.join(self.components)} taken as independent"] * (len(self.components) > 1)
         return [
-            "; ".join([*(f"{name}: {own[place]}" for name, own in remarks.items() if own[place]), *several])
+            "; ".join([*(f"{name}: {texts[place]}" for name, texts in remarks.items() if texts[place]), *several])
             for place in range(count)
         ]
 

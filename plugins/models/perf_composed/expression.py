@@ -97,14 +97,16 @@ def _unit(node: Node, units: Mapping[str, str | None]) -> str | None:
     if not isinstance(node, Operation):
         return None
     parts = [(operand, _unit(operand, units)) for operand in node.operands if _has_component(operand)]
-    known = [(operand, unit) for operand, unit in parts if unit is not None]
+    operands = [(operand, unit) for operand, unit in parts if unit is not None]
     if node.rule.symbol in ("*", "/"):
         # Of an unknown factor the product is unknown; the order of factors does not matter.
-        return "*".join(sorted("*".join(unit for _, unit in known).split("*"))) if len(known) == len(parts) else None
-    for operand, unit in known[1:]:
-        if unit != known[0][1]:
+        return (
+            "*".join(sorted("*".join(unit for _, unit in operands).split("*"))) if len(operands) == len(parts) else None
+        )
+    for operand, unit in operands[1:]:
+        if unit != operands[0][1]:
             raise OptionError(
-                f"{written(known[0][0])} is in {known[0][1]} and {written(operand)} in {unit}: parts of a sum or "
+                f"{written(operands[0][0])} is in {operands[0][1]} and {written(operand)} in {unit}: parts of a sum or "
                 "maximum must have one unit"
             )
-    return known[0][1] if known else None
+    return operands[0][1] if operands else None

@@ -66,7 +66,7 @@ def bounds_of_function(
     length = max(1, _NUMBERS_AT_ONCE // _DRAWS)
     for begin in range(0, len(bounds), length):
         block = slice(begin, begin + length)
-        drawn = [_interpolated(own[block], scores[:, k]) for k, own in enumerate(knots)]
+        drawn = [_interpolated(model_knots[block], scores[:, k]) for k, model_knots in enumerate(knots)]
         with np.errstate(all="ignore"):
             bounds[block] = np.quantile(function(drawn), sides, axis=1).T
     return bounds
@@ -79,12 +79,12 @@ def _quantiles(model: Model, points: Any) -> Floats:
 
     predicted = [model.predict(points, interval=float(2.0 * ndtr(score) - 1.0)) for score in _SCORES]
     below = [each[:, 1] for each in reversed(predicted)]
-    asked = np.column_stack([*below, predicted[0][:, 0], *(each[:, 2] for each in predicted)])
-    known = np.isfinite(asked).all(axis=1)
-    quantiles = np.full((len(asked), round(2.0 * _SCORES[-1] / _STEP) + 1), np.nan)
-    if known.any():
-        cubic = PchipInterpolator(np.concatenate([-_SCORES[::-1], [0.0], _SCORES]), asked[known], axis=1)
-        quantiles[known] = cubic(np.linspace(-_SCORES[-1], _SCORES[-1], quantiles.shape[1]))
+    score_quantiles = np.column_stack([*below, predicted[0][:, 0], *(each[:, 2] for each in predicted)])
+    has_bounds = np.isfinite(score_quantiles).all(axis=1)
+    quantiles = np.full((len(score_quantiles), round(2.0 * _SCORES[-1] / _STEP) + 1), np.nan)
+    if has_bounds.any():
+        cubic = PchipInterpolator(np.concatenate([-_SCORES[::-1], [0.0], _SCORES]), score_quantiles[has_bounds], axis=1)
+        quantiles[has_bounds] = cubic(np.linspace(-_SCORES[-1], _SCORES[-1], quantiles.shape[1]))
     return quantiles
 
 

@@ -33,8 +33,12 @@ class ComposedPresenter(ModelPresenter):
         """The expression, and below it the formulas of the components that have one."""
         lines = [result.expression]
         for name, model in result.components.items():
-            own = model.formula.split("\n")
-            lines += [f"{name} = {own[0]}"] if len(own) == 1 else [f"{name}:", *(f"  {line}" for line in own)]
+            formula_lines = model.formula.split("\n")
+            lines += (
+                [f"{name} = {formula_lines[0]}"]
+                if len(formula_lines) == 1
+                else [f"{name}:", *(f"  {line}" for line in formula_lines)]
+            )
         return "\n".join(lines)
 
     def summary(self, result: Any) -> list[str]:
@@ -77,13 +81,13 @@ class ComposedPresenter(ModelPresenter):
         if not ranges:
             raise OptionError(f"{result.title} has no picture: no component says where it was measured")
         symbol, (low, high) = next(iter(ranges.items()))
-        held: dict[str, Any] = {other: end for other, (_, end) in ranges.items() if other != symbol}
-        held |= {name: levels[0] for name, levels in result.levels.items()}
+        fixed: dict[str, Any] = {other: end for other, (_, end) in ranges.items() if other != symbol}
+        fixed |= {name: levels[0] for name, levels in result.levels.items()}
         wide = low > 0.0 and high > _LOGARITHMIC * low
         places = np.geomspace(low, high, _PLACES) if wide else np.linspace(low, high, _PLACES)
         if isinstance(low, int):
             places = np.unique(np.round(places))
-        points = {symbol: places, **{name: np.repeat(value, len(places)) for name, value in held.items()}}
+        points = {symbol: places, **{name: np.repeat(value, len(places)) for name, value in fixed.items()}}
         values, lower, upper = result.predict(points, _COVERAGE).T
 
         axes = figure.add_subplot()
@@ -96,11 +100,18 @@ class ComposedPresenter(ModelPresenter):
                 label=f"{name}: {component.title}",
             )  # fmt: skip
         if data is not None:
-            seen = result.observed(data)
-            here = np.ones(len(seen.value), dtype=bool)
-            for name in held.keys() & seen.points.keys():
-                here &= np.asarray(seen.points[name]) == held[name]
-            axes.plot(seen.points[symbol][here], seen.value[here], "o", color=DARK, markersize=3, label="measured")
+            observed = result.observed(data)
+            is_drawn = np.ones(len(observed.value), dtype=bool)
+            for name in fixed.keys() & observed.points.keys():
+                is_drawn &= np.asarray(observed.points[name]) == fixed[name]
+            axes.plot(
+                observed.points[symbol][is_drawn],
+                observed.value[is_drawn],
+                "o",
+                color=DARK,
+                markersize=3,
+                label="measured",
+            )
         if wide:
             axes.set_xscale("log")
             if np.nanmin(values) > 0.0:
@@ -108,6 +119,8 @@ class ComposedPresenter(ModelPresenter):
         unit = result.variable_units.get(symbol)
         axes.set_xlabel(f"{result.variables[symbol]} ({unit})" if unit else result.variables[symbol])
         axes.set_ylabel(result.unit or "value")
-        at = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in held.items())
-        axes.set_title(f"{result.title}{f' at {at}' if at else ''}", fontsize=10, loc="left")
+        condition = ", ".join(
+            f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in fixed.items()
+        )
+        axes.set_title(f"{result.title}{f' at {condition}' if condition else ''}", fontsize=10, loc="left")
         axes.legend(fontsize="x-small", frameon=False)

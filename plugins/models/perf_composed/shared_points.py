@@ -32,20 +32,20 @@ def check_variables(models: Mapping[str, Model]) -> None:
     for name, model in models.items():
         for symbol, column in model.variables.items():
             other = first.setdefault(symbol, name)
-            known = models[other]
-            if known.variables[symbol] != column:
+            owner = models[other]
+            if owner.variables[symbol] != column:
                 raise OptionError(
-                    f"{symbol} is {known.variables[symbol]!r} in {other} ({known.title}) and {column!r} in {name} "
+                    f"{symbol} is {owner.variables[symbol]!r} in {other} ({owner.title}) and {column!r} in {name} "
                     f"({model.title}); fit one of them with another symbol"
                 )
-            units = (known.variable_units.get(symbol), model.variable_units.get(symbol))
+            units = (owner.variable_units.get(symbol), model.variable_units.get(symbol))
             if None not in units and units[0] != units[1]:
                 raise OptionError(
-                    f"{symbol} is in {units[0]} in {other} ({known.title}) and in {units[1]} in {name} ({model.title})"
+                    f"{symbol} is in {units[0]} in {other} ({owner.title}) and in {units[1]} in {name} ({model.title})"
                 )
-            if (symbol in known.levels) != (symbol in model.levels):
+            if (symbol in owner.levels) != (symbol in model.levels):
                 raise OptionError(
-                    f"{symbol} is a {_sort(known, symbol)} in {other} ({known.title}) and a {_sort(model, symbol)} in "
+                    f"{symbol} is a {_sort(owner, symbol)} in {other} ({owner.title}) and a {_sort(model, symbol)} in "
                     f"{name} ({model.title})"
                 )
     for symbol, levels in shared_levels(models).items():
@@ -76,12 +76,12 @@ def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]
     return ranges
 
 
-def points_of_each(given: Points, models: Mapping[str, Model]) -> dict[str, Any]:
+def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
     """Points as a user gives them, for each model with its own variables.
 
     Parameters
     ----------
-    given : mapping or DataFrame of columns, or (n,) float
+    points : mapping or DataFrame of columns, or (n,) float
     models : mapping of str to Model
         As `check_variables` accepts them.
 
@@ -94,7 +94,7 @@ def points_of_each(given: Points, models: Mapping[str, Model]) -> dict[str, Any]
     """
     named = {symbol for model in models.values() for symbol in model.levels}
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
-    columns = of_one_length(by_symbol(given, numbers, named))
+    columns = of_one_length(by_symbol(points, numbers, named))
     return {name: _points_of(name, model, columns) for name, model in models.items()}
 
 
@@ -104,10 +104,10 @@ def count_of(points: Any) -> int:
 
 
 def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
-    mine = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
-    for symbol in model.levels.keys() & mine.keys():
-        for level in np.unique(mine[symbol].astype(np.str_)).tolist():
+    model_columns = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
+    for symbol in model.levels.keys() & model_columns.keys():
+        for level in np.unique(model_columns[symbol].astype(np.str_)).tolist():
             if level not in model.levels[symbol]:
                 raise UnknownNameError(f"{symbol} of {name} ({model.title})", level, model.levels[symbol])
     # A model of a single number takes it as it is.
-    return next(iter(mine.values())) if len(model.variables) == 1 and mine else mine
+    return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns

@@ -75,8 +75,8 @@ class Point(StochasticValue):
         except ZeroDivisionError:
             raise DataError(f"{operation}: the divisor is 0; give one that is not") from None
         except (ValueError, TypeError, OverflowError, DataError):
-            given = ", ".join(f"{point.value:.6g}" for point in points)
-            raise DataError(f"{operation} of {given} is no finite real number") from None
+            operand_text = ", ".join(f"{point.value:.6g}" for point in points)
+            raise DataError(f"{operation} of {operand_text} is no finite real number") from None
 
     @property
     def mean(self) -> float:

@@ -85,8 +85,8 @@ def command(
             if how.from_name is not None:
                 raise OptionError("--follow reads one file; --from-name belongs to many")
 
-            def read_lines(path: str, given: Mapping[str, str]) -> Any:
-                pairs = [*(how.read_pairs or ()), *(f"{name}={value}" for name, value in given.items())]
+            def read_lines(path: str, settings: Mapping[str, str]) -> Any:
+                pairs = [*(how.read_pairs or ()), *(f"{name}={value}" for name, value in settings.items())]
                 return replace(how, read_pairs=pairs).read_file(path)
 
             model, measured = follow(data, read_lines, fitter, options, idle_timeout)

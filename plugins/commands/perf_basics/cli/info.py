@@ -47,5 +47,5 @@ def _format(reading: Reading) -> str:
     """The name of the format, what it is, and how many files were read."""
     from perfcore.hooks.registry import registry
 
-    what = f"{reading.reader}: {registry().entry('readers', reading.reader).help}"
-    return what if reading.files == 1 else f"{what}; {reading.files} files"
+    description = f"{reading.reader}: {registry().entry('readers', reading.reader).help}"
+    return description if reading.files == 1 else f"{description}; {reading.files} files"

@@ -19,8 +19,8 @@ _CHECK = "check"
 
 
 def _names(incomplete: str) -> list[str]:
-    known = [_CHECK, *(name for kind in registry().kinds for name in registry().entries(kind))]
-    return [name for name in known if name.startswith(incomplete)]
+    names = [_CHECK, *(name for kind in registry().kinds for name in registry().entries(kind))]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def command(
@@ -77,15 +77,15 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
     """Import targets and options of all, or of one plugin; a missing optional library is a problem of that one only."""
     plugins = [each for each in registry().plugins if plugin in (None, each.name, each.distribution)]
     if not plugins:
-        known = {name for each in registry().plugins for name in (each.name, each.distribution)}
-        raise UnknownNameError("plugin to check", str(plugin), known)
+        plugin_names = {name for each in registry().plugins for name in (each.name, each.distribution)}
+        raise UnknownNameError("plugin to check", str(plugin), plugin_names)
     names = {each.name for each in plugins}
     problems = [
         f"plugin {each.name} of {each.distribution} is skipped: {each.problem}" for each in plugins if each.problem
     ]
-    mine = [entry for entry in entries if entry.plugin in names]
+    selected = [entry for entry in entries if entry.plugin in names]
     missing = []
-    for entry in mine:
+    for entry in selected:
         try:
             entry.load()
             describe(entry.load_options())
@@ -102,7 +102,7 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
     for line in missing:
         typer.echo(f"left out: {line}")
     usable = "all can be imported" if not missing else "all others can be imported"
-    typer.echo(f"{len(plugins)} plugins, {len(mine)} implementations: {usable}")
+    typer.echo(f"{len(plugins)} plugins, {len(selected)} implementations: {usable}")
 
 
 def _one(entry: Entry, as_json: bool) -> None:
@@ -148,8 +148,8 @@ def _one(entry: Entry, as_json: bool) -> None:
 def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:
     """What one thing of a plugin's own kind holds; JSON names the rows by the last word of the kind."""
     if as_json:
-        what = entry.kind.rpartition("_")[2]
-        print_json("plugin", {"type": entry.kind[:-1], "name": entry.name, "from": entry.distribution, what: rows})
+        rows_key = entry.kind.rpartition("_")[2]
+        print_json("plugin", {"type": entry.kind[:-1], "name": entry.name, "from": entry.distribution, rows_key: rows})
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
     typer.echo()

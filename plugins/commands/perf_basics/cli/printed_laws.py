@@ -62,5 +62,5 @@ class PrintedLaws:
     def _growths(self, symbol: str) -> str:
         """How many paths most probably grow how."""
         counts = self._table.counts("growth" if len(self._symbols) == 1 else f"growth_{symbol}")
-        said = ", ".join(f"{counts[name]:,} {name}" for name in CLASSES if name in counts)
-        return f"growth over {symbol}, most probably: {said}"
+        class_counts = ", ".join(f"{counts[name]:,} {name}" for name in CLASSES if name in counts)
+        return f"growth over {symbol}, most probably: {class_counts}"

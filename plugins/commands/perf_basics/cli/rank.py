@@ -41,14 +41,14 @@ def command(
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
-        given = {name: value for name, value in options.items() if value is not None}
+        set_options = {name: value for name, value in options.items() if value is not None}
         if fitter is not None:
-            resolve(registry().entry("fitters", fitter), given)
+            resolve(registry().entry("fitters", fitter), set_options)
             if on is not None:
                 check_executor(fitter)
         with executor_of(on) as executor:
             measured = how.read_file(data, types_to_read(fitter, ranking=True))
-            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **given).filtered(above, top)
+            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **set_options).filtered(above, top)
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
         return

@@ -218,6 +218,6 @@ class Comparison(Result):
         }
 
 
-def plural_of(what: str) -> str:
+def plural_of(part_kind: str) -> str:
     """Several of what parts are."""
-    return _PLURALS.get(what, f"{what}s")
+    return _PLURALS.get(part_kind, f"{part_kind}s")

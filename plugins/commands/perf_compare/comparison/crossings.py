@@ -55,17 +55,17 @@ def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str
 
     low, high = float(columns[along].min()), float(columns[along].max())
     scan = np.geomspace(low, high, _SCAN) if low > 0.0 else np.linspace(low, high, _SCAN)
-    found = []
+    crossings = []
     for fixed, _ in _lines(columns, along):
 
-        def here(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
-            at = np.atleast_1d(np.asarray(x, dtype=np.float64))
-            return both({along: at, **{name: np.full(len(at), value) for name, value in fixed.items()}})
+        def both_at(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
+            levels = np.atleast_1d(np.asarray(x, dtype=np.float64))
+            return both({along: levels, **{name: np.full(len(levels), value) for name, value in fixed.items()}})
 
-        for k, following, below in _changes(here(scan)):
-            at = float(brentq(lambda x: float(np.subtract(*here(x))[0]), scan[k], scan[following]))
-            found.append(Crossing(at, float(here(at)[0, 0]), below, fixed))
-    return tuple(found)
+        for k, following, below in _changes(both_at(scan)):
+            position = float(brentq(lambda x: float(np.subtract(*both_at(x))[0]), scan[k], scan[following]))
+            crossings.append(Crossing(position, float(both_at(position)[0, 0]), below, fixed))
+    return tuple(crossings)
 
 
 def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Crossing, ...]:
@@ -84,24 +84,30 @@ def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Cro
     >>> crossings_between(np.array([[1.0, 4.0], [2.0, 2.0]]), {"p": np.array([1.0, 4.0])}, "p")[0].at
     2.0
     """
-    found = []
+    crossings = []
     for fixed, rows in _lines(columns, along):
         order = rows[np.argsort(columns[along][rows], kind="stable")]
         x, line = np.log2(columns[along][order].astype(np.float64)), np.log2(values[:, order])
         for k, following, below in _changes(values[:, order]):
             gap = line[0] - line[1]
             share = gap[k] / (gap[k] - gap[following])
-            at, value = (own[k] + share * (own[following] - own[k]) for own in (x, line[0]))
-            found.append(Crossing(float(2.0**at), float(2.0**value), below, fixed))
-    return tuple(found)
+            position, value = (
+                coordinate[k] + share * (coordinate[following] - coordinate[k]) for coordinate in (x, line[0])
+            )
+            crossings.append(Crossing(float(2.0**position), float(2.0**value), below, fixed))
+    return tuple(crossings)
 
 
 def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.int64]]]:
     """The other variables of each line along a parameter, and the points on it."""
-    held = [name for name in columns if name != along]
-    keys = list(zip(*(columns[name].tolist() for name in held), strict=True)) if held else [()] * len(columns[along])
+    fixed_names = [name for name in columns if name != along]
+    keys = (
+        list(zip(*(columns[name].tolist() for name in fixed_names), strict=True))
+        if fixed_names
+        else [()] * len(columns[along])
+    )
     for kept in dict.fromkeys(keys):
-        yield dict(zip(held, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
+        yield dict(zip(fixed_names, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
 
 
 def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:

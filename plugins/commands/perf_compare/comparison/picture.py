@@ -56,18 +56,23 @@ def draw_comparison(comparison: Comparison, figure: Figure) -> None:
 
 def _draw_totals(axes: Axes, comparison: Comparison) -> None:
     x = comparison.points[comparison.along] if comparison.along else np.arange(1.0, len(comparison) + 1.0)
-    held = [values for name, values in comparison.points.items() if name != comparison.along]
-    keys = list(zip(*(values.tolist() for values in held), strict=True)) if held else [()] * len(x)
+    fixed_values = [values for name, values in comparison.points.items() if name != comparison.along]
+    keys = list(zip(*(values.tolist() for values in fixed_values), strict=True)) if fixed_values else [()] * len(x)
     bounds = np.quantile(comparison.totals.draws, [0.025, 0.975], axis=2)
     for key in dict.fromkeys(keys):
-        mine = np.array([other == key for other in keys])
-        order = np.flatnonzero(mine)[np.argsort(x[mine], kind="stable")]
+        on_line = np.array([other == key for other in keys])
+        order = np.flatnonzero(on_line)[np.argsort(x[on_line], kind="stable")]
         for number, style in enumerate(("o-", "s--")):
             name = comparison.names[number] if key == keys[0] else None
             axes.plot(x[order], comparison.totals.values[number, order], style, color=SERIES[number], ms=3, label=name)
-            beyond = order[comparison.predicted[number, order]]
+            extrapolated = order[comparison.predicted[number, order]]
             axes.plot(
-                x[beyond], comparison.totals.values[number, beyond], style[0], color=SERIES[number], ms=5, mfc=PAPER
+                x[extrapolated],
+                comparison.totals.values[number, extrapolated],
+                style[0],
+                color=SERIES[number],
+                ms=5,
+                mfc=PAPER,
             )
             if np.isfinite(bounds[:, number, order]).all():
                 axes.fill_between(x[order], *bounds[:, number, order], color=SERIES[number], alpha=0.15, linewidth=0.0)
@@ -83,9 +88,9 @@ def _draw_differences(axes: Axes, comparison: Comparison) -> None:
     """What each part adds to the difference, along the parameter; the other variables as at the last point."""
     x = comparison.points[comparison.along]
     difference = comparison.of_part.values[1] - comparison.of_part.values[0]
-    held = [name for name in comparison.points if name != comparison.along]
+    fixed_names = [name for name in comparison.points if name != comparison.along]
     chosen = np.all(
-        [np.ones(len(x)), *(comparison.points[name] == comparison.points[name][-1] for name in held)], axis=0
+        [np.ones(len(x)), *(comparison.points[name] == comparison.points[name][-1] for name in fixed_names)], axis=0
     )
     order = np.flatnonzero(chosen)[np.argsort(x[chosen], kind="stable")]
     largest = np.argsort(-np.abs(difference).max(axis=1), kind="stable").tolist()
@@ -105,8 +110,8 @@ def _draw_values(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     rows, joined = np.arange(len(order) + 1), has.all(axis=0)
     axes.hlines(rows[joined], *values[:, joined], color=LIGHT, linewidth=2.0, zorder=1)
     for number, marker in enumerate("os"):
-        mine = has[number]
-        axes.plot(values[number, mine], rows[mine], marker, color=SERIES[number], ms=5, label=str(number))
+        present = has[number]
+        axes.plot(values[number, present], rows[present], marker, color=SERIES[number], ms=5, label=str(number))
     legend = axes.legend(frameon=False, fontsize=8)
     for text, name in zip(legend.get_texts(), comparison.names, strict=True):
         text.set(text=name, parse_math=False)
@@ -123,8 +128,8 @@ def _draw_ratios(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     bounds = np.concatenate([comparison.part_draws(-1).rows(order).bounds(), total])
     rows = np.arange(len(ratio))
     colours = np.where(bounds[:, 0] > 1.0, SERIES[1], np.where(bounds[:, 1] < 1.0, SERIES[0], RULE))
-    shown, known = np.clip(bounds, 1.0 / _WIDEST, _WIDEST), np.isfinite(bounds).all(axis=1)
-    axes.hlines(rows[known], *shown[known].T, color=colours[known].tolist(), linewidth=1.5)
+    clipped, finite = np.clip(bounds, 1.0 / _WIDEST, _WIDEST), np.isfinite(bounds).all(axis=1)
+    axes.hlines(rows[finite], *clipped[finite].T, color=colours[finite].tolist(), linewidth=1.5)
     axes.scatter(np.clip(ratio, 1.0 / _WIDEST, _WIDEST), rows, color=colours.tolist(), s=16, zorder=3)
     axes.axvline(1.0, color=DARK, linewidth=0.8)
     axes.set_xlabel(f"{comparison.names[1]} / {comparison.names[0]}, 95% bounds", parse_math=False)

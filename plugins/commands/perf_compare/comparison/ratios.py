@@ -40,7 +40,7 @@ def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
     >>> ratio_bounds(np.full((1, 64), 2.0), np.full((1, 64), 3.0)).tolist()
     [[1.5, 1.5]]
     """
-    found = np.empty((len(old), 2))
+    bounds = np.empty((len(old), 2))
     sides = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
     for begin in range(0, len(old), _ROWS_AT_ONCE):
         below, above = (
@@ -51,8 +51,8 @@ def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
             ratios = above[:, :, None] / below[:, None, :]
         ratios[(above[:, :, None] == 0.0) & (below[:, None, :] == 0.0)] = 1.0
         ratios = ratios.reshape(len(ratios), _BLOCKS * _BLOCKS)
-        found[begin : begin + _ROWS_AT_ONCE] = np.quantile(ratios, sides, axis=1, method="inverted_cdf").T
-    return found
+        bounds[begin : begin + _ROWS_AT_ONCE] = np.quantile(ratios, sides, axis=1, method="inverted_cdf").T
+    return bounds
 
 
 def probability_above(old: Floats, new: Floats, factor: float) -> Floats:
@@ -77,8 +77,8 @@ def _above(old: Floats, new: Floats) -> Floats:
     order = np.argsort(np.concatenate([old, new], axis=1), axis=1, kind="stable")
     is_old = order < old.shape[1]
     pairs = np.where(is_old, 0, np.cumsum(is_old, axis=1)).sum(axis=1)
-    known = np.isfinite(old).all(axis=1) & np.isfinite(new).all(axis=1)
-    return np.where(known, pairs / (old.shape[1] * new.shape[1]), np.nan)
+    finite = np.isfinite(old).all(axis=1) & np.isfinite(new).all(axis=1)
+    return np.where(finite, pairs / (old.shape[1] * new.shape[1]), np.nan)
 
 
 def surely(probability: Floats, confidence: float) -> Booleans:

@@ -49,7 +49,10 @@ def comparison_summary(comparison: Comparison) -> list[str]:
         by_reason: dict[str, list[str]] = {}
         for part, reason in left_out.items():
             by_reason.setdefault(reason, []).append(part)
-        lines += [f"not compared, {name}: {listing(own, _MOST_NAMED)}: {reason}" for reason, own in by_reason.items()]
+        lines += [
+            f"not compared, {name}: {listing(part_names, _MOST_NAMED)}: {reason}"
+            for reason, part_names in by_reason.items()
+        ]
     if comparison.single_runs and np.isfinite(comparison.totals.draws).all():
         lines.append("bounds are of single runs: these models give none of the mean")
     return lines
@@ -58,10 +61,10 @@ def comparison_summary(comparison: Comparison) -> list[str]:
 def _crossing_lines(comparison: Comparison) -> Iterator[str]:
     unit = f" {comparison.unit}" if comparison.unit else ""
     for crossing in comparison.crossings:
-        held = ", ".join(f"{name}={_text(value)}" for name, value in crossing.held.items())
+        fixed = ", ".join(f"{name}={_text(value)}" for name, value in crossing.held.items())
         first, second = comparison.names[crossing.below], comparison.names[1 - crossing.below]
         yield (
-            f"they cross at {comparison.along}={crossing.at:.4g}{f' ({held})' if held else ''}, {crossing.value:.4g}"
+            f"they cross at {comparison.along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, {crossing.value:.4g}"
             f"{unit}: {first} is smaller before, {second} after"
         )
     if comparison.crossings:

@@ -58,8 +58,8 @@ def compare_models(
     units = [model.unit for model in (one, other)]
     if units[0] != units[1]:
         raise DataError(f"{names[0]} is in {units[0]}, {names[1]} in {units[1]}; convert the values and fit again")
-    given = {name: np.atleast_1d(np.asarray(values)) for name, values in points.items()}
-    columns: dict[str, npt.NDArray[Any]] = dict(zip(given, np.broadcast_arrays(*given.values()), strict=True))
+    arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in points.items()}
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(arrays, np.broadcast_arrays(*arrays.values()), strict=True))
     drawn = (draws_of(one, columns), draws_of(other, columns))
     for part in drawn:
         if part.what in columns:
@@ -67,11 +67,13 @@ def compare_models(
     totals = _totals(drawn)
     if not np.isfinite(totals.values).all():
         raise DataError("a model has no value at one of the points; see `perf predict`")
-    what, parts, numbers = _matched(drawn)
+    part_kind, parts, numbers = _matched(drawn)
     along = next((s for s in one.variables if s in numeric[0] and np.ptp(columns[s]) > 0.0), "")
     crossings: tuple[Crossing, ...] = ()
     if along and all(part.total is not None for part in drawn):
-        crossings = crossings_of(lambda at: np.stack([_total(model, at) for model in (one, other)]), columns, along)
+        crossings = crossings_of(
+            lambda point_columns: np.stack([_total(model, point_columns) for model in (one, other)]), columns, along
+        )
     elif along:  # sums of thousands of parts take too long for a search
         crossings = crossings_between(totals.values, columns, along)
     last = {name: values[-1] for name, values in columns.items()}
@@ -81,7 +83,7 @@ def compare_models(
         along=along,
         points=columns,
         totals=totals,
-        what=what,
+        what=part_kind,
         parts=parts,
         of_part=_by_part(drawn, numbers),
         has=numbers >= 0,
@@ -95,42 +97,42 @@ def compare_models(
 
 def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
     """Totals of both models (2, n), of parts that neither had to leave out."""
-    found = []
-    for which, own in enumerate(drawn):
-        if own.total is not None:
-            found.append(own.total)
+    totals = []
+    for which, part_draws in enumerate(drawn):
+        if part_draws.total is not None:
+            totals.append(part_draws.total)
             continue
         unknown = drawn[1 - which].left_out
-        chosen = np.array([key not in unknown for key in own.keys])
+        chosen = np.array([key not in unknown for key in part_draws.keys])
         if not chosen.any():
             raise DataError("the models have nothing in common: what one has, the other could not fit")
         # Different seeds: what is left open about one model does not depend on the other.
-        found.append(sum_of_parts(own.parts, chosen, seed=which))
-    width = max(total.draws.shape[1] for total in found)
-    draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in found]
-    return Drawn(np.stack([total.values for total in found]), np.stack(draws))
+        totals.append(sum_of_parts(part_draws.parts, chosen, seed=which))
+    width = max(total.draws.shape[1] for total in totals)
+    draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in totals]
+    return Drawn(np.stack([total.values for total in totals]), np.stack(draws))
 
 
 def _matched(drawn: tuple[PartDraws, PartDraws]) -> tuple[str, tuple[str, ...], npt.NDArray[np.int64]]:
     """What the parts of both are, their names, and the number of each in both models (2, K), -1 where it has none."""
     if drawn[0].what != drawn[1].what or not drawn[0].what:
         return "", (), np.empty((2, 0), dtype=np.int64)
-    shown: dict[str, str] = {}
-    for own in drawn:
-        for key, name in zip(own.keys, own.names, strict=True):
-            shown.setdefault(key, name)
-    orders = [{key: number for number, key in enumerate(own.keys)} for own in drawn]
-    numbers = np.array([[order.get(key, -1) for key in shown] for order in orders], dtype=np.int64)
-    return drawn[0].what, tuple(shown.values()), numbers
+    names: dict[str, str] = {}
+    for part_draws in drawn:
+        for key, name in zip(part_draws.keys, part_draws.names, strict=True):
+            names.setdefault(key, name)
+    orders = [{key: number for number, key in enumerate(part_draws.keys)} for part_draws in drawn]
+    numbers = np.array([[order.get(key, -1) for key in names] for order in orders], dtype=np.int64)
+    return drawn[0].what, tuple(names.values()), numbers
 
 
 def _by_part(drawn: tuple[PartDraws, PartDraws], numbers: npt.NDArray[np.int64]) -> Drawn:
     n, n_draws = (drawn[0].parts.draws if drawn[0].names else drawn[1].parts.draws).shape[1:]
     values = np.zeros((*numbers.shape, n))
     draws = np.full((*numbers.shape, n, n_draws), np.nan)
-    for which, (own, number) in enumerate(zip(drawn, numbers, strict=True)):
-        values[which, number >= 0] = own.parts.values[number[number >= 0]]
-        draws[which, number >= 0] = own.parts.draws[number[number >= 0]]
+    for which, (part_draws, number) in enumerate(zip(drawn, numbers, strict=True)):
+        values[which, number >= 0] = part_draws.parts.values[number[number >= 0]]
+        draws[which, number >= 0] = part_draws.parts.draws[number[number >= 0]]
     return Drawn(values, draws)
 
 

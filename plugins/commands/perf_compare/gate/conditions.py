@@ -95,32 +95,32 @@ def parse_gate(text: str) -> Gate:
         _refuse(text, start, "'slower than' or 'law worse' is expected")
     claim = claims[-1]
     of, part, share = _subject(text, claim.start())
-    place, factor, at = claim.end(), 1.0, ""
+    place, factor, point_text = claim.end(), 1.0, ""
     if claim["word"]:
-        found = _FACTOR.match(text, place)
-        if found is None or not found["unit"] or not float(found["factor"]) > 0.0:
+        factor_match = _FACTOR.match(text, place)
+        if factor_match is None or not factor_match["unit"] or not float(factor_match["factor"]) > 0.0:
             _refuse(text, place, "a factor such as 1.1x is expected")
-        factor, place = float(found["factor"]), found.end()
-        if (begun := _AT.match(text, place)) is not None:
-            end = next(_WITH_BEGINS.finditer(text, begun.end())).start()
-            at = text[begun.end() : end].strip()
+        factor, place = float(factor_match["factor"]), factor_match.end()
+        if (at_match := _AT.match(text, place)) is not None:
+            end = next(_WITH_BEGINS.finditer(text, at_match.end())).start()
+            point_text = text[at_match.end() : end].strip()
             try:
-                parse_places(at)
+                parse_places(point_text)
             except OptionError:
-                _refuse(text, begun.end(), "NAME=LEVEL,... is expected, such as p=1024")
+                _refuse(text, at_match.end(), "NAME=LEVEL,... is expected, such as p=1024")
             place = end
     elif of == "total":
         _refuse(text, claim.start(), "the total has no law; say 'any law worse' or name one")
     confidence = _CONFIDENCE
-    if (said := _WITH.match(text, place)) is not None:
-        confidence, place = float(said["confidence"]), said.end()
+    if (confidence_match := _WITH.match(text, place)) is not None:
+        confidence, place = float(confidence_match["confidence"]), confidence_match.end()
         if not 0.0 < confidence < 1.0:
-            _refuse(text, said.start("confidence"), "a confidence above 0 and below 1 is expected")
+            _refuse(text, confidence_match.start("confidence"), "a confidence above 0 and below 1 is expected")
     if text[place:].strip():
-        more = ["'at p=1024'"] if claim["word"] and not at else []
+        more = ["'at p=1024'"] if claim["word"] and not point_text else []
         more += ["'with confidence 0.95'"]
-        _refuse(text, place, f"{' or '.join(more) if said is None else 'nothing more'} is expected")
-    return Gate(text, of, part, share, claim["word"] or "", factor, at, confidence)
+        _refuse(text, place, f"{' or '.join(more) if confidence_match is None else 'nothing more'} is expected")
+    return Gate(text, of, part, share, claim["word"] or "", factor, point_text, confidence)
 
 
 def _subject(text: str, end: int) -> tuple[str, str, float]:
@@ -142,5 +142,5 @@ def _subject(text: str, end: int) -> tuple[str, str, float]:
 
 def _refuse(text: str, place: int, problem: str) -> NoReturn:
     place += len(text[place:]) - len(text[place:].lstrip())
-    here = f"at {place + 1}, {text[place : place + 20]!r}" if place < len(text) else "at the end"
-    raise OptionError(f"--fail-if {text!r}: {here}: {problem}; a gate is {_GRAMMAR}")
+    location = f"at {place + 1}, {text[place : place + 20]!r}" if place < len(text) else "at the end"
+    raise OptionError(f"--fail-if {text!r}: {location}: {problem}; a gate is {_GRAMMAR}")

@@ -51,12 +51,12 @@ def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
     if gate.of == "total":
         draws, ratio = comparison.total_draws().rows([place]), comparison.ratio[[place]]
         return _by_ratio(gate, ("total",), draws, ratio, [comparison.runs_of(place, None)])
-    if any(gate.part in own for own in comparison.left_out):
+    if any(gate.part in left_out for left_out in comparison.left_out):
         return Verdict(gate, "open", f"{gate.part} could not be fitted")
-    asked = _asked(gate, comparison, place)
-    chosen = asked[comparison.both[asked]]
+    part_indices = _gated_parts(gate, comparison, place)
+    chosen = part_indices[comparison.both[part_indices]]
     if gate.of == "part" and not len(chosen):
-        lacking = comparison.names[0 if not comparison.has[0, asked[0]] else 1]
+        lacking = comparison.names[0 if not comparison.has[0, part_indices[0]] else 1]
         return Verdict(gate, "open", f"{lacking} has nothing to compare it with")
     if not comparison.both.any():
         return Verdict(
@@ -77,7 +77,7 @@ def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
     return _by_growth(gate, names, [comparison.growth[k] for k in chosen.tolist()])
 
 
-def _asked(gate: Gate, comparison: Comparison, place: int) -> Ints:
+def _gated_parts(gate: Gate, comparison: Comparison, place: int) -> Ints:
     """Numbers of the parts that are looked at."""
     if not comparison.parts:
         raise _refused(gate, "these models have no parts to compare; leave out the name for the total")
@@ -98,19 +98,19 @@ def _by_ratio(
     """By runs where both versions have them at the point, otherwise by what the laws say."""
     above, bounds, ratio = draws.above(gate.factor), draws.bounds(), ratio.copy()
     not_above = 1.0 - above
-    measured = np.array([own is not None for own in runs])
-    for k, own in enumerate(runs):
-        if own is not None:
+    measured = np.array([estimates is not None for estimates in runs])
+    for k, estimates in enumerate(runs):
+        if estimates is not None:
             log_factor = float(np.log(gate.factor))
-            above[k] = 1.0 - own.p_slow(log_factor)[0]
-            not_above[k] = 1.0 - own.p_not_slower(log_factor)[0]
-            ratio[k], bounds[k] = np.exp(own.log_ratio[0]), np.exp(own.bounds()[0])
+            above[k] = 1.0 - estimates.p_slow(log_factor)[0]
+            not_above[k] = 1.0 - estimates.p_not_slower(log_factor)[0]
+            ratio[k], bounds[k] = np.exp(estimates.log_ratio[0]), np.exp(estimates.bounds()[0])
 
     def described(k: int) -> tuple[Mapping[str, Any], str]:
         words = ("measured, 95% sure of each side: " if measured[k] else "95%: ", f"{bounds[k, 0]:.3f}")
         limits = f" ({words[0]}{words[1]} .. {bounds[k, 1]:.3f})" if np.isfinite(bounds[k]).all() else ""
-        known = np.isfinite(above[k]) and bool(limits or not measured[k])
-        sure = f", {above[k]:.1%} sure to be above {gate.factor:g}x" if known else ""
+        has_probability = np.isfinite(above[k]) and bool(limits or not measured[k])
+        sure = f", {above[k]:.1%} sure to be above {gate.factor:g}x" if has_probability else ""
         numbers = {"ratio": float(ratio[k]), "bounds": bounds[k].tolist(), "measured": bool(measured[k])}
         return numbers, f"{names[k]} {ratio[k]:.3f}x{limits}{sure}"
 
@@ -139,8 +139,8 @@ def _verdict(
 ) -> Verdict:
     """Failed where there surely is too much of something, passed where of nothing there may be, open in between."""
     failed = surely(probability, gate.confidence)
-    shown = failed | left_open if gate.of == "any" else np.ones(len(names), dtype=np.bool_)
-    order = [k for k in np.argsort(-probability, kind="stable").tolist() if shown[k]]
+    is_listed = failed | left_open if gate.of == "any" else np.ones(len(names), dtype=np.bool_)
+    order = [k for k in np.argsort(-probability, kind="stable").tolist() if is_listed[k]]
     findings = tuple(Finding(names[k], bool(failed[k]), float(probability[k]), *described(k)) for k in order)
     bad = [one for one in findings if one.failed]
     if bad:

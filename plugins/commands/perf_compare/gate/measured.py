@@ -100,7 +100,7 @@ class MeasuredRuns:
         return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
 
 
-def measured_runs(models: Sequence[Model], data: Sequence[Any], what: str) -> MeasuredRuns | None:
+def measured_runs(models: Sequence[Model], data: Sequence[Any], part_kind: str) -> MeasuredRuns | None:
     """Runs of both versions by point and part; None where the data are not there, or are not of these columns.
 
     Parameters
@@ -108,21 +108,21 @@ def measured_runs(models: Sequence[Model], data: Sequence[Any], what: str) -> Me
     models : pair of Model
     data : pair of Measurements
         What each was fitted to; anything else has no runs.
-    what : str
+    part_kind : str
         Variable that names the parts; empty where there are none.
     """
-    symbols = tuple(symbol for symbol in models[0].variables if symbol != what)
-    sides = [_runs(model, own, symbols, what) for model, own in zip(models, data, strict=True)]
+    symbols = tuple(symbol for symbol in models[0].variables if symbol != part_kind)
+    sides = [_runs(model, dataset, symbols, part_kind) for model, dataset in zip(models, data, strict=True)]
     return None if sides[0] is None or sides[1] is None else MeasuredRuns(symbols, sides[0], sides[1])
 
 
-def _runs(model: Model, data: Any, symbols: tuple[str, ...], what: str) -> Runs | None:
+def _runs(model: Model, data: Any, symbols: tuple[str, ...], part_kind: str) -> Runs | None:
     import pandas as pd
 
     if not isinstance(data, Measurements) or data.roles.value is None:
         return None
     columns = [model.variables.get(symbol, "") for symbol in symbols]
-    part = model.variables.get(what, "") if what else None
+    part = model.variables.get(part_kind, "") if part_kind else None
     if part is not None and part not in data.table.columns and len(data.roles.category) == 1:
         part = data.roles.category[0]  # what models by category call so, whatever the column is called
     if any(column not in data.table.columns for column in [*columns, *([part] if part is not None else [])]):
@@ -130,18 +130,21 @@ def _runs(model: Model, data: Any, symbols: tuple[str, ...], what: str) -> Runs 
     values = pd.to_numeric(data.table[data.roles.value], errors="coerce").to_numpy(dtype=float)
     keys = zip(*(map(_level, data.table[column].tolist()) for column in columns), strict=True)
     parts = [""] * len(values) if part is None else [plain_name(str(name)) for name in data.table[part].tolist()]
-    found: dict[tuple[Any, ...], dict[str, list[float]]] = {}
+    values_by_key: dict[tuple[Any, ...], dict[str, list[float]]] = {}
     for key, name, value in zip(keys, parts, values.tolist(), strict=True):
         if value > 0.0:  # what takes no time in a run says nothing of a ratio
-            found.setdefault(key, {}).setdefault(name, []).append(value)
-    return {key: {name: np.array(own) for name, own in of.items()} for key, of in found.items()}
+            values_by_key.setdefault(key, {}).setdefault(name, []).append(value)
+    return {
+        key: {name: np.array(part_values) for name, part_values in by_part.items()}
+        for key, by_part in values_by_key.items()
+    }
 
 
 def _of_part(runs: Mapping[str, Floats], part: str | None) -> Floats | None:
     """Values of a part, or of all together run by run; None where that cannot be told."""
     if part is not None:
         return runs.get(plain_name(part))
-    counts = {len(own) for own in runs.values()}
+    counts = {len(part_values) for part_values in runs.values()}
     return np.sum(list(runs.values()), axis=0) if len(counts) == 1 else None
 
 

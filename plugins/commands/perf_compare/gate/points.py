@@ -33,14 +33,18 @@ def points_with_gates(
     OptionError
         There are no points, they are of different variables, or it is not clear which a gate is about.
     """
-    asked = levels_at(model, at)
-    missing = [name for name in model.variables if name not in asked and name not in model.levels]
+    requested_levels = levels_at(model, at)
+    missing = [name for name in model.variables if name not in requested_levels and name not in model.levels]
     if missing and not any(gate.at for gate in gates):
-        if not asked:
+        if not requested_levels:
             raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
         raise OptionError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
-    rows = [] if missing else [dict(zip(asked, row, strict=True)) for row in itertools.product(*asked.values())]
-    of_gates = [_point_of(gate, model, asked) if gate.at else None for gate in gates]
+    rows = (
+        []
+        if missing
+        else [dict(zip(requested_levels, row, strict=True)) for row in itertools.product(*requested_levels.values())]
+    )
+    of_gates = [_point_of(gate, model, requested_levels) if gate.at else None for gate in gates]
     added = [row for row in of_gates if row is not None and row not in rows]
     rows += [row for number, row in enumerate(added) if row not in added[:number]]
     if any(row.keys() != rows[0].keys() for row in rows):
@@ -55,14 +59,14 @@ def points_with_gates(
     return {name: [row[name] for row in rows] for name in rows[0]}, places
 
 
-def _point_of(gate: Gate, model: Model, asked: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+def _point_of(gate: Gate, model: Model, requested_levels: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The point of a gate; a variable that it does not name has the one level of --at."""
     option = f"--fail-if {gate.text!r}:"
     named = levels_at(model, gate.at, option)
     for name, levels in named.items():
         if len(levels) > 1:
             raise OptionError(f"{option} one value of {name} is expected, not {len(levels)}")
-    levels_of = {**{name: levels for name, levels in asked.items() if len(levels) == 1}, **named}
+    levels_of = {**{name: levels for name, levels in requested_levels.items() if len(levels) == 1}, **named}
     for name in model.variables:
         if name not in levels_of and name not in model.levels:
             raise OptionError(f"{option} the models are of {', '.join(model.variables)}; name {name} too")

@@ -32,23 +32,26 @@ class KnowsItsPoints(Protocol):
 def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | None = None) -> Verification:
     """Predict what was measured, and compare; see `perf_compare.api.verify`."""
     check_coverage(interval)
-    seen = model.observed(data, where)
-    if None not in (model.unit, seen.unit) and model.unit != seen.unit:
-        raise DataError(f"{seen.source}: the values are in {seen.unit}, those of the model in {model.unit}")
-    value, lower, upper = _predicted(model, points_of(model, seen.points), interval)
-    parts, of_part = _parts(model, seen)
+    observed = model.observed(data, where)
+    if None not in (model.unit, observed.unit) and model.unit != observed.unit:
+        raise DataError(f"{observed.source}: the values are in {observed.unit}, those of the model in {model.unit}")
+    value, lower, upper = _predicted(model, points_of(model, observed.points), interval)
+    parts, of_part = _parts(model, observed)
     return Verification(
         model=model.title,
-        source=seen.source,
-        unit=model.unit or seen.unit,
+        source=observed.source,
+        unit=model.unit or observed.unit,
         interval=interval,
-        points={symbol: np.broadcast_to(np.asarray(values), len(seen.value)) for symbol, values in seen.points.items()},
-        labels=seen.labels,
-        measured=seen.value,
+        points={
+            symbol: np.broadcast_to(np.asarray(values), len(observed.value))
+            for symbol, values in observed.points.items()
+        },
+        labels=observed.labels,
+        measured=observed.value,
         predicted=value,
         lower=lower,
         upper=upper,
-        fitted=_fitted(model, seen.points),
+        fitted=_fitted(model, observed.points),
         categories=parts,
         of_category=of_part,
     )
@@ -63,20 +66,22 @@ def _predicted(model: Model, points: Any, interval: float) -> tuple[Floats, Floa
     return value, lower, upper
 
 
-def _parts(model: Model, seen: Observed) -> tuple[tuple[str, ...], Floats]:
+def _parts(model: Model, observed: Observed) -> tuple[tuple[str, ...], Floats]:
     """Parts that were measured and that are levels of a variable, with both values of each (n, K, 2)."""
-    variable = next((symbol for symbol, names in model.levels.items() if set(seen.parts) <= set(names)), None)
-    if not seen.parts or variable is None:
-        return (), np.empty((len(seen.value), 0, 2))
-    predicted = [model.predict({**seen.points, variable: np.full(len(seen.value), part)}) for part in seen.parts]
-    return seen.parts, np.stack([seen.of_part, np.stack(predicted, axis=1)], axis=2)
+    variable = next((symbol for symbol, names in model.levels.items() if set(observed.parts) <= set(names)), None)
+    if not observed.parts or variable is None:
+        return (), np.empty((len(observed.value), 0, 2))
+    predicted = [
+        model.predict({**observed.points, variable: np.full(len(observed.value), part)}) for part in observed.parts
+    ]
+    return observed.parts, np.stack([observed.of_part, np.stack(predicted, axis=1)], axis=2)
 
 
 def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
     """Which points (n,) the model was fitted to; None where it does not say."""
     if not isinstance(model, KnowsItsPoints):
         return None
-    known = model.fitted_points
-    fitted = set(zip(*(np.asarray(values).tolist() for values in known.values()), strict=True))
-    asked = zip(*(np.asarray(points[symbol]).tolist() for symbol in known), strict=True)
-    return np.array([point in fitted for point in asked], dtype=np.bool_)
+    fitted_points = model.fitted_points
+    fitted = set(zip(*(np.asarray(values).tolist() for values in fitted_points.values()), strict=True))
+    predicted_points = zip(*(np.asarray(points[symbol]).tolist() for symbol in fitted_points), strict=True)
+    return np.array([point in fitted for point in predicted_points], dtype=np.bool_)

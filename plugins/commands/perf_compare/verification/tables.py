@@ -51,9 +51,9 @@ def verification_tables(verification: Verification) -> Tables:
         ]
         for k in order[:_MOST_ROWS].tolist()
     ]
-    shown = f" ({_MOST_ROWS} of {len(order):,})" if len(order) > _MOST_ROWS else ""
+    count_note = f" ({_MOST_ROWS} of {len(order):,})" if len(order) > _MOST_ROWS else ""
     header = ["point", "measured", "predicted", *bounds, "error"]
-    tables.append((f"Points, {name}, worst first{shown}", header, rows))
+    tables.append((f"Points, {name}, worst first{count_note}", header, rows))
     return tables
 
 

@@ -81,13 +81,13 @@ class Verification(Result):
         measured, predicted, errors = self.measured[kept], self.predicted[kept], np.abs(self.errors[kept])
         around = float(((measured - measured.mean()) ** 2).sum())
         bounded = kept & np.isfinite(self.lower)
-        within = (self.lower <= self.measured) & (self.measured <= self.upper)
+        inside = (self.lower <= self.measured) & (self.measured <= self.upper)
         return {
             "n_points": int(kept.sum()),
             "r2_centered": 1.0 - float(((measured - predicted) ** 2).sum()) / around if around > 0.0 else None,
             "median_relative_error": float(np.median(errors)),
             "max_relative_error": float(errors.max()),
-            "coverage": float(within[bounded].mean()) if bounded.any() else None,
+            "coverage": float(inside[bounded].mean()) if bounded.any() else None,
         }
 
     def category_figures(self, kept: Booleans) -> list[dict[str, str | float | None]]:
@@ -99,10 +99,10 @@ class Verification(Result):
         rows: list[dict[str, str | float | None]] = []
         for number, name in enumerate(self.categories):
             measured, predicted = self.of_category[kept, number].T
-            known = np.isfinite(measured)
-            if not known.any():
+            finite = np.isfinite(measured)
+            if not finite.any():
                 continue
-            measured, predicted, total = measured[known], predicted[known], self.measured[kept][known]
+            measured, predicted, total = measured[finite], predicted[finite], self.measured[kept][finite]
             around = float(((measured - measured.mean()) ** 2).sum())
             squares = float(((measured - predicted) ** 2).sum())
             rows.append(

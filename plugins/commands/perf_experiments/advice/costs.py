@@ -67,8 +67,8 @@ def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: floa
         if name is None:
             raise UnknownNameError("factor, which is a variable of the model", symbol, points[0])
         columns[symbol] = [point[name] for point in points]
-    given: Any = next(iter(columns.values())) if len(model.variables) == 1 else columns
-    seconds = np.asarray(model.predict(given), dtype=np.float64).reshape(len(points), -1)[:, 0] * seconds_per_unit
+    coordinates: Any = next(iter(columns.values())) if len(model.variables) == 1 else columns
+    seconds = np.asarray(model.predict(coordinates), dtype=np.float64).reshape(len(points), -1)[:, 0] * seconds_per_unit
     for point, value in zip(points, seconds.tolist(), strict=True):
         if not 0.0 < value < float("inf"):
             raise DataError(f"the model predicts {value:g} s at {point_text(point)}; a positive time is expected")
@@ -101,17 +101,17 @@ def costs_by_runs(measured: Sequence[tuple[Point, float]], points: Sequence[Poin
     if not measured:
         raise DataError("there are no runs to estimate from yet")
     names = list(points[0])
-    known = [point for point, _ in measured]
+    measured_points = [point for point, _ in measured]
     logs = np.log([seconds for _, seconds in measured])
-    features = _features([*known, *points], names)
+    features = _features([*measured_points, *points], names)
     # Centred, so that the smallest norm leaves the level free and shrinks the slopes alone.
-    middle = features[: len(known)].mean(axis=0)
-    slopes = _clear_slopes(features[: len(known)] - middle, logs - logs.mean())
-    seconds = np.exp(logs.mean() + (features[len(known) :] - middle) @ slopes)
+    middle = features[: len(measured_points)].mean(axis=0)
+    slopes = _clear_slopes(features[: len(measured_points)] - middle, logs - logs.mean())
+    seconds = np.exp(logs.mean() + (features[len(measured_points) :] - middle) @ slopes)
     for number, point in enumerate(points):
-        own = [value for other, value in measured if dict(other) == dict(point)]
-        if own:
-            seconds[number] = np.median(own)
+        point_seconds = [value for other, value in measured if dict(other) == dict(point)]
+        if point_seconds:
+            seconds[number] = np.median(point_seconds)
     return np.asarray(seconds, dtype=np.float64)
 
 

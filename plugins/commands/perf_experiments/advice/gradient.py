@@ -64,15 +64,15 @@ def rows_by_gradient(model: Any, points: Any) -> DesignRows:
         gradient[:, number] = (np.asarray(higher.predict(points)) - np.asarray(lower.predict(points))) / (2.0 * step)
     if not np.isfinite(gradient).all():
         raise DataError("the prediction does not change smoothly with the model's parameters at all points asked for")
-    asked = gradient @ root
-    variance = np.sum(asked**2, axis=1)
+    rows = gradient @ root
+    variance = np.sum(rows**2, axis=1)
     noise = _noise_by_bounds(model, points, values, variance)
     size = np.maximum(np.abs(values), 1e-3 * float(np.median(np.abs(values)))) if values.any() else np.ones(len(values))
     scale = size * (float(np.mean(np.sqrt(variance) / size)) or 1.0) if noise is None else noise
     independent = getattr(model, "covariance", None) is None and len(names) > 1
     return DesignRows(
         measured=(np.eye(root.shape[1]),),
-        asked=(asked / scale[:, None],),
+        asked=(rows / scale[:, None],),
         errors=np.eye(1),
         scale=scale,
         points={},
@@ -86,9 +86,11 @@ def rows_by_gradient(model: Any, points: Any) -> DesignRows:
 def _root_of_covariance(model: Any) -> tuple[Floats, list[str]]:
     """R with R R' = C (P, P), of the P parameters that are not known exactly, and their names."""
     parameters = model.parameters
-    given = getattr(model, "covariance", None)
+    model_covariance = getattr(model, "covariance", None)
     errors = [0.0 if each.standard_error is None else each.standard_error for each in parameters]
-    covariance = np.diag(np.square(errors)) if given is None else np.asarray(given, dtype=np.float64)
+    covariance = (
+        np.diag(np.square(errors)) if model_covariance is None else np.asarray(model_covariance, dtype=np.float64)
+    )
     if covariance.shape != (len(parameters), len(parameters)) or not np.isfinite(covariance).all():
         raise DataError(
             f"the covariance is not {len(parameters)} x {len(parameters)} finite numbers; more data may help"
@@ -116,6 +118,6 @@ def _noise_by_bounds(model: Any, points: Any, values: Floats, variance: Floats) 
         return None
     quantiles: Floats = np.asarray(t.ppf(0.5 + 0.5 * np.array(_COVERAGES)[:, None], np.arange(1.0, 1000.0)))
     nearest = int(np.argmin(np.abs(quantiles[1] / quantiles[0] - np.median(wide / narrow))))
-    whole = np.square(narrow / quantiles[0, nearest])
-    rest = whole - variance
-    return np.sqrt(rest) if (rest > _LEAST_NOISE * whole).all() else None
+    total_variance = np.square(narrow / quantiles[0, nearest])
+    residual = total_variance - variance
+    return np.sqrt(residual) if (residual > _LEAST_NOISE * total_variance).all() else None

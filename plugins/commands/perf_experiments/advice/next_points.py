@@ -207,7 +207,7 @@ def advise(
             raise OptionError(f"--max-cost: no candidate takes so little; the cheapest takes {cheapest:.3g} s")
     scale = float(rows.scale[0])
     before, choices, unit_of_gain = fit.variance, list[Choice](), 1.0
-    done = _runs_at(rows, model, points)
+    run_counts = _runs_at(rows, model, points)
     for _ in range(count):
         after = fit.variances_with_one()
         gains = 1.0 - after / fit.variance if fit.variance > 0.0 else np.zeros(len(points))
@@ -217,7 +217,7 @@ def advise(
         best = int(np.argmax(worth))
         if not rows.noise_known and not choices:
             unit_of_gain = float(gains[best]) or 1.0
-        done[best] += typical
+        run_counts[best] += typical
         choices.append(
             Choice(
                 point=points[best],
@@ -225,7 +225,7 @@ def advise(
                 error=float(np.sqrt(after[best])) * scale if rows.noise_known else None,
                 gain=float(gains[best]) / unit_of_gain,
                 cost_s=None if seconds is None else float(seconds[best]) * typical,
-                in_all=int(done[best]),
+                in_all=int(run_counts[best]),
             )
         )
         fit = fit.with_one(best)
@@ -250,11 +250,11 @@ def _named(model: Model, point: Point) -> dict[str, Level]:
     UnknownNameError
     """
     columns = {**{column: column for column in model.variables.values()}, **model.variables}
-    found = {columns[name]: level for name, level in point.items() if name in columns}
+    levels = {columns[name]: level for name, level in point.items() if name in columns}
     for symbol, column in model.variables.items():
-        if column not in found and symbol not in model.levels:
+        if column not in levels and symbol not in model.levels:
             raise UnknownNameError("factor of the point, which the model needs,", symbol, point)
-    return found
+    return levels
 
 
 def _columns(model: Model, points: Sequence[Point]) -> Any:
@@ -303,8 +303,8 @@ def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> 
         if not levels[name]:
             raise OptionError(f"--max {name}={limits[name]:g}: all that was measured lies above")
     points = full_factorial(check_factors(levels))
-    asked = {name: float(level) for name, level in target.items() if name in levels}
-    return [point for point in points if {name: float(level) for name, level in point.items()} != asked]
+    target_levels = {name: float(level) for name, level in target.items() if name in levels}
+    return [point for point in points if {name: float(level) for name, level in point.items()} != target_levels]
 
 
 def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Point) -> Floats | None:
@@ -336,13 +336,13 @@ def _rivals(
     rivals = model.rivals(columns)
     if not rivals:
         return ()
-    own = np.asarray(model.predict(columns)).reshape(len(points) + 1, -1)[1:, 0]
+    predictions = np.asarray(model.predict(columns)).reshape(len(points) + 1, -1)[1:, 0]
     noise = np.sqrt(rows.errors.sum()) * rows.scale[1:]
-    found = []
+    disagreements = []
     for rival in sorted(rivals, key=lambda rival: -abs(rival.values[0] - value))[:_MOST_RIVALS]:
         with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.nan_to_num(np.abs(rival.values[1:] - own) / noise, posinf=np.inf)
-        best = int(np.argmax(apart))
-        distance = float(apart[best]) if rows.noise_known else None
-        found.append(Disagreement(rival.name, rival.figure, float(rival.values[0]), points[best], distance))
-    return tuple(found)
+            distances = np.nan_to_num(np.abs(rival.values[1:] - predictions) / noise, posinf=np.inf)
+        best = int(np.argmax(distances))
+        distance = float(distances[best]) if rows.noise_known else None
+        disagreements.append(Disagreement(rival.name, rival.figure, float(rival.values[0]), points[best], distance))
+    return tuple(disagreements)

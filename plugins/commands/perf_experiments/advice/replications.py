@@ -146,13 +146,13 @@ def needed_replications(
     grouped: dict[object, list[Run]] = {}
     for run in runs:
         grouped.setdefault(point_key(run.point), []).append(run)
-    points = [mine for mine in grouped.values() if any(run.succeeded for run in mine)]
-    points.sort(key=lambda mine: [(isinstance(level, str), level) for level in mine[0].point.values()])
+    points = [point_runs for point_runs in grouped.values() if any(run.succeeded for run in point_runs)]
+    points.sort(key=lambda point_runs: [(isinstance(level, str), level) for level in point_runs[0].point.values()])
     if not points:
         raise DataError("the store holds no run that counts")
     name = value or next((each for run in runs for each in run.values), "wall_s")
     try:
-        values = [np.array([run.value(name) for run in mine if run.succeeded]) for mine in points]
+        values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
     except KeyError:
         raise OptionError(f"no value {name!r} in a run; `perf runs STORE` shows what was reported") from None
     spreads = [_relative_variance(measured) for measured in values]
@@ -160,22 +160,22 @@ def needed_replications(
     if not freedom.any():
         raise DataError("no point was measured twice, so that nothing tells the spread; make two replications first")
     shared = float(np.dot(freedom, spreads) / freedom.sum())
-    found = []
-    for mine, measured, own, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
-        known = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
-        spread = float(np.sqrt((own_freedom * own + (known - own_freedom) * shared) / known))
-        found.append(
+    needs = []
+    for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
+        total_freedom = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
+        spread = float(np.sqrt((own_freedom * point_spread + (total_freedom - own_freedom) * shared) / total_freedom))
+        needs.append(
             Needed(
-                point=mine[0].point,
+                point=point_runs[0].point,
                 runs=len(measured),
-                replications=max(run.replication for run in mine),
+                replications=max(run.replication for run in point_runs),
                 spread=spread,
-                precision=_half_width(spread, known) / float(np.sqrt(len(measured))),
-                needed=runs_for_precision(spread, known, precision, most),
-                seconds=float(np.median([run.wall_ns / 1e9 for run in mine if run.succeeded])),
+                precision=_half_width(spread, total_freedom) / float(np.sqrt(len(measured))),
+                needed=runs_for_precision(spread, total_freedom, precision, most),
+                seconds=float(np.median([run.wall_ns / 1e9 for run in point_runs if run.succeeded])),
             )
         )
-    return found
+    return needs
 
 
 def _half_width(spread: float, freedom: float) -> float:

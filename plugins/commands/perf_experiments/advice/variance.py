@@ -65,17 +65,17 @@ class PartialFit:
         """
         measured, inverses, targets, candidates = [], [], [], []
         determined = True
-        for design, asked in zip(rows.measured, rows.asked, strict=True):
+        for design, prediction_rows in zip(rows.measured, rows.asked, strict=True):
             norms = np.linalg.norm(design, axis=0)
             norms[norms == 0.0] = 1.0
-            scaled, wanted = design / norms, asked / norms
+            scaled, scaled_rows = design / norms, prediction_rows / norms
             inverse = np.linalg.pinv(scaled.T @ scaled, hermitian=True)
-            outside = wanted[0] - wanted[0] @ inverse @ (scaled.T @ scaled)
-            determined &= bool(np.linalg.norm(outside) <= _ROUNDING * np.linalg.norm(wanted[0]))
+            outside = scaled_rows[0] - scaled_rows[0] @ inverse @ (scaled.T @ scaled)
+            determined &= bool(np.linalg.norm(outside) <= _ROUNDING * np.linalg.norm(scaled_rows[0]))
             measured.append(scaled)
             inverses.append(inverse)
-            targets.append(wanted[0])
-            candidates.append(wanted[1:])
+            targets.append(scaled_rows[0])
+            candidates.append(scaled_rows[1:])
         return cls(tuple(measured), tuple(inverses), tuple(targets), tuple(candidates), rows.errors, determined)
 
     @property

@@ -132,16 +132,16 @@ def next_points(
     return advice
 
 
-def _target(model: Model, given: Places) -> Point:
+def _target(model: Model, places: Places) -> Point:
     """The one level of each variable that is named."""
-    levels = levels_at(model, given, "--target")
+    levels = levels_at(model, places, "--target")
     for name, several in levels.items():
         if len(several) > 1:
             raise OptionError(f"--target {name}: one level is expected, not {len(several)}")
     return {name: level_of(name, one) for name, (one,) in levels.items()}
 
 
-def _largest(model: Model, given: Places | None) -> dict[str, float]:
+def _largest(model: Model, places: Places | None) -> dict[str, float]:
     """Limits by variable.
 
     Raises
@@ -149,49 +149,49 @@ def _largest(model: Model, given: Places | None) -> dict[str, float]:
     OptionError
         A limit is no positive number, or there are several.
     """
-    found = {}
-    for name, levels in ({} if given is None else levels_at(model, given, "--max")).items():
+    limits = {}
+    for name, levels in ({} if places is None else levels_at(model, places, "--max")).items():
         try:
             (limit,) = map(float, levels)
         except (TypeError, ValueError):
             limit = 0.0
         if not limit > 0.0:
             raise OptionError(f"--max {name}: one positive number is expected")
-        found[name] = limit
-    return found
+        limits[name] = limit
+    return limits
 
 
-def _seconds(given: str | float | None) -> float | None:
-    if given is None:
+def _seconds(duration: str | float | None) -> float | None:
+    if duration is None:
         return None
-    seconds = parse_duration(given) / NANOSECONDS["s"] if isinstance(given, str) else float(given)
+    seconds = parse_duration(duration) / NANOSECONDS["s"] if isinstance(duration, str) else float(duration)
     if not seconds > 0.0:
         raise OptionError("--max-cost: a positive time is expected")
     return seconds
 
 
-def _candidates(model: Model, given: Any, constraints: Sequence[str]) -> list[Point] | None:
+def _candidates(model: Model, candidates: Any, constraints: Sequence[str]) -> list[Point] | None:
     """Points that can be measured; None for those that the model knows."""
-    if given is None:
+    if candidates is None:
         if constraints:
             raise OptionError("--constraint needs --candidates")
         return None
-    texts = [given] if isinstance(given, str) else given
-    if isinstance(given, os.PathLike) or any(_is_design(item) for item in texts if isinstance(item, str)):
-        if not isinstance(given, os.PathLike) and len(texts) > 1:
+    texts = [candidates] if isinstance(candidates, str) else candidates
+    if isinstance(candidates, os.PathLike) or any(_is_design(item) for item in texts if isinstance(item, str)):
+        if not isinstance(candidates, os.PathLike) and len(texts) > 1:
             raise OptionError("--candidates: one design, or levels of each variable, are expected")
-        given = read_design(given if isinstance(given, os.PathLike) else texts[0])
-    if isinstance(given, Design):
-        points = given.chosen()
-    elif isinstance(given, Mapping) or (texts and all(isinstance(item, str) for item in texts)):
-        levels = check_factors(levels_at(model, given, "--candidates"))
+        candidates = read_design(candidates if isinstance(candidates, os.PathLike) else texts[0])
+    if isinstance(candidates, Design):
+        points = candidates.chosen()
+    elif isinstance(candidates, Mapping) or (texts and all(isinstance(item, str) for item in texts)):
+        levels = check_factors(levels_at(model, candidates, "--candidates"))
         # Constraints may name a variable as the model does or as its column is called.
         points = [
             {**{model.variables[symbol]: level for symbol, level in point.items()}, **point}
             for point in full_factorial(levels)
         ]
     else:
-        points = list(given)
+        points = list(candidates)
     return meeting(points, constraints)[0]
 
 
@@ -200,9 +200,9 @@ def _is_design(text: str) -> bool:
 
 
 def _refuse(options: Mapping[str, Any], belongs_to: str) -> None:
-    given = sorted(name for name, value in options.items() if value is not None)
-    if given:
-        raise OptionError(f"--{given[0]} is for {belongs_to}")
+    flags = sorted(name for name, value in options.items() if value is not None)
+    if flags:
+        raise OptionError(f"--{flags[0]} is for {belongs_to}")
 
 
 def _head(path: PathLike) -> bytes:

@@ -148,12 +148,12 @@ def run(
         if isinstance(design, Design):
             raise OptionError("store is missing: a design that is no file does not tell where its runs are kept")
         store = default_store(design)
-    known = list(options.versions) or ([] if options.command else _kept_versions(store))
-    if design is None and not known:
+    version_names = list(options.versions) or ([] if options.command else _kept_versions(store))
+    if design is None and not version_names:
         raise OptionError("give a DESIGN (see `perf design`), or each version with --version NAME=COMMAND")
     plan = design if isinstance(design, Design) or design is None else read_design(design)
-    if known:
-        plan = with_versions(plan, known, _ROUNDS)
+    if version_names:
+        plan = with_versions(plan, version_names, _ROUNDS)
     assert plan is not None
     if rounds is not None:
         plan = with_rounds(plan, rounds)
@@ -203,14 +203,14 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None, chec
         if check:
             opened.check()
         every = opened.runs()
-        shown = every if show is None else opened.runs(show)
+        selected = every if show is None else opened.runs(show)
         waiting = len(opened.jobs())
-    if not shown and show is not None:
+    if not selected and show is not None:
         raise OptionError(f"--show {show}: {os.fspath(store)} has no run of this number")
     succeeded = [run for run in every if run.succeeded]
     return Runs(
         store=os.fspath(store),
-        listed=tuple(run for run in shown if not (failed and run.succeeded)),
+        listed=tuple(run for run in selected if not (failed and run.succeeded)),
         succeeded=len(succeeded),
         noisy=sum(run.noisy for run in succeeded),
         failed=len(every) - len(succeeded),

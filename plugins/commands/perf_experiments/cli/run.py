@@ -125,8 +125,8 @@ def command(
         from perf_experiments.api.run import default_store, run
         from perf_experiments.design.versions import parse_versions
 
-        told = parse_versions(versions or ())
-        if told and design is not None and not design.endswith(".toml"):  # what follows -- without a design
+        parsed_versions = parse_versions(versions or ())
+        if parsed_versions and design is not None and not design.endswith(".toml"):  # what follows -- without a design
             words = [design, *(words or ())]
             design = None
         path = store or default_store(design)
@@ -134,7 +134,7 @@ def command(
             summary = run(
                 design,
                 words or (),
-                versions=told,
+                versions=parsed_versions,
                 rounds=rounds,
                 store=path,
                 launcher=launcher,

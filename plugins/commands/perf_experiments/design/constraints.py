@@ -46,16 +46,16 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
         formula = Formula(text)
         if not points:
             break
-        known = points[0]
+        first_point = points[0]
         for name in formula.names:
-            if name != "cores" and name not in known:
-                raise OptionError(f"constraint {text!r}: {UnknownNameError('factor', name, [*known, 'cores'])}")
-            if name != "cores" and not is_number(known[name]):
+            if name != "cores" and name not in first_point:
+                raise OptionError(f"constraint {text!r}: {UnknownNameError('factor', name, [*first_point, 'cores'])}")
+            if name != "cores" and not is_number(first_point[name]):
                 raise OptionError(f"constraint {text!r}: the levels of {name} are words, which no formula takes")
         values = {name: [point[name] for point in kept] for name in formula.names if name != "cores"}
         shape = {"": np.zeros(len(kept))}  # also where the formula is one of cores alone
-        met = formula.evaluate({**shape, **values, "cores": available_cores()})  # type: ignore[dict-item]
-        fits = (met != 0.0) & ~np.isnan(met)
+        outcomes = formula.evaluate({**shape, **values, "cores": available_cores()})  # type: ignore[dict-item]
+        fits = (outcomes != 0.0) & ~np.isnan(outcomes)
         refused[text] = int((~fits).sum())
         kept = [point for point, fit in zip(kept, fits.tolist(), strict=True) if fit]
     return kept, refused

@@ -75,8 +75,8 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise OptionError(f"kind {self.kind!r}: one of {', '.join(_EXPANDED)} is expected")
         if self.replications < 1 or self.seed < 0:
             raise OptionError("replications of at least 1 and a seed of at least 0 are expected")
-        own = (point["replications"] for point in self.points if "replications" in point)
-        if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in own):
+        point_counts = (point["replications"] for point in self.points if "replications" in point)
+        if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in point_counts):
             raise OptionError("points: replications of a point must be a whole number of at least 1")
         if self.points and self.kind != "points":
             raise OptionError('points are given: kind = "points" is expected with them')
@@ -127,8 +127,10 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> design.counts(design.chosen())
         [2, 5]
         """
-        own = {_key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point}
-        return [own.get(_key(point), self.replications) for point in points]
+        point_counts = {
+            _key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point
+        }
+        return [point_counts.get(_key(point), self.replications) for point in points]
 
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
         """The points in the random order of one replication, counted from 1; versions of one point together."""
@@ -152,17 +154,17 @@ def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[
     OptionError
         A factor is missing or unknown, or a level is not one of the factor's.
     """
-    found: dict[tuple[tuple[str, Level], ...], Point] = {}
-    for given in points:
-        if set(given) != set(factors):
-            raise OptionError(f"{key}: {point_text(given)}: a level for each of {', '.join(factors)} is expected")
+    listed: dict[tuple[tuple[str, Level], ...], Point] = {}
+    for entry in points:
+        if set(entry) != set(factors):
+            raise OptionError(f"{key}: {point_text(entry)}: a level for each of {', '.join(factors)} is expected")
         for name, levels in factors.items():
-            if given[name] not in levels:
-                known = ", ".join(map(level_text, levels))
-                raise OptionError(f"{key}: {point_text(given)}: {name} has the levels {known}; add it there")
-        point: Point = {name: levels[levels.index(given[name])] for name, levels in factors.items()}
-        found.setdefault(_key(point), point)
-    return list(found.values())
+            if entry[name] not in levels:
+                level_names = ", ".join(map(level_text, levels))
+                raise OptionError(f"{key}: {point_text(entry)}: {name} has the levels {level_names}; add it there")
+        point: Point = {name: levels[levels.index(entry[name])] for name, levels in factors.items()}
+        listed.setdefault(_key(point), point)
+    return list(listed.values())
 
 
 def make_design(
@@ -217,7 +219,7 @@ def make_design(
         else:
             points = layouts.latin_hypercube(levels, count, seed)
     design = Design(
-        factors={name: list(known) for name, known in levels.items()},
+        factors={name: list(factor_levels) for name, factor_levels in levels.items()},
         kind=kind if kind in _EXPANDED else "points",
         replications=replications,
         seed=seed,
@@ -229,7 +231,7 @@ def make_design(
     return design
 
 
-def design_of_points(wanted: Sequence[tuple[Point, int]]) -> Design:
+def design_of_points(counted_points: Sequence[tuple[Point, int]]) -> Design:
     """Exactly these points, each with the number of its replications.
 
     Examples
@@ -238,12 +240,12 @@ def design_of_points(wanted: Sequence[tuple[Point, int]]) -> Design:
     [{'p': 4, 'replications': 2}, {'p': 8, 'replications': 3}]
     """
     levels: dict[str, list[Any]] = {}
-    for point, _ in wanted:
+    for point, _ in counted_points:
         for name, level in point.items():
             if level not in levels.setdefault(name, []):
                 levels[name].append(level)
-    points = [{**point, "replications": count} for point, count in wanted]
-    return Design(factors=levels, kind="points", points=points, replications=min(count for _, count in wanted))
+    points = [{**point, "replications": count} for point, count in counted_points]
+    return Design(factors=levels, kind="points", points=points, replications=min(count for _, count in counted_points))
 
 
 def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 10) -> Design:

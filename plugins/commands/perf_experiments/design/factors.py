@@ -47,17 +47,17 @@ def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
     >>> parse_factor("D=128..1024*2"), parse_factor("solver=cg,lu")
     (('D', (128, 256, 512, 1024)), ('solver', ('cg', 'lu')))
     """
-    name, equals, given = (part.strip() for part in text.partition("="))
-    if not equals or not given:
+    name, equals, levels_text = (part.strip() for part in text.partition("="))
+    if not equals or not levels_text:
         raise OptionError(f"factor {text!r}: NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST*FACTOR is expected, p=1..64*2")
     levels: Sequence[Level]
     try:
-        levels = parse_values(given)
+        levels = parse_values(levels_text)
     except (ValueError, ZeroDivisionError):
-        words = [word.strip() for word in given.split(",")]
+        words = [word.strip() for word in levels_text.split(",")]
         numbers = [word for word in words if _reads_as_number(word)]
-        if numbers or ".." in given:
-            wrong = next((word for word in words if word not in numbers), given)
+        if numbers or ".." in levels_text:
+            wrong = next((word for word in words if word not in numbers), levels_text)
             raise OptionError(
                 f"factor {name}: {wrong!r} is no number; numbers, or FIRST..LAST:STEP, or FIRST..LAST*FACTOR, or words "
                 "only are expected"
@@ -76,22 +76,22 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
     """
     if not factors:
         raise OptionError("a design needs a factor, such as p=1,2,4,8")
-    found = {}
+    checked = {}
     for name, levels in factors.items():
         if not _NAME.fullmatch(name):
             raise OptionError(f"factor {name!r}: a name of letters, digits and _ is expected")
         if name in COLUMNS or name in FUNCTIONS:
             raise OptionError(f"factor {name!r}: the name has a meaning already; choose another, such as {name}_")
-        known = tuple(level_of(name, level) for level in levels)
-        if not known:
+        factor_levels = tuple(level_of(name, level) for level in levels)
+        if not factor_levels:
             raise OptionError(f"factor {name}: it has no levels")
-        if len(set(known)) < len(known):
-            twice = next(level for level in known if known.count(level) > 1)
+        if len(set(factor_levels)) < len(factor_levels):
+            twice = next(level for level in factor_levels if factor_levels.count(level) > 1)
             raise OptionError(f"factor {name}: level {level_text(twice)} stands there twice")
-        if len({is_number(level) for level in known}) > 1:
+        if len({is_number(level) for level in factor_levels}) > 1:
             raise OptionError(f"factor {name}: its levels must be all numbers or all words")
-        found[name] = known
-    return found
+        checked[name] = factor_levels
+    return checked
 
 
 def level_of(name: str, level: Any) -> Level:

@@ -37,7 +37,7 @@ def full_factorial(factors: Factors) -> list[Point]:
     return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
 
 
-def centre_of(factors: Factors, given: Point) -> Point:
+def centre_of(factors: Factors, centre: Point) -> Point:
     """The centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given.
 
     Raises
@@ -50,12 +50,12 @@ def centre_of(factors: Factors, given: Point) -> Point:
     >>> centre_of({"p": [1, 2, 4, 8], "D": [64, 128]}, {"D": 128})
     {'p': 2, 'D': 128}
     """
-    for name, level in given.items():
+    for name, level in centre.items():
         if name not in factors:
             raise UnknownNameError("factor of the centre", name, factors)
         if level not in factors[name]:
             raise UnknownNameError(f"level of {name} for the centre", str(level), map(level_text, factors[name]))
-    return {name: given.get(name, levels[(len(levels) - 1) // 2]) for name, levels in factors.items()}
+    return {name: centre.get(name, levels[(len(levels) - 1) // 2]) for name, levels in factors.items()}
 
 
 def one_at_a_time(factors: Factors, centre: Point) -> list[Point]:

@@ -26,15 +26,15 @@ def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     >>> parse_versions(["old=./old/app -n 5", "new='./my app'"])
     {'old': ('./old/app', '-n', '5'), 'new': ('./my app',)}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    commands: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, equals, command = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise OptionError(f"--version {text!r}: NAME=COMMAND is expected, such as old='./old/app input'")
-        if name in found:
+        if name in commands:
             raise OptionError(f"--version {name}: the name stands there twice")
-        found[name] = words_of(name, command)
-    return found
+        commands[name] = words_of(name, command)
+    return commands
 
 
 def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:

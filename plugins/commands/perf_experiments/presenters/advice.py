@@ -27,7 +27,9 @@ class AdvicePresenter(Presenter):
     def summary(self, result: Advice) -> list[str]:
         """The prediction and its error, what is taken for granted, and the models that fit about as well."""
         unit = f" {result.unit}" if result.unit else ""
-        known = f"{point_text(result.target)}: {result.value:.4g}{unit} predicted, standard error {result.error:.3g}"
+        prediction = (
+            f"{point_text(result.target)}: {result.value:.4g}{unit} predicted, standard error {result.error:.3g}"
+        )
         noise = (
             "; what a measurement varies by is not known, so that gains only compare points"
             if result.noise is None
@@ -36,9 +38,9 @@ class AdvicePresenter(Presenter):
         assumed = [f"if {each}, of which the model says nothing" for each in result.assumed]
         if not result.rivals:
             nobody = "if the model is right; no other that fits about as well is known, to compare with"
-            return [known + noise, *assumed, nobody]
+            return [prediction + noise, *assumed, nobody]
         others = "if the model is right; others fit about as well and say at the target"
-        return [known + noise, *assumed, others, *(_rival_text(rival, unit) for rival in result.rivals)]
+        return [prediction + noise, *assumed, others, *(_rival_text(rival, unit) for rival in result.rivals)]
 
     def tables(self, result: Advice) -> Tables:
         """The choices."""
@@ -125,7 +127,7 @@ class ReplicationsPresenter(Presenter):
 
 
 def _rival_text(rival: Disagreement, unit: str) -> str:
-    apart = "" if rival.distance is None else f", {rival.distance:.2g} standard deviations of a measurement"
+    text = "" if rival.distance is None else f", {rival.distance:.2g} standard deviations of a measurement"
     return (
-        f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at {point_text(rival.point)}{apart}"
+        f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at {point_text(rival.point)}{text}"
     )

@@ -96,15 +96,15 @@ class SummaryPresenter(Presenter):
     def summary(self, result: Summary) -> list[str]:
         """Runs made or collected; those that wait, are not sure enough, or failed."""
         noisy = f", {result.noisy} of them noisy" if result.noisy else ""
-        done = "collected" if result.collected else "made"
-        lines = [f"{result.store}: {result.made} runs {done}; {result.succeeded} measurements in all{noisy}"]
+        verb = "collected" if result.collected else "made"
+        lines = [f"{result.store}: {result.made} runs {verb}; {result.succeeded} measurements in all{noisy}"]
         if result.waiting:
             lines.append(
                 f"{result.handed_over} runs handed to Slurm; {result.waiting} waiting or running; call again to collect"
             )
         if result.wide:
-            shown = ", ".join(result.wide[:5]) + (", ..." if len(result.wide) > 5 else "")
-            lines.append(f"not yet as narrow as --until asks: {len(result.wide)} points ({shown})")
+            wide_points = ", ".join(result.wide[:5]) + (", ..." if len(result.wide) > 5 else "")
+            lines.append(f"not yet as narrow as --until asks: {len(result.wide)} points ({wide_points})")
         if result.failed:
             lines.append(
                 f"{result.failed} failed; `perf runs {result.store} --failed` lists them, --retry-failed makes them "

@@ -67,10 +67,10 @@ def execute(task: Path) -> int:
     except FileNotFoundError:
         print(f"{task}: withdrawn; nothing is run", file=sys.stderr)  # noqa: T201 (the job's own output)
         return 0
-    given = msgspec.json.decode(content, type=Task)
-    patterns = parse_patterns(given.options.values, list(given.point))
-    measuring = Measuring(given.options, patterns, environment(given.command[0]))
-    run = measuring.run(given.point, given.replication, given.command)
+    spec = msgspec.json.decode(content, type=Task)
+    patterns = parse_patterns(spec.options.values, list(spec.point))
+    measuring = Measuring(spec.options, patterns, environment(spec.command[0]))
+    run = measuring.run(spec.point, spec.replication, spec.command)
     write_bytes(outcome_file(task), msgspec.json.encode(run))
     return 0 if run.succeeded else 1
 

@@ -42,10 +42,10 @@ def environment(program: str) -> dict[str, Any]:
 
 def program_fingerprint(program: str) -> dict[str, str | None]:
     """The file that a command starts, and its SHA-256."""
-    found = shutil.which(program)
-    if found is None:
+    executable = shutil.which(program)
+    if executable is None:
         return {"program": None, "program_sha256": None}
-    path = Path(found).resolve()
+    path = Path(executable).resolve()
     try:
         with path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -65,7 +65,7 @@ def _processor() -> str | None:
 
 def _git(*words: str) -> str | None:
     try:
-        done = subprocess.run(  # noqa: S603 (fixed words)
+        completed = subprocess.run(  # noqa: S603 (fixed words)
             ["git", *words],  # noqa: S607 (whichever git the user has)
             capture_output=True,
             text=True,
@@ -74,4 +74,4 @@ def _git(*words: str) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return completed.stdout.strip()

@@ -86,13 +86,13 @@ def hand_over(
             store.set_sbatch(sbatch)
         words = slurm.sbatch_words(store.sbatch)
         session = _Session(design, store, options, words, commands_of(points, options), history, folder)
-        made = session.collect()
+        collected = session.collect()
         handed = 0 if collect_only else session.submit(points)
         with contextlib.suppress(OSError):  # there is none, or it is not empty
             folder.rmdir()
-        known = history.summary(points, made)
+        summary = history.summary(points, collected)
         waiting = len(store.jobs())
-        return replace(known, handed_over=handed, waiting=waiting, store=os.fspath(path), collected=True)
+        return replace(summary, handed_over=handed, waiting=waiting, store=os.fspath(path), collected=True)
 
 
 @dataclass
@@ -110,19 +110,19 @@ class _Session:
     def collect(self) -> int:
         """Keep what jobs left; returns how many are over."""
         jobs = self.store.jobs()
-        found = {job.number: self._outcome(job) for job in jobs}
-        open_jobs = [job.name for job in jobs if found[job.number] is None and job.name is not None]
-        known = slurm.states(open_jobs) if open_jobs else {}
+        outcomes = {job.number: self._outcome(job) for job in jobs}
+        open_jobs = [job.name for job in jobs if outcomes[job.number] is None and job.name is not None]
+        states = slurm.states(open_jobs) if open_jobs else {}
         over = 0
         for job in jobs:
             # A job may have ended between the first look and Slurm's answer.
-            run = found[job.number] or self._outcome(job)
+            run = outcomes[job.number] or self._outcome(job)
             if run is None and job.name is None:  # `perf run` was killed while it handed this over
                 self._remove(job.number)  # first: a job that exists all the same finds no task, and ends
                 self.store.forget_job(job.number)
                 continue
             if run is None:
-                run = self._lost(job, known.get(job.name or ""))
+                run = self._lost(job, states.get(job.name or ""))
             if run is not None:
                 self.history.add(self.store.add(run, job.number))
                 self._remove(job.number)
@@ -149,14 +149,14 @@ class _Session:
             state.ended is not None and now - state.ended < _SEEN_AFTER_S and state.state == "COMPLETED"
         ):
             return None
-        what = f"Slurm: {state.state}" + ("; it left no record" if state.state in ("COMPLETED", "FAILED") else "")
-        return self._failure(job, what, state.elapsed_s, state)
+        problem = f"Slurm: {state.state}" + ("; it left no record" if state.state in ("COMPLETED", "FAILED") else "")
+        return self._failure(job, problem, state.elapsed_s, state)
 
     def _failure(self, job: Job, problem: str, elapsed_s: int, state: slurm.JobState | None) -> Run:
         try:
-            said = self._file(job.number, ".out").read_bytes()
+            output = self._file(job.number, ".out").read_bytes()
         except OSError:
-            said = b""
+            output = b""
         return Run(
             point=job.point,
             replication=job.replication,
@@ -171,7 +171,7 @@ class _Session:
             signal=f"signal {state.signal}" if state is not None and state.signal else None,
             busy_before=None,
             noisy=False,
-            stderr=said[-self.options.keep_bytes :] if self.options.keep_bytes else b"",
+            stderr=output[-self.options.keep_bytes :] if self.options.keep_bytes else b"",
         )
 
     def submit(self, points: Sequence[Point]) -> int:

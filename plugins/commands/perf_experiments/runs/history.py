@@ -102,11 +102,11 @@ class History:
         every = (run for of_point in self.runs.values() for run in of_point.values())
         return [(run.point, run.wall_ns / 1e9) for run in every if run.succeeded]
 
-    def summary(self, points: Sequence[Point], made: int, until: float | None = None) -> Summary:
+    def summary(self, points: Sequence[Point], new_runs: int, until: float | None = None) -> Summary:
         """What there is of these points."""
         runs = [run for point in points for run in self.of(point).values()]
         return Summary(
-            made=made,
+            made=new_runs,
             succeeded=sum(run.succeeded for run in runs),
             failed=sum(not run.succeeded for run in runs),
             noisy=sum(run.noisy for run in runs if run.succeeded),

@@ -58,11 +58,11 @@ class Measuring:
         share = self._look()
         file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        done = run_process(command, options.time_limit_s)
-        problem, values, content = done.problem, dict[str, float](), b""
+        completed = run_process(command, options.time_limit_s)
+        problem, values, content = completed.problem, dict[str, float](), b""
         if problem is None:
             try:
-                values, content = self._values(done.stdout + b"\n" + done.stderr, file, point)
+                values, content = self._values(completed.stdout + b"\n" + completed.stderr, file, point)
             except RunValueError as error:
                 problem = str(error)
         return Run(
@@ -71,17 +71,17 @@ class Measuring:
             problem=problem,
             started=started,
             command=tuple(command),
-            wall_ns=done.wall_ns,
-            user_s=done.user_s,
-            system_s=done.system_s,
-            peak_memory_kib=done.peak_memory_kib,
-            exit_status=done.exit_status,
-            signal=done.signal,
+            wall_ns=completed.wall_ns,
+            user_s=completed.user_s,
+            system_s=completed.system_s,
+            peak_memory_kib=completed.peak_memory_kib,
+            exit_status=completed.exit_status,
+            signal=completed.signal,
             busy_before=share,
             noisy=self._busy,
             values=values,
-            stdout=cut(done.stdout, options.keep_bytes),
-            stderr=cut(done.stderr, options.keep_bytes),
+            stdout=cut(completed.stdout, options.keep_bytes),
+            stderr=cut(completed.stderr, options.keep_bytes),
             results=cut(content, options.keep_bytes),
             environment={**self.environment, **self._program(command[0])},
         )
@@ -110,5 +110,5 @@ class Measuring:
         content = file.content()
         if not file.is_json:
             return values_in(content, self.patterns, file.path), content
-        found = values_in(output, self.patterns)
-        return {**found, **file.numbers(content, taken=[*found, *point])}, content
+        output_values = values_in(output, self.patterns)
+        return {**output_values, **file.numbers(content, reserved=[*output_values, *point])}, content

@@ -93,7 +93,7 @@ class _Session:
         self.wanted = {point_key(point): count for point, count in zip(points, self.design.counts(points), strict=True)}
         least = max(self.wanted.values())
         most = least if self.options.until is None else max(self.options.most, least)
-        made = 0
+        new_runs = 0
         started = time.monotonic()
         with progress.bar("runs", len(self._left(points))) as advance:
             self._announce(points)
@@ -103,11 +103,11 @@ class _Session:
                         continue
                     run = self.measuring.run(point, block, self.commands[point_key(point)])
                     self.history.add(self.store.add(run))
-                    made += 1
+                    new_runs += 1
                     advance(1)
-                if block == 1 and made and time.monotonic() - started > 1.0:
+                if block == 1 and new_runs and time.monotonic() - started > 1.0:
                     self._announce(points)
-        return made
+        return new_runs
 
     def _due(self, point: Point, block: int) -> bool:
         """Whether a point is to be run in a block."""

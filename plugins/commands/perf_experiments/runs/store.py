@@ -58,7 +58,7 @@ class Store:
         name = os.fspath(path)
         need_store(name)
         store = cls(name, connected(name))
-        with contextlib.closing(store._connection), store._told():
+        with contextlib.closing(store._connection), store._sqlite_errors():
             store._connection.execute("BEGIN")  # a commit of another process waits until the check is done
             store._check()
             store._connection.execute("COMMIT")
@@ -79,7 +79,7 @@ class Store:
         if not new:
             need_store(name)
         store = cls(name, connected(name))
-        with contextlib.closing(store._connection), store._told():
+        with contextlib.closing(store._connection), store._sqlite_errors():
             store._connection.execute("PRAGMA journal_mode = DELETE")
             store._connection.execute("PRAGMA synchronous = EXTRA")
             store._begin()
@@ -95,7 +95,7 @@ class Store:
             yield store
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _sqlite_errors(self) -> Iterator[None]:
         """Say SQLite's errors as one line about the file."""
         try:
             yield
@@ -157,18 +157,18 @@ class Store:
             raise InputError(self.path, damage("it holds other tables than a store, or views or triggers"))
         # SQLite takes a last page that is cut for one that ends in zeros.
         size, pages = Path(self.path).stat().st_size, self._pragma("page_count")
-        if size != (whole := pages * self._pragma("page_size")):
-            raise InputError(self.path, damage(f"it has {size:,} of {whole:,} bytes"))
-        found = self._pragma("quick_check")
-        if found != "ok":
-            raise InputError(self.path, damage(str(found)))
+        if size != (expected_size := pages * self._pragma("page_size")):
+            raise InputError(self.path, damage(f"it has {size:,} of {expected_size:,} bytes"))
+        status = self._pragma("quick_check")
+        if status != "ok":
+            raise InputError(self.path, damage(str(status)))
 
-    def _checked(self, what: str, columns: Sequence[str], source: str, *given: Any) -> list[tuple[Any, ...]]:
+    def _checked(self, label: str, columns: Sequence[str], source: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Rows of a table, each as it was written.
 
         Parameters
         ----------
-        what : str
+        label : str
             Each of them, in messages.
         columns : sequence of str
             All that the checksum is of; the first names the row.
@@ -182,10 +182,10 @@ class Store:
         InputError
             One is not.
         """
-        rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", given)  # noqa: S608 (constants)
+        rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
-                raise InputError(self.path, damage(f"{what} {row[0]} is not as it was written"))
+                raise InputError(self.path, damage(f"{label} {row[0]} is not as it was written"))
         return [row[:-1] for row in rows]
 
     def _fact(self, name: str) -> str | None:
@@ -199,54 +199,54 @@ class Store:
     @property
     def study(self) -> dict[str, Any] | None:
         """What all runs of the store share: factors, command, launcher and values, as `set_study` was told."""
-        with self._told():
+        with self._sqlite_errors():
             text = self._fact("study")
             return None if text is None else msgspec.json.decode(text)
 
     def set_study(self, study: Mapping[str, Any]) -> None:
         """Keep what all runs share."""
-        with self._told():
+        with self._sqlite_errors():
             self._set_fact("study", msgspec.json.encode(study).decode())
             self._commit()
 
     @property
     def versions(self) -> list[str]:
         """Versions of the program in the order of the design, as `set_versions` was told; often none."""
-        with self._told():
+        with self._sqlite_errors():
             text = self._fact("versions")
             return [] if text is None else msgspec.json.decode(text, type=list[str])
 
     def set_versions(self, names: Sequence[str]) -> None:
         """Keep the order of the versions, which runs in random order do not show."""
-        with self._told():
+        with self._sqlite_errors():
             self._set_fact("versions", msgspec.json.encode(list(names)).decode())
             self._commit()
 
     @property
     def sbatch(self) -> str:
         """Options for `sbatch`, as `set_sbatch` was told."""
-        with self._told():
+        with self._sqlite_errors():
             return self._fact("sbatch") or ""
 
     def set_sbatch(self, options: str) -> None:
         """Keep the options for `sbatch`, which later calls need not repeat."""
-        with self._told():
+        with self._sqlite_errors():
             self._set_fact("sbatch", options)
             self._commit()
 
     def jobs(self) -> list[Job]:
         """Runs that were handed to a scheduler and have not been collected."""
-        with self._told():
+        with self._sqlite_errors():
             rows = self._checked("job", _JOB_COLUMNS, "jobs ORDER BY id")
         return [
-            Job(number, msgspec.json.decode(point, type=dict[str, int | float | str]), replication, name, at)
-            for number, point, replication, at, name in rows
+            Job(number, msgspec.json.decode(point, type=dict[str, int | float | str]), replication, name, handed_over)
+            for number, point, replication, handed_over, name in rows
         ]
 
-    def announce_job(self, point: Point, replication: int, at: float) -> int:
+    def announce_job(self, point: Point, replication: int, handed_over: float) -> int:
         """Keep that a run is about to be handed over, and give it a number."""
-        with self._told():
-            row = (msgspec.json.encode(point).decode(), replication, at)
+        with self._sqlite_errors():
+            row = (msgspec.json.encode(point).decode(), replication, handed_over)
             cursor = self._connection.execute(
                 "INSERT INTO jobs (point, replication, handed_over, checksum) VALUES (?, ?, ?, '')", row
             )
@@ -256,7 +256,7 @@ class Store:
 
     def name_job(self, number: int, name: str) -> None:
         """Keep what the scheduler calls a job."""
-        with self._told():
+        with self._sqlite_errors():
             for row in self._checked("job", _JOB_COLUMNS, "jobs WHERE id = ?", number):
                 self._write_job((*row[:-1], name))
 
@@ -267,7 +267,7 @@ class Store:
 
     def forget_job(self, number: int) -> None:
         """A job that was not handed over after all."""
-        with self._told():
+        with self._sqlite_errors():
             self._connection.execute("DELETE FROM jobs WHERE id = ?", (number,))
             self._commit()
 
@@ -318,19 +318,19 @@ class Store:
                 f"{problem(error)}; the run {point_text(run.point)} could not be kept, the runs before it are safe; "
                 "the same `perf run` goes on from there",
             ) from error
-        with self._told():
+        with self._sqlite_errors():
             self._begin()
         return replace(run, number=number)
 
     def _environment_number(self, content: Mapping[str, object]) -> int:
         text = msgspec.json.encode(content).decode()
         if text not in self._environments:
-            known = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
-            if not known:
-                known = self._rows("SELECT ifnull(max(id), 0) + 1 FROM environments")
-                row = (known[0][0], text)
+            ids = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
+            if not ids:
+                ids = self._rows("SELECT ifnull(max(id), 0) + 1 FROM environments")
+                row = (ids[0][0], text)
                 self._connection.execute("INSERT INTO environments VALUES (?, ?, ?)", (*row, checksum(row)))
-            self._environments[text] = known[0][0]
+            self._environments[text] = ids[0][0]
         return self._environments[text]
 
     def runs(self, number: int | None = None) -> list[Run]:
@@ -341,7 +341,7 @@ class Store:
         InputError
             The store is damaged, or one of these runs is not as it was written.
         """
-        with self._told():
+        with self._sqlite_errors():
             if number is None:
                 rows, output = self._checked("run", RUN_COLUMNS, "runs ORDER BY id"), []
             else:
@@ -349,17 +349,17 @@ class Store:
                 output = self._rows("SELECT stdout, stderr, results FROM runs WHERE id = ?", (number,))
             # Read last: of a run that is added meanwhile the environment is there.
             environments = dict(self._checked("environment", ("id", "content"), "environments"))
-        found = []
+        records = []
         for row in rows:
             named = dict(zip(RUN_COLUMNS, row, strict=True))
             printed = dict(zip(OUTPUT, output[0], strict=True)) if output else {}
             if printed and checksum(output[0]) != named["output_checksum"]:
                 raise InputError(self.path, damage(f"what run {number} printed is not as it was written"))
             try:
-                found.append(_as_run(named | printed, environments[named["environment"]]))
+                records.append(_as_run(named | printed, environments[named["environment"]]))
             except (msgspec.MsgspecError, KeyError, TypeError) as error:
                 raise InputError(self.path, damage(str(error))) from error
-        return found
+        return records
 
     def check(self) -> int:
         """Read all that the store holds, as it was written.
@@ -374,10 +374,10 @@ class Store:
         InputError
             Something is not as it was written; it says what.
         """
-        with self._told():
-            found = self._pragma("integrity_check")
-            if found != "ok":
-                raise InputError(self.path, damage(str(found)))
+        with self._sqlite_errors():
+            status = self._pragma("integrity_check")
+            if status != "ok":
+                raise InputError(self.path, damage(str(status)))
             self._checked("fact", ("name", "value"), "facts")
             numbers = [number for (number,) in self._rows("SELECT id FROM runs ORDER BY id")]
         for expected, number in enumerate(numbers, 1):  # none is ever taken away

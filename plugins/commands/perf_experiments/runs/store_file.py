@@ -57,9 +57,9 @@ def problem(error: sqlite3.Error) -> str:
     return f"{error}; look at the disk"
 
 
-def damage(what: str) -> str:
+def damage(text: str) -> str:
     """That the file is no longer what was written, and what to do."""
     return (
-        f"the store is damaged or cut short ({' '.join(what.split())}); it was not changed; take a copy from a backup, "
+        f"the store is damaged or cut short ({' '.join(text.split())}); it was not changed; take a copy from a backup, "
         "or save what is left with `sqlite3 FILE .recover`"
     )

@@ -40,16 +40,16 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     OptionError
         There is no command, or the store's measurements were made with other factors or another command.
     """
-    known = store.study
+    stored_study = store.study
     is_told = bool(options.command or options.versions)
-    if not is_told and known is None:
+    if not is_told and stored_study is None:
         raise OptionError("there is no command; write it after --, as in: perf run design.toml -- ./app -n {D}")
-    if known is not None and not is_told:
-        given = {name: getattr(options, name) for name in ("launcher", "values", "results")}
-        defaults = {name: getattr(RunOptions(), name) for name in given}
-        kept = {name: known[name] for name in given if given[name] == defaults[name]}
-        kept["versions"] = known.get("versions", {})
-        options = RunOptions(**{**vars(options), **kept, "command": tuple(known["command"])})
+    if stored_study is not None and not is_told:
+        settings = {name: getattr(options, name) for name in ("launcher", "values", "results")}
+        defaults = {name: getattr(RunOptions(), name) for name in settings}
+        kept = {name: stored_study[name] for name in settings if settings[name] == defaults[name]}
+        kept["versions"] = stored_study.get("versions", {})
+        options = RunOptions(**{**vars(options), **kept, "command": tuple(stored_study["command"])})
     study: dict[str, Any] = {
         "factors": sorted(design.factors),  # their order in the file means nothing
         "command": list(options.command),
@@ -59,13 +59,17 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     }
     if options.versions:
         study["versions"] = {name: list(words) for name, words in options.versions.items()}
-    if known is not None and known != study and (store.jobs() or any(run.succeeded for run in store.runs())):
-        name = next(name for name in (*study, "versions") if study.get(name) != known.get(name))
-        made, told = (_shown(each.get(name)) for each in (known, study))
+    if (
+        stored_study is not None
+        and stored_study != study
+        and (store.jobs() or any(run.succeeded for run in store.runs()))
+    ):
+        name = next(name for name in (*study, "versions") if study.get(name) != stored_study.get(name))
+        stored, new_value = (_shown(each.get(name)) for each in (stored_study, study))
         raise OptionError(
-            f"{store.path}: its runs were made with {name} {made}, not {told}; name another store with --store"
+            f"{store.path}: its runs were made with {name} {stored}, not {new_value}; name another store with --store"
         )
-    if known != study:
+    if stored_study != study:
         store.set_study(study)
     order = list(map(str, design.factors.get(VERSION, ())))
     if order != store.versions:

@@ -53,14 +53,14 @@ def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
     return tuple(_filled(word, point, list(point)) for word in words)
 
 
-def _filled(word: str, point: Point, known: Sequence[str]) -> str:
-    def place(found: re.Match[str]) -> str:
-        if found[0] in ("{{", "}}"):
-            return found[0][0]
-        if found[1] is None:
-            raise OptionError(f"{word!r}: {found[0]!r} stands alone; {{FACTOR}} is a place and {found[0] * 2} a brace")
-        if found[1] not in point:
-            raise UnknownNameError(f"factor in {word!r}", found[1], known)
-        return level_text(point[found[1]])
+def _filled(word: str, point: Point, factor_names: Sequence[str]) -> str:
+    def place(match: re.Match[str]) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        if match[1] is None:
+            raise OptionError(f"{word!r}: {match[0]!r} stands alone; {{FACTOR}} is a place and {match[0] * 2} a brace")
+        if match[1] not in point:
+            raise UnknownNameError(f"factor in {word!r}", match[1], factor_names)
+        return level_text(point[match[1]])
 
     return _PLACE.sub(place, word)

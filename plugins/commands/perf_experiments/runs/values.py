@@ -43,12 +43,12 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValueP
     >>> parse_patterns(["time=Time in seconds = *([0-9.]+)"], ["p"])[0].name
     'time'
     """
-    found: dict[str, ValuePattern] = {}
+    patterns: dict[str, ValuePattern] = {}
     for text in texts:
         name, equals, expression = text.partition("=")
         if not equals or not _NAME.fullmatch(name):
             raise OptionError(f"value {text!r}: NAME=EXPRESSION is expected, such as 'time=Time = *([0-9.]+)'")
-        if name in found or name in factors or name in COLUMNS:
+        if name in patterns or name in factors or name in COLUMNS:
             raise OptionError(f"value {name!r}: the name is taken; choose another")
         try:
             compiled = re.compile(expression.encode(), re.MULTILINE)
@@ -59,8 +59,8 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValueP
                 f"value {name}: {expression!r} has {compiled.groups} groups; one is expected, in ( ), which is the "
                 "number; (?: ) groups without counting"
             )
-        found[name] = ValuePattern(name, compiled)
-    return tuple(found.values())
+        patterns[name] = ValuePattern(name, compiled)
+    return tuple(patterns.values())
 
 
 def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the output") -> dict[str, float]:
@@ -76,21 +76,21 @@ def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the o
     >>> values_in(b"Time = 2.5 s", parse_patterns(["time=Time = *([0-9.]+)"], []))
     {'time': 2.5}
     """
-    found = {}
+    values = {}
     for pattern in patterns:
         matches = pattern.expression.findall(text)
         if len(matches) != 1:
             several = f"{len(matches)} times" if matches else "nowhere"
             raise RunValueError(f"value {pattern.name} is found {several} in {where}; once is expected")
-        shown = matches[0].decode(errors="replace")
+        matched = matches[0].decode(errors="replace")
         try:
-            number = float(shown)
+            number = float(matched)
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise RunValueError(f"value {pattern.name} is {shown[:40]!r} in {where}; a finite number is expected")
-        found[pattern.name] = number
-    return found
+            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; a finite number is expected")
+        values[pattern.name] = number
+    return values
 
 
 class ResultsFile:
@@ -135,7 +135,7 @@ class ResultsFile:
         """Whether it gives numbers by names."""
         return self.path.lower().endswith(".json")
 
-    def numbers(self, content: bytes, taken: Sequence[str]) -> dict[str, float]:
+    def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
         """The numbers of a JSON object.
 
         Raises
@@ -151,7 +151,7 @@ class ResultsFile:
         if not numbers:
             raise RunValueError(f"the results file {self.path} is no JSON object with a number in it")
         for name in numbers:
-            if name in taken or name in COLUMNS:
+            if name in reserved or name in COLUMNS:
                 raise RunValueError(f"the results file {self.path} has {name!r}, a name that is taken")
         return numbers
 

@@ -126,15 +126,15 @@ class SortedIntervals:
 
     def within(self, location: int, start_ns: int, end_ns: int) -> Integers:
         """Which intervals of a location overlap a stretch, group by group."""
-        found = []
+        indices = []
         for segment in range(location * self.n_groups, (location + 1) * self.n_groups):
             low, high = self.first[segment], self.first[segment + 1]
             last = low + np.searchsorted(self.start_ns[low:high], end_ns)
             begin = low + np.searchsorted(self.start_ns[low:high], start_ns, side="right")
             if begin > low and self.end_ns(begin - 1) > start_ns:
                 begin -= 1
-            found.append(np.arange(begin, last))
-        return np.concatenate(found)
+            indices.append(np.arange(begin, last))
+        return np.concatenate(indices)
 
     def end_ns(self, which: Any) -> Any:
         """Where intervals end."""
@@ -150,19 +150,19 @@ class SortedIntervals:
 
     def longest_of_groups(self) -> list[int | None]:
         """The longest interval of each group; None where it has none."""
-        held = np.flatnonzero(np.diff(self.first))
+        segments = np.flatnonzero(np.diff(self.first))
         durations = np.diff(self.before_ns)
-        longest = np.maximum.reduceat(durations, self.first[held]) if len(held) else durations
-        found: list[int | None] = []
+        longest = np.maximum.reduceat(durations, self.first[segments]) if len(segments) else durations
+        positions: list[int | None] = []
         for group in range(self.n_groups):
-            own = np.flatnonzero(held % self.n_groups == group)
-            if not len(own):
-                found.append(None)
+            members = np.flatnonzero(segments % self.n_groups == group)
+            if not len(members):
+                positions.append(None)
                 continue
-            segment = held[own[np.argmax(longest[own])]]
+            segment = segments[members[np.argmax(longest[members])]]
             begin, end = self.first[segment], self.first[segment + 1]
-            found.append(int(begin + np.argmax(durations[begin:end])))
-        return found
+            positions.append(int(begin + np.argmax(durations[begin:end])))
+        return positions
 
 
 @functools.cache
@@ -189,25 +189,25 @@ def _add_time(
             begin, end = first[segment], first[segment + 1]
             if begin == end:
                 continue
-            at, until_last_edge = begin, 0
+            position, until_last_edge = begin, 0
             for column in range(len(edges)):
                 edge = edges[column]
                 # How many begin before the edge: steps that double, since the next edge is near, then halves.
-                high, step = at, 1
+                high, step = position, 1
                 while high < end and start[high] < edge:
-                    at = high + 1
+                    position = high + 1
                     high += step
                     step *= 2
                 high = min(high, end)
-                while at < high:
-                    middle = (at + high) // 2
+                while position < high:
+                    middle = (position + high) // 2
                     if start[middle] < edge:
-                        at = middle + 1
+                        position = middle + 1
                     else:
                         high = middle
-                until = before[at] - before[begin]
-                if at > begin:
-                    until -= max(start[at - 1] + before[at] - before[at - 1] - edge, 0)
+                until = before[position] - before[begin]
+                if position > begin:
+                    until -= max(start[position - 1] + before[position] - before[position - 1] - edge, 0)
                 if column:
                     for row in range(first_row[place], first_row[place + 1]):
                         time[rows[row], group, column - 1] += until - until_last_edge

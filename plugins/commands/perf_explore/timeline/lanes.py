@@ -85,12 +85,12 @@ class Lanes:
     ) -> None:
         level = depth
         groups: dict[str, list[int]] = {}
-        for at in locations:
-            groups.setdefault(columns[level][at] if level < len(columns) else "", []).append(at)
+        for location in locations:
+            groups.setdefault(columns[level][location] if level < len(columns) else "", []).append(location)
         for name, members in groups.items():
             if not name:
-                for at in members:
-                    self.all.append(Lane(names[at], depth, (at,), len(self.all) + 1, "location"))
+                for location in members:
+                    self.all.append(Lane(names[location], depth, (location,), len(self.all) + 1, "location"))
                 continue
             place = len(self.all)
             self.all.append(Lane(name, depth, tuple(members), 0, kinds[level]))
@@ -103,13 +103,13 @@ class Lanes:
         depths = np.array([lane.depth for lane in self.all])
         return next((depth for depth in range(len(_LEVELS), 0, -1) if (depths <= depth).sum() <= _MOST_OPEN), 0)
 
-    def is_group(self, at: int) -> bool:
+    def is_group(self, position: int) -> bool:
         """Whether a lane has others below it."""
-        return self.all[at].kind != "location"
+        return self.all[position].kind != "location"
 
-    def is_open(self, at: int, toggled: Set[int]) -> bool:
+    def is_open(self, position: int, toggled: Set[int]) -> bool:
         """Whether the lanes below a group are shown."""
-        return (self.all[at].depth < self.deepest_open) != (at in toggled)
+        return (self.all[position].depth < self.deepest_open) != (position in toggled)
 
     def shown(self, toggled: Set[int]) -> list[int]:
         """Positions of the lanes that are not folded away.
@@ -119,15 +119,15 @@ class Lanes:
         toggled : set of int
             Positions of groups that are not as they are unasked.
         """
-        found, at = [], 0
-        while at < len(self.all):
-            found.append(at)
-            at = at + 1 if self.is_open(at, toggled) else self.all[at].end
-        return found
+        positions, position = [], 0
+        while position < len(self.all):
+            positions.append(position)
+            position = position + 1 if self.is_open(position, toggled) else self.all[position].end
+        return positions
 
     def path_to(self, location: int) -> list[int]:
         """The groups around a location, outermost first, and its own lane."""
-        return [at for at, lane in enumerate(self.all) if location in lane.locations]
+        return [position for position, lane in enumerate(self.all) if location in lane.locations]
 
     def ranks(self) -> list[npt.NDArray[np.int64]]:
         """Locations of each process, or of each by itself where none are known."""

@@ -56,8 +56,10 @@ def painted(data: TimelineData, bins: Bins) -> npt.NDArray[np.float64]:
     colours = np.array([*(to_rgb(CLASS_COLOURS[name]) for name in data.classes), (1.0, 1.0, 1.0)])
     chosen = colours[np.where(bins.top == 255, len(data.classes), bins.top)]
     strength = np.where(bins.share > 0, _FAINTEST + (1.0 - _FAINTEST) * bins.share, 0.0)[..., None]
-    if bins.found.size:
-        chosen = np.where(bins.found[..., None] > 0, to_rgb(FOUND), chosen)
-        strength = np.where(bins.found[..., None] > 0, np.maximum(bins.found, 0.5)[..., None], _FAINTEST * strength)
+    if bins.matching.size:
+        chosen = np.where(bins.matching[..., None] > 0, to_rgb(FOUND), chosen)
+        strength = np.where(
+            bins.matching[..., None] > 0, np.maximum(bins.matching, 0.5)[..., None], _FAINTEST * strength
+        )
     image: npt.NDArray[np.float64] = 1.0 - strength * (1.0 - chosen)
     return image if len(image) else np.ones((1, 1, 3))

@@ -58,7 +58,7 @@ class Bins:
         The class of which there is most; 255 where a lane is in no state.
     share : (n_lanes, n_columns) float
         Of the lane's time in the pixel that is of that class.
-    found : (n_lanes, n_columns) float
+    matching : (n_lanes, n_columns) float
         Share of the states that are searched; empty where nothing is.
     busy : (n_columns,) float
         Locations that compute, on average.
@@ -70,7 +70,7 @@ class Bins:
     edges_ns: Integers
     top: npt.NDArray[np.uint8]
     share: npt.NDArray[np.float64]
-    found: npt.NDArray[np.float64]
+    matching: npt.NDArray[np.float64]
     busy: npt.NDArray[np.float64]
 
 
@@ -109,8 +109,8 @@ class TimelineData:
         self.time_unit = trace.time_unit
         self.lanes = Lanes(self.trace)
         self.class_of_state = state_classes(self.trace.states, self.trace.busy_states)
-        known = dict.fromkeys(self.class_of_state)
-        self.classes = tuple(name for name in (*CLASSES, OTHER) if name in known)
+        present = dict.fromkeys(self.class_of_state)
+        self.classes = tuple(name for name in (*CLASSES, OTHER) if name in present)
         self._lock = threading.Lock()
         self._computing: SortedIntervals | None = None
         self._searches: dict[str, tuple[SortedIntervals, str]] = {}
@@ -156,16 +156,16 @@ class TimelineData:
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
         """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``."""
-        wanted = find.strip().casefold()
-        if wanted.startswith(CLASS_PREFIX):
-            kind = wanted.removeprefix(CLASS_PREFIX).strip()
+        pattern = find.strip().casefold()
+        if pattern.startswith(CLASS_PREFIX):
+            kind = pattern.removeprefix(CLASS_PREFIX).strip()
             return np.array([name == kind for name in self.class_of_state], dtype=bool)
         names = [state.strip().casefold() for state in self.trace.states]
-        if any(name == wanted for name in names):
-            return np.array([name == wanted for name in names], dtype=bool)
-        if "*" in wanted or "?" in wanted:
-            return np.array([fnmatch.fnmatchcase(name, wanted) for name in names], dtype=bool)
-        return np.array([wanted in name for name in names], dtype=bool)
+        if any(name == pattern for name in names):
+            return np.array([name == pattern for name in names], dtype=bool)
+        if "*" in pattern or "?" in pattern:
+            return np.array([fnmatch.fnmatchcase(name, pattern) for name in names], dtype=bool)
+        return np.array([pattern in name for name in names], dtype=bool)
 
     def search(self, find: str) -> tuple[SortedIntervals, str]:
         """Intervals of the states that a search finds, and in words how many there are."""
@@ -173,59 +173,64 @@ class TimelineData:
         with self._lock:
             if find not in self._searches:
                 states = self.states_like(find)
-                found = index.only(states)
+                intervals = index.only(states)
                 names = [name for name, is_found in zip(self.trace.states, states, strict=True) if is_found]
-                what = f"{len(names)} states" if len(names) != 1 else state_name(names[0])
-                text = f"{what}: {len(found):,} intervals, {readable(float(found.before_ns[-1]), 'ns')} in all"
-                self._searches[find] = found, text if names else f"no state is called {state_name(find)!r}"
+                label = f"{len(names)} states" if len(names) != 1 else state_name(names[0])
+                text = f"{label}: {len(intervals):,} intervals, {readable(float(intervals.before_ns[-1]), 'ns')} in all"
+                self._searches[find] = intervals, text if names else f"no state is called {state_name(find)!r}"
                 while len(self._searches) > _MOST_SEARCHES:
                     self._searches.pop(next(iter(self._searches)))
             return self._searches[find]
 
     def bins(self, window: Window, n_columns: int) -> Bins:
         """What the lanes of a window do, in columns of equal width."""
-        shown = self.lanes.shown(window.toggled)
-        seen = [(at, self.lanes.all[at]) for at in shown[window.top : window.top + window.rows]]
-        locations = np.array([each for _, lane in seen for each in lane.locations], dtype=np.int64)
-        rows = np.repeat(np.arange(len(seen)), [len(lane.locations) for _, lane in seen])
+        positions = self.lanes.shown(window.toggled)
+        visible = [
+            (position, self.lanes.all[position]) for position in positions[window.top : window.top + window.rows]
+        ]
+        locations = np.array([each for _, lane in visible for each in lane.locations], dtype=np.int64)
+        rows = np.repeat(np.arange(len(visible)), [len(lane.locations) for _, lane in visible])
         width = window.end_ns - window.start_ns
         most = max(_MOST_CELLS // max(len(locations), 1), _FEWEST_COLUMNS)
         n_columns = max(min(n_columns, most, width), 1)
         cuts = np.rint(np.arange(n_columns + 1) * (width / n_columns)).astype(np.int64) + window.start_ns
         edges = cuts + self.run_ns[0]
-        time = self.index.time_in(edges, locations, rows, len(seen))
-        whole = np.diff(edges) * np.array([[len(lane.locations)] for _, lane in seen]).reshape(-1, 1)
-        top = time.argmax(axis=1) if self.classes else np.zeros(whole.shape, np.int64)
+        time = self.index.time_in(edges, locations, rows, len(visible))
+        total_time = np.diff(edges) * np.array([[len(lane.locations)] for _, lane in visible]).reshape(-1, 1)
+        top = time.argmax(axis=1) if self.classes else np.zeros(total_time.shape, np.int64)
         most_time = np.take_along_axis(time, top[:, None, :], axis=1)[:, 0, :]
-        found = np.empty((0, n_columns))
+        match_share = np.empty((0, n_columns))
         if window.find:
-            found = self.search(window.find)[0].time_in(edges, locations, rows, len(seen)).sum(axis=1) / whole
+            match_share = (
+                self.search(window.find)[0].time_in(edges, locations, rows, len(visible)).sum(axis=1) / total_time
+            )
         places, below = self._area
         busy = np.diff(np.interp(cuts, places, below)) / np.diff(cuts)
         return Bins(
-            window, tuple(seen), len(shown), edges, np.where(most_time > 0, top, 255).astype(np.uint8),
-            most_time / whole, found, busy,
+            window, tuple(visible), len(positions), edges, np.where(most_time > 0, top, 255).astype(np.uint8),
+            most_time / total_time, match_share, busy,
         )  # fmt: skip
 
-    def at(self, lane: Lane, start_ns: int, end_ns: int) -> list[str]:
+    def lines_at(self, lane: Lane, start_ns: int, end_ns: int) -> list[str]:
         """What a lane does in a stretch since the run's start, in lines: the state, how long, and its class."""
         start, end = start_ns + self.run_ns[0], max(end_ns, start_ns + 1) + self.run_ns[0]
-        index, held = self.index, []
+        index, overlapping = self.index, []
         for location in lane.locations:
-            held.append(index.within(location, start, end))
-            if sum(map(len, held)) > _MOST_TOLD:
+            overlapping.append(index.within(location, start, end))
+            if sum(map(len, overlapping)) > _MOST_TOLD:
                 return [*self._classes_at(lane, start, end), self._where(lane, start, end)]
-        which = np.concatenate(held)
+        which = np.concatenate(overlapping)
         if not len(which):
             return ["in no state", self._where(lane, start, end)]
         if len(which) == 1 and len(lane.locations) == 1:
-            return self._told(int(which[0]), lane)
+            return self._interval_lines(int(which[0]), lane)
         inside = np.minimum(index.end_ns(which), end) - np.maximum(index.start_ns[which], start)
         time = np.bincount(index.state[which], weights=inside, minlength=len(self.trace.states))
-        order = [at for at in np.argsort(-time, kind="stable")[:_MOST_STATES].tolist() if time[at] > 0]
-        whole = (end - start) * len(lane.locations)
+        order = [state for state in np.argsort(-time, kind="stable")[:_MOST_STATES].tolist() if time[state] > 0]
+        total_time = (end - start) * len(lane.locations)
         lines = [
-            f"{state_name(self.trace.states[at])}: {time[at] / whole:.1%} ({self.class_of_state[at]})" for at in order
+            f"{state_name(self.trace.states[state])}: {time[state] / total_time:.1%} ({self.class_of_state[state]})"
+            for state in order
         ]
         left = int((time > 0).sum()) - len(order)
         more = [f"and {left} more states"] if left else []
@@ -236,9 +241,13 @@ class TimelineData:
         time = self.index.time_in(np.array([start, end]), members, np.zeros_like(members), 1)[0, :, 0]
         shares = time / ((end - start) * len(members))
         order = np.argsort(-shares, kind="stable")
-        return [f"{self.classes[at]}: {shares[at]:.1%}" for at in order.tolist() if shares[at] > 0]
+        return [
+            f"{self.classes[class_index]}: {shares[class_index]:.1%}"
+            for class_index in order.tolist()
+            if shares[class_index] > 0
+        ]
 
-    def _told(self, which: int, lane: Lane) -> list[str]:
+    def _interval_lines(self, which: int, lane: Lane) -> list[str]:
         index, state = self.index, int(self.index.state[which])
         start, end = int(index.start_ns[which]), int(index.end_ns(which))
         return [
@@ -259,15 +268,15 @@ class TimelineData:
         OptionError
             There is none.
         """
-        found = self.search(find)[0] if find else self.index
-        if not len(found):
+        intervals = self.search(find)[0] if find else self.index
+        if not len(intervals):
             raise OptionError(self.search(find)[1] if find else "no interval lasts")
-        return self._longest_at(found, found.longest())
+        return self._longest_at(intervals, intervals.longest())
 
     def longest_of_classes(self) -> dict[str, Longest]:
         """The longest interval of each class."""
-        found = zip(self.classes, self.index.longest_of_groups(), strict=True)
-        return {name: self._longest_at(self.index, which) for name, which in found if which is not None}
+        longest_intervals = zip(self.classes, self.index.longest_of_groups(), strict=True)
+        return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
 
     def _busy(self, index: SortedIntervals) -> SortedIntervals:
         """Intervals in which a location computes."""
@@ -276,9 +285,13 @@ class TimelineData:
             self._computing = index.only(np.array([name in busy for name in self.trace.states], dtype=bool))
         return self._computing
 
-    def _longest_at(self, found: SortedIntervals, which: int) -> Longest:
-        location, start, end = found.location_of(which), int(found.start_ns[which]), int(found.end_ns(which))
-        name = state_name(self.trace.states[int(found.state[which])])
+    def _longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
+        location, start, end = (
+            intervals.location_of(which),
+            int(intervals.start_ns[which]),
+            int(intervals.end_ns(which)),
+        )
+        name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
 

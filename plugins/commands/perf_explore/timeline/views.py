@@ -96,7 +96,7 @@ class TimelineViews:
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """What the page's script asks for; see `Feeding.feed`."""
         answers = {
-            "lanes": self._lanes, "at": self._at, "longest": self._longest, "slowest": self._slowest,
+            "lanes": self._lanes, "at": self._lane_lines, "longest": self._longest, "slowest": self._slowest,
             "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
         }  # fmt: skip
         if len(path) != 1 or path[0] not in answers:
@@ -170,14 +170,14 @@ class TimelineViews:
         members = np.arange(len(data.trace.locations), dtype=np.int64)
         edges = np.array(data.run_ns)
         time = index.time_in(edges, members, np.zeros_like(members), 1)[0, :, 0]
-        whole = data.duration_ns * len(members)
+        total_time = data.duration_ns * len(members)
         rows = []
         longest, ways = data.longest_of_classes(), self.class_ways()
-        for at in np.argsort(-time, kind="stable").tolist():
-            name = data.classes[at]
+        for class_index in np.argsort(-time, kind="stable").tolist():
+            name = data.classes[class_index]
             if name not in longest:
                 continue
-            stretch, share = longest[name], float(time[at] / whole)
+            stretch, share = longest[name], float(time[class_index] / total_time)
             shares = Cell(f"{share:.2%}", bar=share)
             n_states = data.class_of_state.count(name)
             heading = Cell(name.replace("_", " "), ways[name])
@@ -190,10 +190,10 @@ class TimelineViews:
     def _marker_table(self) -> Table:
         """The longest markers, in the order of time."""
         markers = self.data.given.markers
-        longest = sorted(range(len(markers)), key=lambda at: markers[at][1] - markers[at][2])[:_MOST_LISTED]
+        longest = sorted(range(len(markers)), key=lambda index: markers[index][1] - markers[index][2])[:_MOST_LISTED]
         rows = []
-        for at in sorted(longest, key=lambda at: markers[at][1]):
-            name, start, end = markers[at]
+        for index in sorted(longest, key=lambda index: markers[index][1]):
+            name, start, end = markers[index]
             begin = start - self.data.run_ns[0]
             link = self._link(state_name(name), begin, end - self.data.run_ns[0])
             rows.append(
@@ -211,9 +211,9 @@ class TimelineViews:
 
     def _lane_query(self, location: int, window: Window) -> dict[str, str]:
         """The first lane that is shown, so that a location's own lane, or the group that hides it, is."""
-        shown = self.data.lanes.shown(window.toggled)
-        lane = [at for at in self.data.lanes.path_to(location) if at in set(shown)][-1]
-        place = shown.index(lane)
+        positions = self.data.lanes.shown(window.toggled)
+        lane = [position for position in self.data.lanes.path_to(location) if position in set(positions)][-1]
+        place = positions.index(lane)
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 
     def _lanes(self, window: Window, query: Query) -> Feed:
@@ -223,42 +223,42 @@ class TimelineViews:
         """
         data = self.data
         bins = data.bins(window, _count(query, "columns", MOST_COLUMNS))
-        said = {
+        header = {
             "from": window.start_ns,
             "to": window.end_ns,
             "top": window.top,
-            "rows": [self._lane_said(at, lane, window) for at, lane in bins.lanes],
+            "rows": [self._lane_said(position, lane, window) for position, lane in bins.lanes],
             "lanes": bins.n_lanes,
             "columns": len(bins.busy),
             "busy": np.round(bins.busy, 4).tolist(),
             "markers": self._markers(window),
             "search": data.search(window.find)[1] if window.find else "",
         }
-        head = msgspec.json.encode(said)
-        planes = [bins.top.tobytes(), _bytes_of(bins.share), _bytes_of(bins.found)]
+        head = msgspec.json.encode(header)
+        planes = [bins.top.tobytes(), _bytes_of(bins.share), _bytes_of(bins.matching)]
         return Feed(struct.pack("<I", len(head)) + head + b"".join(planes), "application/octet-stream")
 
-    def _lane_said(self, at: int, lane: Lane, window: Window) -> dict[str, Any]:
-        is_group = self.data.lanes.is_group(at)
+    def _lane_said(self, position: int, lane: Lane, window: Window) -> dict[str, Any]:
+        is_group = self.data.lanes.is_group(position)
         return {
-            "at": at,
+            "at": position,
             "name": state_name(lane.name),
             "depth": lane.depth,
-            "open": self.data.lanes.is_open(at, window.toggled) if is_group else None,
+            "open": self.data.lanes.is_open(position, window.toggled) if is_group else None,
             "members": len(lane.locations),
         }
 
     def _markers(self, window: Window) -> list[tuple[str, int, int]]:
         """The longest of those that are seen, in the order of time."""
-        start, end = (at + self.data.run_ns[0] for at in (window.start_ns, window.end_ns))
+        start, end = (each + self.data.run_ns[0] for each in (window.start_ns, window.end_ns))
         starts, ends = self._marker_times
-        seen = np.flatnonzero((starts < end) & (ends >= start))
-        if len(seen) > _MOST_MARKERS:
-            seen = np.sort(seen[np.argsort(starts[seen] - ends[seen], kind="stable")[:_MOST_MARKERS]])
+        visible = np.flatnonzero((starts < end) & (ends >= start))
+        if len(visible) > _MOST_MARKERS:
+            visible = np.sort(visible[np.argsort(starts[visible] - ends[visible], kind="stable")[:_MOST_MARKERS]])
         begin = self.data.run_ns[0]
         return [
-            (state_name(self.data.given.markers[at][0]), int(starts[at]) - begin, int(ends[at]) - begin)
-            for at in seen.tolist()
+            (state_name(self.data.given.markers[each][0]), int(starts[each]) - begin, int(ends[each]) - begin)
+            for each in visible.tolist()
         ]
 
     @functools.cached_property
@@ -266,11 +266,11 @@ class TimelineViews:
         times = np.array([marker[1:] for marker in self.data.given.markers], dtype=np.int64).reshape(-1, 2)
         return times[:, 0], times[:, 1]
 
-    def _at(self, window: Window, query: Query) -> Feed:
-        lanes, at = self.data.lanes.all, _count(query, "lane", None)
-        if at >= len(lanes):
-            raise OptionError(f"there is no lane {at}; there are {len(lanes)}")
-        return _json({"lines": self.data.at(lanes[at], window.start_ns, window.end_ns)})
+    def _lane_lines(self, window: Window, query: Query) -> Feed:
+        lanes, position = self.data.lanes.all, _count(query, "lane", None)
+        if position >= len(lanes):
+            raise OptionError(f"there is no lane {position}; there are {len(lanes)}")
+        return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
     def _longest(self, window: Window, query: Query) -> Feed:
         longest = self.data.longest(window.find)
@@ -291,7 +291,7 @@ class TimelineViews:
                 edges = self._phase_edges
             except PerfError as error:
                 return _json({"phases": [], "text": str(error)})
-        phases = [(f"phase {at}", start, end) for at, (start, end) in enumerate(itertools.pairwise(edges), 1)]
+        phases = [(f"phase {number}", start, end) for number, (start, end) in enumerate(itertools.pairwise(edges), 1)]
         return _json({"phases": phases, "text": ""})
 
     @functools.cached_property
@@ -346,5 +346,5 @@ def _bytes_of(share: Any) -> bytes:
     return content
 
 
-def _json(said: Any) -> Feed:
-    return Feed(msgspec.json.encode(said), _JSON)
+def _json(content: Any) -> Feed:
+    return Feed(msgspec.json.encode(content), _JSON)

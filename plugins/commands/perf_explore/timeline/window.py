@@ -83,7 +83,7 @@ class Window:
         {'from': '2', 'top': '3'}
         """
         factor = nanoseconds_per(time_unit)
-        said = {
+        fields = {
             "from": f"{self.start_ns / factor:.15g}" if self.start_ns else "",
             "to": f"{self.end_ns / factor:.15g}" if self.end_ns < duration_ns else "",
             "top": str(self.top) if self.top else "",
@@ -91,7 +91,7 @@ class Window:
             "find": self.find,
             "rows": str(self.rows) if self.rows != ROWS else "",
         }
-        return {name: text for name, text in said.items() if text}
+        return {name: text for name, text in fields.items() if text}
 
     def stretched(self, factor: float, shift: float, duration_ns: int) -> Window:
         """One of ``factor`` times the width around the same middle, moved by ``shift`` of this width."""

@@ -161,13 +161,13 @@ def command(
         from perf_pictures.picture import check_files, plot
 
         check_files(picture, summary, junit)
-        told = version or []
-        if run and not told:
+        version_options = version or []
+        if run and not version_options:
             raise OptionError("--run needs each version with --version NAME=COMMAND")
-        if not run and len(told) > 1:
+        if not run and len(version_options) > 1:
             raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
-        for given, option in ((budget, "--budget"), (store, "--store"), (limit, "--limit")):
-            if given is not None and not run:
+        for option_value, option in ((budget, "--budget"), (store, "--store"), (limit, "--limit")):
+            if option_value is not None and not run:
                 raise OptionError(f"{option} belongs to --run")
         try:
             verdict = gate(
@@ -177,7 +177,7 @@ def command(
                 commit=commit,
                 since=since_commit,
                 machine=machine,
-                version=None if run or not told else told[0],
+                version=None if run or not version_options else version_options[0],
                 base=base,
                 new=new,
                 value=value or (),
@@ -188,7 +188,7 @@ def command(
                 errors=errors,
                 missing=missing,
                 undecided=undecided,
-                run=versions_of(told) if run else None,
+                run=versions_of(version_options) if run else None,
                 max_rounds=max_rounds,
                 budget=budget,
                 warmup=warmup,

@@ -87,8 +87,8 @@ def append_rows(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]])
     old = [row for _, row in rows_of(target)] if target.is_file() else []
     units = {row.get("benchmark"): row.get("unit", "") for row in old}
     for row in new:
-        if (known := units.get(row["benchmark"], row["unit"])) != row["unit"]:
-            raise DataError(f"{os.fspath(path)}: {row['benchmark']} is in {known or 'no unit'}, not {row['unit']}")
+        if (file_unit := units.get(row["benchmark"], row["unit"])) != row["unit"]:
+            raise DataError(f"{os.fspath(path)}: {row['benchmark']} is in {file_unit or 'no unit'}, not {row['unit']}")
     before = target.read_bytes() if target.is_file() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"

@@ -193,17 +193,17 @@ def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: fl
     steps: list[int] = []
     outliers: list[int] = []
     for _ in range(_MOST_STEPS):
-        found = scanned(steps, outliers)
-        step = int(found.step_ratio.argmax())
-        ratio = float(found.step_ratio[step])
-        several = _apart(found.outlier_ratio, max(_OUTLIER, ratio), int(_MOST_OUTLIERS * n) - len(outliers))
+        profile = scanned(steps, outliers)
+        step = int(profile.step_ratio.argmax())
+        ratio = float(profile.step_ratio[step])
+        several = _apart(profile.outlier_ratio, max(_OUTLIER, ratio), int(_MOST_OUTLIERS * n) - len(outliers))
         if several:
             outliers += several
             continue
-        if ratio > _critical(float(found.gain[step]), n, alpha):
+        if ratio > _critical(float(profile.gain[step]), n, alpha):
             steps.append(step)
             continue
-        several = _apart(found.outlier_ratio, _OUTLIER, int(_MOST_OUTLIERS * n) - len(outliers))
+        several = _apart(profile.outlier_ratio, _OUTLIER, int(_MOST_OUTLIERS * n) - len(outliers))
         if several:
             outliers += several
             continue
@@ -212,7 +212,7 @@ def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: fl
         pair = scanned([*steps, step], outliers)
         other = int(pair.step_ratio.argmax())
         together = ratio + float(pair.step_ratio[other])
-        if together <= _critical(float(max(pair.gain[other], found.gain[step])), n, alpha) + _PAIR:
+        if together <= _critical(float(max(pair.gain[other], profile.gain[step])), n, alpha) + _PAIR:
             break
         steps += [step, other]
     return steps, outliers
@@ -236,13 +236,13 @@ def _backward(
     while steps:
         placed, margins = [], []
         for k in range(len(steps)):
-            found = scanned(steps[:k] + steps[k + 1 :], outliers)
-            steps[k] = int(found.step_ratio.argmax())
-            ratio = float(found.step_ratio[steps[k]])
-            critical = _critical(float(found.gain[steps[k]]), n, alpha)
+            profile = scanned(steps[:k] + steps[k + 1 :], outliers)
+            steps[k] = int(profile.step_ratio.argmax())
+            ratio = float(profile.step_ratio[steps[k]])
+            critical = _critical(float(profile.gain[steps[k]]), n, alpha)
             margins.append(ratio - _KEPT * critical)
             probability = min(1.0, alpha * math.exp(min(0.0, (critical - ratio) / _OF_ALPHA)))
-            placed.append((*_places(found.step_ratio), probability))
+            placed.append((*_places(profile.step_ratio), probability))
         worst = int(np.argmin(margins))
         if margins[worst] >= 0.0:
             return placed
@@ -296,7 +296,7 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     n = len(y)
     places = np.arange(n)
     rows = [*dense, *((places >= step).astype(float) for step in steps)]
-    design = np.stack([*rows, *((places == at).astype(float) for at in outliers)])
+    design = np.stack([*rows, *((places == outlier).astype(float) for outlier in outliers)])
     white = whitened(np.concatenate([design, y[None]]), phi, theta)
     inverse = np.linalg.pinv(white[:-1] @ white[:-1].T, hermitian=True)
     estimate = inverse @ (white[:-1] @ white[-1])
@@ -304,14 +304,14 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     innovation = math.sqrt(max(float(rest @ rest), n * EXACT) / max(1, n - len(design) - 2))
     errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * innovation
     side = _WIDER * float(t.ppf(0.975, max(3, n - len(design) - 2))) * errors
-    own = [len(dense) + k for k in range(len(steps))]
+    step_rows = [len(dense) + k for k in range(len(steps))]
     variance = first_variance(phi, theta)
     recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
     shared = white[:-1] @ recent
     recent_square = float(recent @ recent - shared @ inverse @ shared)  # that the regressors leave
     return _Fitted(
-        bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in own],
-        levels=estimate[0] + estimate[own] @ design[own] if own else np.full(n, estimate[0]),
+        bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in step_rows],
+        levels=estimate[0] + estimate[step_rows] @ design[step_rows] if step_rows else np.full(n, estimate[0]),
         spread=innovation * math.sqrt(variance),
         autocorrelation=(phi - theta) * (1.0 - phi * theta) / (1.0 + theta * theta - 2.0 * phi * theta),
         drifts=phi >= float(GRID[:, 0].max()),

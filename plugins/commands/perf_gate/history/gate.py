@@ -29,7 +29,7 @@ class JudgedSeries:
     Parameters
     ----------
     series : CommitSeries
-    found : Detected or None
+    detected : Detected or None
         None of fewer values than can be judged.
     alarm : Step or None
         The newest change to slower that is new and surely there.
@@ -37,7 +37,7 @@ class JudgedSeries:
     """
 
     series: CommitSeries
-    found: Detected | None
+    detected: Detected | None
     alarm: Step | None
     outcome: Outcome
 
@@ -47,10 +47,10 @@ class JudgedSeries:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        series, found = self.series, self.found
-        own: dict[str, Any] = {"benchmark": series.name, "outcome": self.outcome.value, "values": len(series.logs)}
-        if found is None:
-            return own
+        series, detected = self.series, self.detected
+        content: dict[str, Any] = {"benchmark": series.name, "outcome": self.outcome.value, "values": len(series.logs)}
+        if detected is None:
+            return content
         steps = [
             {
                 "commit": self.commit_of(step),
@@ -60,16 +60,16 @@ class JudgedSeries:
                 "p": step.probability,
                 "new": step == self.alarm,
             }
-            for step in found.steps
+            for step in detected.steps
         ]
         return {
-            **own,
+            **content,
             "steps": steps,
-            "outliers": [series.commits[k] for k in found.outliers],
-            "noise": found.noise.spread,
-            "autocorrelation": found.noise.autocorrelation,
-            "level_drifts": found.noise.drifts,
-            "would_be_seen": change_of(found.sight),
+            "outliers": [series.commits[k] for k in detected.outliers],
+            "noise": detected.noise.spread,
+            "autocorrelation": detected.noise.autocorrelation,
+            "level_drifts": detected.noise.drifts,
+            "would_be_seen": change_of(detected.sight),
         }
 
 
@@ -171,19 +171,19 @@ def gate_history(
     if not all_series:
         raise DataError(f"{table.source}: holds no history")
     after = None if since is None else commits.index(_commit(since, commits, table.source)) + 1
-    found = [
+    detections = [
         detect(each.logs, LEVEL, each.machine_effects) if len(each.logs) >= FEWEST_VALUES else None
         for each in all_series
     ]
     steps = [
         None if one is None else _newest(one, each, after, threshold)
-        for one, each in zip(found, all_series, strict=True)
+        for one, each in zip(detections, all_series, strict=True)
     ]
-    judged_at = [k for k, one in enumerate(found) if one is not None]
+    judged_at = [k for k, one in enumerate(detections) if one is not None]
     probabilities = np.array([1.0 if (s := steps[k]) is None else s.probability for k in judged_at])
     sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
     judged = []
-    for k, (series, one, step) in enumerate(zip(all_series, found, steps, strict=True)):
+    for k, (series, one, step) in enumerate(zip(all_series, detections, steps, strict=True)):
         alarm = step if sure.get(k, False) else None
         outcome = Outcome.UNDECIDED if one is None else Outcome.PASSED if alarm is None else Outcome.FAILED
         judged.append(JudgedSeries(series, one, alarm, outcome))
@@ -192,18 +192,18 @@ def gate_history(
     return HistoryGate(table.source, tuple(judged), since, threshold, undecided)
 
 
-def _newest(found: Detected, series: CommitSeries, after: int | None, threshold: float) -> Step | None:
+def _newest(detected: Detected, series: CommitSeries, after: int | None, threshold: float) -> Step | None:
     """The newest change to slower that is new."""
     begin = len(series.logs) - WINDOW if after is None else int(np.searchsorted(series.places, after))
-    new = [step for step in found.steps if step.place >= begin and step.size > math.log(threshold)]
+    new = [step for step in detected.steps if step.place >= begin and step.size > math.log(threshold)]
     return max(new, key=lambda step: step.place, default=None)
 
 
-def _commit(given: str, commits: list[str], source: str) -> str:
+def _commit(commit: str, commits: list[str], source: str) -> str:
     """A commit by its name, or by how it alone begins."""
-    if given in commits:
-        return given
-    like = [name for name in commits if name.startswith(given)]
-    if given and len(like) == 1:
+    if commit in commits:
+        return commit
+    like = [name for name in commits if name.startswith(commit)]
+    if commit and len(like) == 1:
         return like[0]
-    raise UnknownNameError(f"commit of {source}", given, commits)
+    raise UnknownNameError(f"commit of {source}", commit, commits)

@@ -90,9 +90,9 @@ def lasting_steps(
 
     chosen: frozenset[int] = frozenset()
     while chosen < everything:
-        found = {step: ratio(chosen | {step}, chosen) for step in everything - chosen}
-        step = max(found, key=lambda each: found[each][0])
-        if found[step][0] > found[step][1]:
+        ratios = {step: ratio(chosen | {step}, chosen) for step in everything - chosen}
+        step = max(ratios, key=lambda each: ratios[each][0])
+        if ratios[step][0] > ratios[step][1]:
             chosen |= {step}
             continue
         together = {other: ratio(chosen | {step, other}, chosen) for other in everything - chosen - {step}}
@@ -128,15 +128,15 @@ class _Fits:
         key = (steps, freedom)
         if key not in self._made:
             likelihoods = self.likelihoods(steps, freedom, list(range(len(GRID))))
-            at = int(likelihoods.argmax())
-            self._made[key] = _Fit(float(likelihoods[at]), float(GAIN[at]), at)
+            index = int(likelihoods.argmax())
+            self._made[key] = _Fit(float(likelihoods[index]), float(GAIN[index]), index)
         return self._made[key]
 
     def likelihoods(self, steps: frozenset[int], freedom: float, places: list[int]) -> Floats:
         """Logarithms at places of the grid."""
-        own = [self._first_step + at for at, step in enumerate(self._steps) if step in steps]
+        columns = [self._first_step + index for index, step in enumerate(self._steps) if step in steps]
         white = self._white[places]
-        design = white[:, [*range(self._first_step), *own]]
+        design = white[:, [*range(self._first_step), *columns]]
         return np.asarray(self._constant[places] + _log_likelihoods(design, white[:, -1], freedom))
 
 

@@ -54,27 +54,27 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
     without, grid_without = NEVER, 0
     basis = np.zeros((p, n))
     begins, ends = np.zeros(p, np.int64), np.full(p, n, np.int64)
-    rest, raw = np.empty(n), np.empty(n)
+    residual, raw = np.empty(n), np.empty(n)
     step_square, outlier_square = np.empty(n), np.empty(n)
     step_product, outlier_product = np.empty(n), np.empty(n)
-    for at in range(grid.shape[0]):
-        phi, theta = grid[at, 0], grid[at, 1]
+    for grid_index in range(grid.shape[0]):
+        phi, theta = grid[grid_index, 0], grid[grid_index, 1]
         first = 1.0 / math.sqrt((1.0 + theta * theta - 2.0 * phi * theta) / (1.0 - phi * phi))
         constant = math.log(first)
         reach = 3
         if theta > 0.0:
             reach += int(math.log(_NEGLIGIBLE) / math.log(theta))
-        _whiten(y, phi, theta, first, rest)
+        _whiten(y, phi, theta, first, residual)
         for j in range(p):
-            own = basis[j]
-            own[:] = 0.0
+            vector = basis[j]
+            vector[:] = 0.0
             if j < n_outliers:  # first, since they are short: most pairs don't overlap
                 place = outliers[j]
                 begins[j], ends[j] = place, min(n, place + reach)
-                own[place] = first if place == 0 else 1.0
+                vector[place] = first if place == 0 else 1.0
                 value = -(phi - theta) if place else -phi + theta * first
                 for t in range(place + 1, ends[j]):
-                    own[t] = value
+                    vector[t] = value
                     value *= theta
             else:
                 begins[j], ends[j] = 0, n
@@ -84,34 +84,34 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
                 else:
                     raw[:] = 0.0
                     raw[steps[j - n_outliers - n_dense] :] = 1.0
-                _whiten(raw, phi, theta, first, own)
+                _whiten(raw, phi, theta, first, vector)
             for k in range(j):
                 low, high = max(begins[j], begins[k]), min(ends[j], ends[k])
                 if low >= high:
                     continue
                 product = 0.0
                 for t in range(low, high):
-                    product += own[t] * basis[k, t]
+                    product += vector[t] * basis[k, t]
                 if product != 0.0:
                     begins[j], ends[j] = min(begins[j], begins[k]), max(ends[j], ends[k])
                     for t in range(begins[k], ends[k]):
-                        own[t] -= product * basis[k, t]
+                        vector[t] -= product * basis[k, t]
             square = 0.0
             for t in range(begins[j], ends[j]):
-                square += own[t] * own[t]
+                square += vector[t] * vector[t]
             scale = 1.0 / math.sqrt(max(square, _NEGLIGIBLE))
             product = 0.0
             for t in range(begins[j], ends[j]):
-                own[t] *= scale
-                product += own[t] * rest[t]
+                vector[t] *= scale
+                product += vector[t] * residual[t]
             for t in range(begins[j], ends[j]):
-                rest[t] -= product * own[t]
+                residual[t] -= product * vector[t]
         squares = 0.0
         for t in range(n):
-            squares += rest[t] * rest[t]
+            squares += residual[t] * residual[t]
         likelihood = -0.5 * n * math.log(max(squares, n * EXACT)) + constant
         if likelihood > without:
-            without, grid_without = likelihood, at
+            without, grid_without = likelihood, grid_index
         level = (1.0 - phi) / (1.0 - theta)
         fading = 1.0 - level
         # Squared lengths of whitened steps and outliers, by how many points are left of the series.
@@ -125,7 +125,7 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
         for j in range(p + 1):
             total, faded = 0.0, 0.0
             for t in range(n - 1, -1, -1):
-                value = rest[t] if j == p else basis[j, t]
+                value = residual[t] if j == p else basis[j, t]
                 of_outlier = value - (phi - theta) * faded
                 total += value
                 faded = value + theta * faded
@@ -140,7 +140,7 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
                 left = max(squares - step_product[t] ** 2 / step_square[t], n * EXACT)
                 likelihood = -0.5 * n * math.log(left) + constant
                 if likelihood > with_step[t]:
-                    with_step[t], grid_of_step[t] = likelihood, at
+                    with_step[t], grid_of_step[t] = likelihood, grid_index
             if outlier_square[t] > _DEPENDENT:
                 left = max(squares - outlier_product[t] ** 2 / outlier_square[t], n * EXACT)
                 likelihood = -0.5 * n * math.log(left) + constant

@@ -93,36 +93,36 @@ def series_of(
     )
     commits = _in_order(runs, table.source)
     places = {name: place for place, name in enumerate(commits)}
-    found = []
-    for name, own in runs.groupby("benchmark", sort=False):
-        units = own["unit"].unique().tolist()
+    all_series = []
+    for name, group in runs.groupby("benchmark", sort=False):
+        units = group["unit"].unique().tolist()
         if len(units) > 1:
             raise DataError(f"{table.source}: {name} is in {units[0] or 'no unit'} and {units[1] or 'no unit'}")
-        medians = own.groupby(["commit", "machine"], sort=False)["value"].median().reset_index()
+        medians = group.groupby(["commit", "machine"], sort=False)["value"].median().reset_index()
         medians = medians.assign(place=medians["commit"].map(places)).sort_values(["place", "machine"], kind="stable")
-        found.append(
+        all_series.append(
             CommitSeries(
                 name=str(name),
                 commits=tuple(medians["commit"]),
                 places=medians["place"].to_numpy(dtype=np.int64),
                 values=medians["value"].to_numpy(dtype=float),
-                larger_is_better=(better or better_of(own)) == "larger",
+                larger_is_better=(better or better_of(group)) == "larger",
                 unit=str(units[0]),
                 machines=tuple(medians["machine"].astype(str)),
             )
         )
-    return found, commits
+    return all_series, commits
 
 
 def _benchmarks(table: LongTable, commit: str, machine: str | None) -> pd.Series:
     """What each row's benchmark is called: by columns that differ, and by the metric where there are several."""
-    known = [key for key in table.keys if key not in (commit, machine)]
+    candidates = [key for key in table.keys if key not in (commit, machine)]
     if table.reader in TABLES and commit in table.labels:
         ends = table.labels[commit].iloc[[0, -1]]
         sides = [table.labels[table.labels[commit] == end] for end in ends]
-        known += case_columns(sides, {*known, commit, machine, *table.runs["metric"].astype(str)})
-    keys = [key for key in known if table.labels[key].nunique(dropna=False) > 1]
-    keys = keys or [key for key in known if table.labels[key].dtype.kind not in "iuf"][:1]
+        candidates += case_columns(sides, {*candidates, commit, machine, *table.runs["metric"].astype(str)})
+    keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
+    keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
     several = table.runs["metric"].nunique() > 1
     parts = [table.labels[key].map(text_of) for key in keys] + ([table.runs["metric"]] if several or not keys else [])
     names: pd.Series = parts[0]

@@ -30,10 +30,10 @@ class PartsGate(VersionGate):
     @property
     def outcome(self) -> Outcome:
         """Of all together; nothing passes while a part has no partner."""
-        found = super().outcome
+        matched_outcome = super().outcome
         if self.unmatched and self.missing_fails:
             return Outcome.FAILED
-        return Outcome.UNDECIDED if self.unmatched and found is Outcome.PASSED else found
+        return Outcome.UNDECIDED if self.unmatched and matched_outcome is Outcome.PASSED else matched_outcome
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready but for NaN."""

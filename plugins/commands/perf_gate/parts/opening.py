@@ -71,8 +71,8 @@ class RunFiles:
                 raise DataError(f"{_called(run, self.source)} holds a {type(data).__name__}; categories need a trace")
             yield data
 
-    def _data(self, run: Any, wanted: tuple[type, ...]) -> Any:
-        data = self.read(run, wanted) if isinstance(run, str) else run
+    def _data(self, run: Any, types: tuple[type, ...]) -> Any:
+        data = self.read(run, types) if isinstance(run, str) else run
         if not isinstance(data, (Trace, UtilizationCurve)):
             raise DataError(f"{_called(run, self.source)} holds {type(data).__name__}, neither a trace nor a curve")
         return data

@@ -55,14 +55,14 @@ def phase_times(first: Sequence[Model], second: Sequence[Model]) -> PartTimes:
 
 
 def _compared(one: Model, other: Model) -> Mapping[str, Any]:
-    own: Any = one.compared_with(other, ("first", "this"))
-    found = None if own is None else own.to_dict()
-    if found is None or not {"alike", "total", "phases", "time_unit"} <= set(found):
+    comparison: Any = one.compared_with(other, ("first", "this"))
+    content = None if comparison is None else comparison.to_dict()
+    if content is None or not {"alike", "total", "phases", "time_unit"} <= set(content):
         raise DataError(
             f"models of the kinds {one.kind!r} and {other.kind!r} have no phases to match; `perf compare --fail-if` "
             "judges laws"
         )
-    return found  # type: ignore[no-any-return]
+    return content  # type: ignore[no-any-return]
 
 
 def _groups(compared: Sequence[Mapping[str, Any]]) -> list[list[int]]:

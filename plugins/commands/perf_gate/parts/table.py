@@ -47,13 +47,13 @@ def long_tables(times: PartTimes, sources: tuple[str, str]) -> tuple[LongTable, 
     runs = [*times.first, *times.second]
     names = list(dict.fromkeys(name for run in runs for name in run))
     large = [name for name in names if any(run.get(name, 0.0) >= LEAST_SHARE * run[WHOLE] for run in runs)]
-    whole = [name for name in large if all(run.get(name, 0.0) > 0.0 for run in runs)]
+    complete = [name for name in large if all(run.get(name, 0.0) > 0.0 for run in runs)]
     lacking = []
     for name in large:
-        if name not in whole:
+        if name not in complete:
             having = [sum(run.get(name, 0.0) > 0.0 for run in side) for side in (times.first, times.second)]
             lacking.append(f"{name} ({having[0]} of {len(times.first)} runs, {having[1]} of {len(times.second)})")
-    tables = [_table(side, whole, source) for side, source in zip((times.first, times.second), sources, strict=True)]
+    tables = [_table(side, complete, source) for side, source in zip((times.first, times.second), sources, strict=True)]
     return tables[0], tables[1], tuple(lacking)
 
 

@@ -41,11 +41,13 @@ class HistoryGatePresenter(Presenter):
     def summary(self, result: HistoryGate) -> list[str]:
         """The verdict, and what to keep in mind."""
         lines = _verdicts(result)
-        short = [each for each in result.judged if each.found is None]
+        short = [each for each in result.judged if each.detected is None]
         if short and len(short) < len(result):
             named = ", ".join(f"{each.series.name} ({len(each.series.logs)})" for each in short[:_MOST_NAMED])
             lines.append(f"of fewer than {FEWEST_VALUES} values, not judged: {named}{_more(short)}")
-        drifting = [each.series.name for each in result.judged if each.found is not None and each.found.noise.drifts]
+        drifting = [
+            each.series.name for each in result.judged if each.detected is not None and each.detected.noise.drifts
+        ]
         if drifting:
             lines.append(f"the level drifts, so that steps are hard to tell: {', '.join(drifting[:_MOST_NAMED])}")
         return lines
@@ -61,7 +63,7 @@ class HistoryGatePresenter(Presenter):
                 *(f"{change_of(step.size):+.1%}", _bounds(step), "new" if step == each.alarm else ""),
             ]
             for each in result.judged
-            for step in (() if each.found is None else each.found.steps)
+            for step in (() if each.detected is None else each.detected.steps)
         ]
         tables = [(title, header, rows)]
         if changes:
@@ -81,7 +83,7 @@ class HistoryGatePresenter(Presenter):
                 *(step.probability, step == each.alarm),
             ]
             for each in result.judged
-            for step in (() if each.found is None else each.found.steps)
+            for step in (() if each.detected is None else each.detected.steps)
         ]
         return pd.DataFrame(rows, columns=columns)
 
@@ -98,25 +100,25 @@ class HistoryGatePresenter(Presenter):
 
     def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
         """Draw values, levels, steps with their bounds, and outliers."""
-        shown = result.judged[:_MOST_DRAWN]
-        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(shown)))
-        for axes, each in zip(np.atleast_1d(figure.subplots(len(shown), 1)), shown, strict=True):
+        drawn = result.judged[:_MOST_DRAWN]
+        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(drawn)))
+        for axes, each in zip(np.atleast_1d(figure.subplots(len(drawn), 1)), drawn, strict=True):
             _draw_series(axes, each)
         figure.suptitle(self.title(result))
 
 
 def _draw_series(axes: Axes, each: JudgedSeries) -> None:
-    series, found = each.series, each.found
+    series, detected = each.series, each.detected
     places = np.arange(len(series.values))
     axes.plot(places, series.values, ".", color=DATA, markersize=4)
-    if found is not None:
-        levels = np.exp(-found.levels if series.larger_is_better else found.levels)
+    if detected is not None:
+        levels = np.exp(-detected.levels if series.larger_is_better else detected.levels)
         axes.plot(places, levels, color=MODEL, linewidth=1.5, drawstyle="steps-mid")
-        for step in found.steps:
+        for step in detected.steps:
             colour = CAREFUL if step == each.alarm else QUIET
             axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
-        out = list(found.outliers)
+        out = list(detected.outliers)
         axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
     unit = f" [{series.unit}]" if series.unit else ""
     axes.set_ylabel(f"{series.name}{unit}"[:40], fontsize="small")
@@ -129,34 +131,34 @@ def _verdicts(result: HistoryGate) -> list[str]:
     if failed:
         lines = [f"failed: {_alarm(each)}" for each in failed[:_MOST_NAMED]]
         return lines + ([f"failed: {len(failed) - _MOST_NAMED} more"] if len(failed) > _MOST_NAMED else [])
-    judged = [each for each in result.judged if each.found is not None]
+    judged = [each for each in result.judged if each.detected is not None]
     if not judged:
         longest = max(len(each.series.logs) for each in result.judged)
         return [f"undecided: {longest} values at most, and {FEWEST_VALUES} are needed to know the noise"]
-    worst = max(judged, key=lambda each: 0.0 if each.found is None else each.found.sight)
-    assert worst.found is not None
+    worst = max(judged, key=lambda each: 0.0 if each.detected is None else each.detected.sight)
+    assert worst.detected is not None
     where = f"since {result.since}" if result.since is not None else f"in the last {WINDOW} values"
-    what = f"none of {len(judged)}" if len(judged) > 1 else f"{worst.series.name} not"
+    claim = f"none of {len(judged)}" if len(judged) > 1 else f"{worst.series.name} not"
     of = f" of {worst.series.name}" if len(judged) > 1 else ""
     return [
-        f"passed: {what} slower {where}; six commits ago {change_of(worst.found.sight):+.1%}{of} would have been seen "
-        "(90 % likely)"
+        f"passed: {claim} slower {where}; six commits ago {change_of(worst.detected.sight):+.1%}{of} would have been "
+        "seen (90 % likely)"
     ]
 
 
 def _alarm(each: JudgedSeries) -> str:
-    step, found = each.alarm, each.found
+    step, detected = each.alarm, each.detected
     assert step is not None
-    assert found is not None
-    said = [f"{each.series.name} slower since {_name(each.commit_of(step))}"]
+    assert detected is not None
+    texts = [f"{each.series.name} slower since {_name(each.commit_of(step))}"]
     if step.first < step.last:
-        said.append(f" (one of {_between(each, step)}, 95 %)")
-    said.append(f": {change_of(step.size):+.1%} {_bounds(step)}; outliers {len(found.outliers)}; ")
-    return "".join(said) + f"noise {found.noise.spread:.1%}, autocorrelation {found.noise.autocorrelation:.1f}"
+        texts.append(f" (one of {_between(each, step)}, 95 %)")
+    texts.append(f": {change_of(step.size):+.1%} {_bounds(step)}; outliers {len(detected.outliers)}; ")
+    return "".join(texts) + f"noise {detected.noise.spread:.1%}, autocorrelation {detected.noise.autocorrelation:.1f}"
 
 
 def _between(each: JudgedSeries, step: Step) -> str:
-    return "..".join(_name(each.series.commits[at]) for at in dict.fromkeys((step.first, step.last)))
+    return "..".join(_name(each.series.commits[index]) for index in dict.fromkeys((step.first, step.last)))
 
 
 def _bounds(step: Step) -> str:
@@ -177,10 +179,10 @@ def _first(changes: list[list[str]]) -> str:
 
 
 def _row(each: JudgedSeries) -> list[str]:
-    series, found = each.series, each.found
+    series, detected = each.series, each.detected
     noise = ["-", "-", "-"]
-    if found is not None:
-        noise = [f"{found.noise.spread:.1%}", f"{found.noise.autocorrelation:.1f}", str(len(found.outliers))]
+    if detected is not None:
+        noise = [f"{detected.noise.spread:.1%}", f"{detected.noise.autocorrelation:.1f}", str(len(detected.outliers))]
     line = sparkline(series.values[-_LONGEST_LINE:].tolist())
     return [
         series.name,

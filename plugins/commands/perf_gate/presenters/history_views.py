@@ -64,10 +64,10 @@ class HistoryViews:
 
 def _values(each: JudgedSeries) -> Table:
     """All values, the newest first."""
-    series, found = each.series, each.found
-    marks = {} if found is None else dict[int, str].fromkeys(found.outliers, "outlier")
-    if found is not None:
-        marks |= {step.place: "changed" for step in found.steps}
+    series, detected = each.series, each.detected
+    marks = {} if detected is None else dict[int, str].fromkeys(detected.outliers, "outlier")
+    if detected is not None:
+        marks |= {step.place: "changed" for step in detected.steps}
     rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (series.commits[k], f"{series.values[k]:.6g}", series.machines[k], marks.get(k, ""))
         for k in reversed(range(len(series.values)))

@@ -24,9 +24,9 @@ class PartsGatePresenter(VersionGatePresenter):
             return lines
         several = f"{listing(result.unmatched, _MOST_NAMED)}: not in all runs, so not compared"
         if result.judged.outcome is Outcome.PASSED:
-            what = _SEVERAL.get(result.what, result.what)
+            plural = _SEVERAL.get(result.what, result.what)
             lines[0] = (
-                f"{result.outcome.value}: of the {what} that all runs have none is slower than "
+                f"{result.outcome.value}: of the {plural} that all runs have none is slower than "
                 f"{result.judged.threshold:g}x, but {several}"
             )
             return lines

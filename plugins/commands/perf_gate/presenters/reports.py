@@ -69,7 +69,7 @@ def junit(suite: str, cases: Sequence[tuple[str, str, str]]) -> str:
       <testcase classname="gate" name="dict"/>
     </testsuite>
     """
-    counts = [sum(outcome == wanted for _, outcome, _ in cases) for wanted in ("failed", "undecided")]
+    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("failed", "undecided")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',

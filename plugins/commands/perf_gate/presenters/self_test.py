@@ -30,12 +30,13 @@ class SelfTestPresenter(Presenter):
 
     def summary(self, result: SelfTest) -> list[str]:
         """What the machine says, and what to do."""
-        own, count = result.chances, len(result)
+        chances, count = result.chances, len(result)
         limit = f"{result.limit:g}x"
         of = f" of {count} benchmarks" if count > 1 else ""
         lines = [
-            f"noise {_range(own.noise)}{of}; the same version against itself is called slower than {limit} in turn in "
-            f"{own.any_in_turn:.1%} of splits, one after the other (Welch's test) in {own.one_after_other.mean():.1%}",
+            f"noise {_range(chances.noise)}{of}; the same version against itself is called slower than {limit} in turn "
+            f"in {chances.any_in_turn:.1%} of splits, one after the other (Welch's test) in "
+            f"{chances.one_after_other.mean():.1%}",
             _advice(result),
         ]
         if _drifts(result).any():
@@ -50,7 +51,7 @@ class SelfTestPresenter(Presenter):
 
     def tables(self, result: SelfTest) -> Tables:
         """A row for each benchmark."""
-        own = result.chances
+        chances = result.chances
         header = [
             "benchmark",
             "runs",
@@ -62,8 +63,8 @@ class SelfTestPresenter(Presenter):
         ]
         rows = [
             [
-                *(name, str(result.runs[k]), f"{own.noise[k]:.2%}", f"{own.next_noise[k]:.2%}"),
-                *(f"{own.in_turn[k]:.1%}", f"{own.one_after_other[k]:.1%}", str(own.rounds[k] or "-")),
+                *(name, str(result.runs[k]), f"{chances.noise[k]:.2%}", f"{chances.next_noise[k]:.2%}"),
+                *(f"{chances.in_turn[k]:.1%}", f"{chances.one_after_other[k]:.1%}", str(chances.rounds[k] or "-")),
             ]
             for k, name in enumerate(result.benchmarks[:_MOST_ROWS])
         ]

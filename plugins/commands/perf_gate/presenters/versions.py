@@ -130,10 +130,10 @@ def _verdict(result: VersionGate) -> str:
     if result.outcome is Outcome.PASSED:
         largest = int(np.argmax(result.estimates.log_ratio))
         at_most = f"{ratio[largest]:.3f}x, at most {bounds[largest, 1]:.3f}x"
-        what = f"none of {count}" if count > 1 else f"{result.benchmarks[0]} is not"
+        claim = f"none of {count}" if count > 1 else f"{result.benchmarks[0]} is not"
         sure = ", 95 % sure of each" if count > 1 else ", 95 % sure"
         named_largest = f"largest: {result.benchmarks[largest]} {at_most}" if count > 1 else at_most
-        return f"passed: {what} slower than {threshold}{sure} ({named_largest}); {_measured(result)}"
+        return f"passed: {claim} slower than {threshold}{sure} ({named_largest}); {_measured(result)}"
     left_open = [k for k in order if not result.judged.not_slower[k]]
     named = [_open(result, k) for k in left_open[:_MOST_NAMED]]
     more = f"; and {len(left_open) - _MOST_NAMED} more" if len(left_open) > _MOST_NAMED else ""

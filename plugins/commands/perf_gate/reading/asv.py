@@ -76,10 +76,10 @@ def _units(path: Path) -> dict[str, str]:
     """Unit of each benchmark, as ``benchmarks.json`` says it."""
     file = path / "benchmarks.json"
     try:
-        said = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
         return {}
-    units = {name: str(about.get("unit", "")) for name, about in said.items() if isinstance(about, dict)}
+    units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
     return {name: "s" if unit == "seconds" else unit for name, unit in units.items()}
 
 
@@ -95,9 +95,9 @@ def _values(document: _Results) -> Iterator[tuple[str, float]]:
         if not isinstance(values, list):
             values = [values]
         points = list(itertools.product(*(about.get("params") or [])))
-        for at, value in enumerate(values):
+        for index, value in enumerate(values):
             if isinstance(value, (int, float)) and value > 0.0:
                 yield (
-                    (f"{name}({', '.join(map(str, points[at]))})" if points and len(values) > 1 else name),
+                    (f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name),
                     float(value),
                 )

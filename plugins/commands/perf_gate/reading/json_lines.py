@@ -59,7 +59,7 @@ def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
     InputError
         A line is no flat object; with its number.
     """
-    found = []
+    rows = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         if not line.strip():
             continue
@@ -69,8 +69,8 @@ def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
             raise InputError(path, f"is not JSON: {error}", line=number) from None
         if not _is_flat(row):
             raise InputError(path, "an object of numbers and texts is expected", line=number)
-        found.append((number, row))
-    return found
+        rows.append((number, row))
+    return rows
 
 
 def _is_flat(row: Any) -> bool:

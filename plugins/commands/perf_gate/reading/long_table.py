@@ -76,13 +76,13 @@ class LongTable:
     local: bool
     local_rounds: bool = False
 
-    def split(self, column: str, wanted: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
+    def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column tells apart, and what they are called.
 
         Parameters
         ----------
         column : str
-        wanted : pair of str or None
+        version_names : pair of str or None
             The first and the second; None for those that are there, in the order of the file.
 
         Raises
@@ -96,17 +96,17 @@ class LongTable:
             raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
         versions = self.labels[column].astype(str)
         present = list(dict.fromkeys(versions))
-        for name in wanted:
+        for name in version_names:
             if name is not None and name not in present:
                 raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
-        free = [name for name in present if name not in wanted]
-        missing = sum(name is None for name in wanted)
+        free = [name for name in present if name not in version_names]
+        missing = sum(name is None for name in version_names)
         if len(free) < missing or (missing and len(free) > missing):
             raise OptionError(
                 f"{self.source}: column {column} holds {len(present)} versions ({', '.join(present[:5])}); choose two "
                 "with --base and --new"
             )
-        names = tuple(free.pop(0) if name is None else name for name in wanted)
+        names = tuple(free.pop(0) if name is None else name for name in version_names)
         if names[0] == names[1]:
             raise OptionError(f"--base and --new are both {names[0]!r}; name two versions")
         keys = tuple(key for key in self.keys if key != column)
@@ -176,13 +176,13 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         good = (numbers > 0.0) & (numbers < float("inf"))
         if not good.all():
             row = int((~good).to_numpy().argmax())
-            met = str(table[column].iloc[row])[:40]
+            cell_text = str(table[column].iloc[row])[:40]
             hint = (
                 "--parts categories takes zeros"
                 if roles.category and numbers.iloc[row] == 0.0
                 else "mend or remove the row"
             )
-            data.refuse(row, f"{column} is {met}; a positive number is expected; {hint}")
+            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; {hint}")
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         parts.append(
             pd.DataFrame(
@@ -219,12 +219,12 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
         A column was not measured.
     """
     metrics = table.runs["metric"]
-    known = list(dict.fromkeys(metrics))
+    columns = list(dict.fromkeys(metrics))
     for column in better:
-        if column and column not in known:
-            raise UnknownNameError(f"measured column of {table.source}", column, known)
-    told = metrics.map({name: better.get(name, better.get("", "")) for name in known})
-    return replace(table, runs=table.runs.assign(better=told.where(told != "", table.runs["better"])))
+        if column and column not in columns:
+            raise UnknownNameError(f"measured column of {table.source}", column, columns)
+    directions = metrics.map({name: better.get(name, better.get("", "")) for name in columns})
+    return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
 
 
 def better_of(runs: pd.DataFrame) -> str:
@@ -315,8 +315,8 @@ def _better(table: pd.DataFrame) -> Any:
     """What a column ``better`` says; empty where there is none."""
     if "better" not in table.columns:
         return ""
-    said = table["better"].fillna("").astype(str).str.strip().str.lower()
-    return said.where(said.isin(BETTER), "")
+    directions = table["better"].fillna("").astype(str).str.strip().str.lower()
+    return directions.where(directions.isin(BETTER), "")
 
 
 def _joined(table: pd.DataFrame, columns: Sequence[str]) -> Any:

@@ -67,11 +67,13 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
         )
     units, larger, unsure = {}, {}, dict[str, None]()
     for name in names:
-        found = [str(unit) for group in groups for unit in dict.fromkeys(group[name]["unit"])]
-        if len(set(found)) > 1:
-            told = [unit or "no unit" for unit in found]
-            raise DataError(f"{name}: {first.source} is in {told[0]}, {second.source} in {told[-1]}; convert one")
-        units[name] = found[0]
+        all_units = [str(unit) for group in groups for unit in dict.fromkeys(group[name]["unit"])]
+        if len(set(all_units)) > 1:
+            unit_names = [unit or "no unit" for unit in all_units]
+            raise DataError(
+                f"{name}: {first.source} is in {unit_names[0]}, {second.source} in {unit_names[-1]}; convert one"
+            )
+        units[name] = all_units[0]
         if better is None and unsure_of_better(groups[0][name]):
             unsure[str(groups[0][name]["metric"].iloc[0])] = None
         larger[name] = (better or better_of(groups[0][name])) == "larger"
@@ -93,13 +95,13 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
         keys += case_columns([side.labels for side in sides], {*keys, *metric})
     telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
     code = {key for side in sides for key in keys if side.labels[key].dtype.kind not in "iuf"}
-    shown = telling or [key for key in keys if key in code][:1]
+    name_keys = telling or [key for key in keys if key in code][:1]
     metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)
-    found = []
+    tables = []
     for side in sides:
         names = None
-        for key in shown:
+        for key in name_keys:
             texts = side.labels[key].map(text_of)
             part = texts if key in code else f"{key}=" + texts
             names = part if names is None else names + " " + part
@@ -111,13 +113,13 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
         unknown = {"order": float("nan"), "round": float("nan")} if across else {}
         if side.local_rounds and (side.files > 1 or sides[0].source != sides[1].source):
             unknown = {"round": float("nan")}
-        found.append(side.runs.assign(benchmark=names, **unknown))
+        tables.append(side.runs.assign(benchmark=names, **unknown))
     if not several and len(metrics) > 1:
         raise DataError(
             f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
             f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
         )
-    return found
+    return tables
 
 
 def text_of(value: object) -> str:

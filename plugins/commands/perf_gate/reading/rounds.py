@@ -55,12 +55,12 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     together = same_round & (idle <= max(_SECONDS, _TIMES * usual))
     stretch = np.cumsum(np.r_[True, ~together])  # of runs that follow one another within a round
     # Of a round in several stretches the largest is the round, where it alone is.
-    found = rounds.copy()
+    new_rounds = rounds.copy()
     pieces = pd.DataFrame({"name": names[order], "round": rounds[order], "stretch": stretch, "row": order})
     sizes = pieces.groupby(["name", "round", "stretch"], sort=False)["row"].size().reset_index()
     largest = sizes.groupby(["name", "round"], sort=False)["row"].transform("max")
     ties = sizes[sizes["row"] == largest].groupby(["name", "round"], sort=False)["stretch"].transform("size")
-    whole = set(sizes.loc[ties.index[ties == 1], "stretch"].tolist())
-    alone = pieces.loc[~pieces["stretch"].isin(whole), "row"].to_numpy()
-    found[alone] = -1.0 - np.arange(len(alone))
-    return found
+    main_stretches = set(sizes.loc[ties.index[ties == 1], "stretch"].tolist())
+    alone = pieces.loc[~pieces["stretch"].isin(main_stretches), "row"].to_numpy()
+    new_rounds[alone] = -1.0 - np.arange(len(alone))
+    return new_rounds

@@ -163,7 +163,7 @@ def _place(store: str | os.PathLike[str] | None) -> Iterator[Path]:
 def _run(how: Measuring, store: Path, rounds: int) -> None:
     import perfcore
 
-    done = perfcore.run(
+    summary = perfcore.run(
         how.design,
         versions=how.versions,
         rounds=rounds,
@@ -173,7 +173,7 @@ def _run(how: Measuring, store: Path, rounds: int) -> None:
         limit=how.limit,
         max_load=1.0,  # what disturbs a round disturbs all of it
     )
-    if done.failed:
+    if summary.failed:
         bad = perfcore.runs(store, failed=True).listed[0]
         where = "" if how.store is None else f"; `perf runs {how.store} --failed` lists them"
         printed = perfcore.runs(store, show=bad.number).listed[0].stderr.decode(errors="replace").strip().splitlines()

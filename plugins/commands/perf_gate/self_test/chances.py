@@ -76,11 +76,22 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
     for _ in range(_SPLITS):
         # Two benchmarks of a round meet the same machine: versions swap for all of them at once.
         swaps = rng.random(max(map(len, pairs))) < 0.5
-        sides = [np.where(swaps[: len(own), None], own[:, ::-1], own) for own in pairs]
-        slower = judge(in_turn([own[:, 0] for own in sides], [own[:, 1] for own in sides]), limit).slower
+        sides = [
+            np.where(swaps[: len(benchmark_pairs), None], benchmark_pairs[:, ::-1], benchmark_pairs)
+            for benchmark_pairs in pairs
+        ]
+        slower = judge(
+            in_turn(
+                [benchmark_pairs[:, 0] for benchmark_pairs in sides],
+                [benchmark_pairs[:, 1] for benchmark_pairs in sides],
+            ),
+            limit,
+        ).slower
         called += slower
         together += bool(slower.any())
-    estimates = in_turn([own[:, 0] for own in pairs], [own[:, 1] for own in pairs])
+    estimates = in_turn(
+        [benchmark_pairs[:, 0] for benchmark_pairs in pairs], [benchmark_pairs[:, 1] for benchmark_pairs in pairs]
+    )
     unchanged = replace(estimates, log_ratio=np.zeros(len(series)))
     steps = [np.diff(y) for y in series]
     return Chances(

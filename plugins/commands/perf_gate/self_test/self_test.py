@@ -64,20 +64,20 @@ class SelfTest(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready."""
-        own = self.chances
+        chances = self.chances
         return {
             "source": self.source,
             "slower_than": self.limit,
-            "any_in_turn": own.any_in_turn,
+            "any_in_turn": chances.any_in_turn,
             "benchmarks": [
                 {
                     "benchmark": name,
                     "runs": int(self.runs[k]),
-                    "noise": float(own.noise[k]),
-                    "noise_of_neighbours": float(own.next_noise[k]),
-                    "slower_in_turn": float(own.in_turn[k]),
-                    "slower_one_after_other": float(own.one_after_other[k]),
-                    "rounds": int(own.rounds[k]) or None,
+                    "noise": float(chances.noise[k]),
+                    "noise_of_neighbours": float(chances.next_noise[k]),
+                    "slower_in_turn": float(chances.in_turn[k]),
+                    "slower_one_after_other": float(chances.one_after_other[k]),
+                    "rounds": int(chances.rounds[k]) or None,
                 }
                 for k, name in enumerate(self.benchmarks)
             ],

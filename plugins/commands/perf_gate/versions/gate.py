@@ -224,8 +224,8 @@ def _in_looks(
     for name, each in zip(names, laid, strict=True):
         if each.layout != "turn":
             raise DataError(f"{name}: versions must be measured in turn where rounds are added until it is decided")
-    own = list(zip(laid, larger.tolist(), strict=True))
-    first, second = [_logs(e.first, up) for e, up in own], [_logs(e.second, up) for e, up in own]
+    oriented = list(zip(laid, larger.tolist(), strict=True))
+    first, second = [_logs(e.first, up) for e, up in oriented], [_logs(e.second, up) for e, up in oriented]
     return judge_in_looks(first, second, threshold, plan, errors, _last_digits(laid))
 
 
@@ -239,20 +239,20 @@ def _estimates(
     """Each benchmark by the method of its layout."""
     digits = _last_digits(laid)
     layouts = np.array([each.layout for each in laid])
-    found: list[tuple[npt.NDArray[np.int64], Estimates]] = []
+    by_layout: list[tuple[npt.NDArray[np.int64], Estimates]] = []
     for layout in dict.fromkeys(layouts.tolist()):
         chosen = np.flatnonzero(layouts == layout)
-        own = [(laid[k], bool(larger[k])) for k in chosen.tolist()]
-        first, second = [_logs(e.first, up) for e, up in own], [_logs(e.second, up) for e, up in own]
+        oriented = [(laid[k], bool(larger[k])) for k in chosen.tolist()]
+        first, second = [_logs(e.first, up) for e, up in oriented], [_logs(e.second, up) for e, up in oriented]
         if layout == "turn":
             estimates = in_turn(first, second, digits[chosen])
         elif layout == "blocks":
-            series = [_logs(each.series, up) for each, up in own]
-            estimates = in_known_order(series, [each.is_second for each, _ in own], log_threshold, digits[chosen])
+            series = [_logs(each.series, up) for each, up in oriented]
+            estimates = in_known_order(series, [each.is_second for each, _ in oriented], log_threshold, digits[chosen])
         else:
             estimates = apart(first, second, between, digits[chosen])
-        found.append((chosen, estimates))
-    order = np.argsort(np.concatenate([chosen for chosen, _ in found]), kind="stable")
+        by_layout.append((chosen, estimates))
+    order = np.argsort(np.concatenate([chosen for chosen, _ in by_layout]), kind="stable")
     fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")
-    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in found])[order] for f in fields}
+    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_layout])[order] for f in fields}
     return Estimates(**joined)

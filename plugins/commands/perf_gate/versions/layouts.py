@@ -62,18 +62,18 @@ def laid_out(first: pd.DataFrame, second: pd.DataFrame, layout: str | None = Non
     """
     sides = (first, second)
     if layout in (None, "turn"):
-        pairs = next((found for how in _PAIRINGS if (found := how(*sides)) is not None), None)
+        pairs = next((pairing for how in _PAIRINGS if (pairing := how(*sides)) is not None), None)
         if pairs is None and layout == "turn":
             ordered = [_ordered(side)["value"].to_numpy() for side in sides]
             count = min(map(len, ordered))
             pairs = ordered[0][:count], ordered[1][:count]
         if pairs is not None:
             return _laid("turn", *pairs)
-    known = _times_are_known(*sides)
-    if layout == "blocks" or (layout is None and known):
+    times_known = _times_are_known(*sides)
+    if layout == "blocks" or (layout is None and times_known):
         values = np.concatenate([_ordered(side)["value"].to_numpy() for side in sides])
         is_second = np.repeat([False, True], [len(first), len(second)])
-        if known:
+        if times_known:
             times = np.concatenate([_ordered(side)["order"].to_numpy() for side in sides])
             order = np.argsort(times, kind="stable")
             values, is_second = values[order], is_second[order]

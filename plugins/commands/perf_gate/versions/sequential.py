@@ -93,10 +93,10 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[Look, ...]:
     if budget < FEWEST_ROUNDS:
         raise OptionError(f"a budget of {budget} rounds decides nothing; {FEWEST_ROUNDS} at least are needed")
     rounds: list[int] = []
-    at = _FIRST
-    while at * math.sqrt(_GROWTH) < budget:
-        rounds.append(at)
-        at = math.ceil(at * _GROWTH)
+    next_look = _FIRST
+    while next_look * math.sqrt(_GROWTH) < budget:
+        rounds.append(next_look)
+        next_look = math.ceil(next_look * _GROWTH)
     rounds.append(budget)
     level = _SPENT * (1.0 - SURE)
     alone = _levels(rounds, level)
@@ -158,10 +158,10 @@ def judge_in_looks(
     reached = [look for look in plan if (sizes >= look.rounds).any()]
     for look in reached:
         begun = [[side[: look.rounds] for side in sides] for sides in (first, second)]
-        found = in_turn(begun[0], begun[1], last_digits)
+        look_estimates = in_turn(begun[0], begun[1], last_digits)
         counts = sizes >= look.rounds
-        slow = adjusted(np.where(counts, found.p_slow(log_threshold), 1.0), errors)
-        not_slower = np.where(counts, found.p_not_slower(log_threshold), 1.0)
+        slow = adjusted(np.where(counts, look_estimates.p_slow(log_threshold), 1.0), errors)
+        not_slower = np.where(counts, look_estimates.p_not_slower(log_threshold), 1.0)
         is_open = (p_slow > level) & (p_not_slower > level)
         p_slow = np.where(is_open, np.minimum(p_slow, level / look.slower * slow), p_slow)
         p_not_slower = np.where(is_open, np.minimum(p_not_slower, level / look.not_slower * not_slower), p_not_slower)
@@ -182,10 +182,10 @@ def _levels(rounds: Sequence[int], alpha: float) -> Floats:
     spent = alpha / len(rounds)
     levels = np.empty(len(rounds))
     sums, masses = np.zeros(1), np.ones(1)  # of what has not crossed
-    for at, k in enumerate(rounds):
-        step = math.sqrt(k - rounds[at - 1] if at else k)
+    for look, k in enumerate(rounds):
+        step = math.sqrt(k - rounds[look - 1] if look else k)
         bound = brentq(crossing, 0.0, 1.0 - float(ndtri(spent)), args=(math.sqrt(k), step, sums, masses), xtol=1e-10)
-        levels[at] = ndtr(-bound)
+        levels[look] = ndtr(-bound)
         low, high = _LOWEST * math.sqrt(k), bound * math.sqrt(k)
         places = 0.5 * (high - low) * nodes + 0.5 * (high + low)
         density = np.exp(-0.5 * ((places[:, None] - sums) / step) ** 2) @ masses / (step * math.sqrt(2.0 * math.pi))

@@ -15,8 +15,8 @@ from perfcore.cli.parameters import Json, Picture
 __all__ = ["command"]
 
 
-def _print_categories(asked: bool) -> None:
-    if asked:
+def _print_categories(requested: bool) -> None:
+    if requested:
         from perf_overheads.category_set import STANDARD
 
         typer.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
@@ -153,23 +153,23 @@ def command(
         typer.echo()
         for line in DEFINITIONS:
             typer.echo(line)
-    for what, written in (("table", output), ("picture", picture)):
+    for label, written in (("table", output), ("picture", picture)):
         if written is not None:
-            typer.echo(f"{what}: {typer.format_filename(written)}")
+            typer.echo(f"{label}: {typer.format_filename(written)}")
     if output is not None and phases is not None:
         typer.echo(
             f"next: one phase at a time, perf fit {typer.format_filename(output)} --fitter modgen --where phase=1"
         )
 
 
-def _lists(pairs: Sequence[str], what: str) -> dict[str, list[str]]:
+def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:
     """``KEY=A,B`` words, several of one key joined."""
     lists: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, values = pair.partition("=")
         words = [word.strip() for word in values.split(",") if word.strip()]
         if not equals or not key or not words:
-            raise OptionError(f"{what} {pair!r}: NAME=VALUE,... is expected")
+            raise OptionError(f"{option} {pair!r}: NAME=VALUE,... is expected")
         lists.setdefault(key, []).extend(words)
     return lists
 

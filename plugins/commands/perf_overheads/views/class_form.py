@@ -61,11 +61,13 @@ def given_classes(trace: Trace, query: Query) -> Classes:
     rules = read_categories(file or None)
     named = {state: name or "" for state, name in zip(trace.states, named_classes(trace, rules), strict=True)}
     chosen = {state: query.get(_key(state)) or named[state] for state in trace.states}
-    own: dict[str, list[str]] = {}
+    user_classes: dict[str, list[str]] = {}
     for state, name in chosen.items():
         if name != named[state]:
-            own.setdefault(name, []).append(glob.escape(state))
-    return Classes(rules, file, own, chosen, frozenset(state for state in trace.states if query.get(_key(state))))
+            user_classes.setdefault(name, []).append(glob.escape(state))
+    return Classes(
+        rules, file, user_classes, chosen, frozenset(state for state in trace.states if query.get(_key(state)))
+    )
 
 
 def class_form(trace: Trace, classes: Classes) -> Form:
@@ -78,10 +80,10 @@ def class_form(trace: Trace, classes: Classes) -> Form:
     """
     share = _shares(trace)
     missing = set(classes.without(trace))
-    seen = missing | classes.given if missing else set(trace.states)
-    states = sorted(seen, key=lambda name: (name not in missing, -share[name], name))
-    rest = classes.given.intersection(states[_MOST_FIELDS:])
-    fields = [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(rest)]
+    listed = missing | classes.given if missing else set(trace.states)
+    states = sorted(listed, key=lambda name: (name not in missing, -share[name], name))
+    hidden = classes.given.intersection(states[_MOST_FIELDS:])
+    fields = [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(hidden)]
     for name in states[:_MOST_FIELDS]:
         value = classes.chosen[name]
         choices = (*(() if value else ("",)), *classes.rules.classes)

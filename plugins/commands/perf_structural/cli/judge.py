@@ -71,8 +71,8 @@ def command(
             show("judgement", judged, as_json, picture)
             return
         needless = {"--recalibration": recalibration, "--at": at, "--quantile": quantile}
-        if given := [flag for flag, value in needless.items() if value is not None]:
-            raise OptionError(f"{given[0]} judges, and --recalibrate learns: give one of them")
+        if judging_flags := [flag for flag, value in needless.items() if value is not None]:
+            raise OptionError(f"{judging_flags[0]} judges, and --recalibrate learns: give one of them")
         learned = judge.recalibrate(predictions, actual, column=column)
         if output is not None:
             learned.save(output)

@@ -96,22 +96,22 @@ def judge(
         raise OptionError(f"{column or at!r} is a column of a table; the file is expected, not its values")
     else:
         places = None if at is None else np.asarray(at, dtype=np.float64)
-    given, values = _paired(predictions, actual)
+    distributions, values = _paired(predictions, actual)
     if recalibration is not None:
-        found = recalibration if isinstance(recalibration, Recalibration) else Recalibration.read(recalibration)
-        given = [found.corrected(value) for value in given]
-    ranks, masses = _ranked(given, values)
+        learned = recalibration if isinstance(recalibration, Recalibration) else Recalibration.read(recalibration)
+        distributions = [learned.corrected(value) for value in distributions]
+    ranks, masses = _ranked(distributions, values)
     return Judgement(
-        representations=tuple(dict.fromkeys(value.name for value in given)),
+        representations=tuple(dict.fromkeys(value.name for value in distributions)),
         actual=values,
-        mean=np.array([value.mean for value in given], dtype=np.float64),
-        support=np.array([value.support for value in given], dtype=np.float64),
-        bounds={each: np.array([value.central_interval(each) for value in given]) for each in COVERAGES},
-        place=np.array([value.place_of(x) for value, x in zip(given, values, strict=True)]),
-        crps=np.array([value.crps(x) for value, x in zip(given, values, strict=True)]),
+        mean=np.array([value.mean for value in distributions], dtype=np.float64),
+        support=np.array([value.support for value in distributions], dtype=np.float64),
+        bounds={each: np.array([value.central_interval(each) for value in distributions]) for each in COVERAGES},
+        place=np.array([value.place_of(x) for value, x in zip(distributions, values, strict=True)]),
+        crps=np.array([value.crps(x) for value, x in zip(distributions, values, strict=True)]),
         ranks=ranks,
         masses=masses,
-        quantiles={level: np.array([float(value.quantile(level)) for value in given]) for level in levels},
+        quantiles={level: np.array([float(value.quantile(level)) for value in distributions]) for level in levels},
         at=places,
         at_name=at_name,
         name=name,
@@ -162,10 +162,12 @@ def _paired(
     values = np.asarray(actual, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise DataError("actual values: at least one, and all of them finite, are expected")
-    given = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
-    if len(given) != len(values):
-        raise DataError(f"{len(given)} predictions for {len(values)} actual values; give one for each, or one for all")
-    return given, values
+    distributions = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
+    if len(distributions) != len(values):
+        raise DataError(
+            f"{len(distributions)} predictions for {len(values)} actual values; give one for each, or one for all"
+        )
+    return distributions, values
 
 
 def _bin_of(actual: float, edges: Floats) -> int | None:
@@ -181,10 +183,10 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
 
     Where histograms have different numbers of bins, those with fewer have empty ones at the end.
     """
-    found = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
-    most = max((len(masses) for (_, masses), _ in found), default=0)
-    ranks, ordered = np.zeros((len(found), most + 1)), np.zeros((len(found), most))
-    for row, ((edges, masses), x) in enumerate(found):
+    binned = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
+    most = max((len(masses) for (_, masses), _ in binned), default=0)
+    ranks, ordered = np.zeros((len(binned), most + 1)), np.zeros((len(binned), most))
+    for row, ((edges, masses), x) in enumerate(binned):
         *shares, outside = shares_by_rank(masses, _bin_of(x, edges))
         ranks[row, : len(masses)], ranks[row, -1] = shares, outside
         ordered[row, : len(masses)] = np.sort(masses)[::-1]

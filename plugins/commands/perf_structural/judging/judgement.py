@@ -83,17 +83,17 @@ class Judgement(Result):
         """
         from scipy.stats import binomtest
 
-        found: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, float | int | str]] = []
         intervals = {1.0: np.where(np.isfinite(self.support), self.support, np.nan), **self.bounds}
         for promised, limits in intervals.items():
-            known = np.isfinite(limits).all(axis=1)
-            lower, upper, actual = limits[known, 0], limits[known, 1], self.actual[known]
+            finite = np.isfinite(limits).all(axis=1)
+            lower, upper, actual = limits[finite, 0], limits[finite, 1], self.actual[finite]
             inside = int(((lower <= actual) & (actual <= upper)).sum())
-            if not known.any():
+            if not finite.any():
                 continue
             share = binomtest(inside, len(actual)).proportion_ci(_CONFIDENCE)
             is_bounds = promised == 1.0
-            found.append(
+            rows.append(
                 {
                     "interval": "bounds" if is_bounds else f"{promised:.0%}",
                     "promised": promised,
@@ -105,7 +105,7 @@ class Judgement(Result):
                     "runs": len(actual),
                 }
             )
-        return found
+        return rows
 
     def quantile_shares(self) -> list[dict[str, float | int | str]]:
         """For each quantile that was asked for: the share of actual values up to it, with its limits.
@@ -118,15 +118,15 @@ class Judgement(Result):
         """
         from scipy.stats import binomtest
 
-        found: list[dict[str, float | int | str]] = []
+        rows: list[dict[str, float | int | str]] = []
         for level, places in self.quantiles.items():
-            known = np.isfinite(places)
-            if not known.any():
+            finite = np.isfinite(places)
+            if not finite.any():
                 continue
-            actual, predicted = self.actual[known], places[known]
+            actual, predicted = self.actual[finite], places[finite]
             below = int((actual <= predicted).sum())
             share = binomtest(below, len(actual)).proportion_ci(_CONFIDENCE)
-            found.append(
+            rows.append(
                 {
                     "quantile": quantile_name(level),
                     "promised": level,
@@ -137,7 +137,7 @@ class Judgement(Result):
                     "runs": len(actual),
                 }
             )
-        return found
+        return rows
 
     def place_counts(self) -> npt.NDArray[np.int64]:
         """How many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
@@ -176,5 +176,5 @@ class Judgement(Result):
 
 
 def _mean(values: Floats) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None

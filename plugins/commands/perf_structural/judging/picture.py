@@ -39,19 +39,19 @@ def draw_judgement(judgement: Judgement, figure: Figure) -> None:
 
 def _draw_runs(judgement: Judgement, axes: Axes) -> None:
     count = len(judgement.actual)
-    at = np.arange(1, count + 1) if judgement.at is None else judgement.at
-    order = np.argsort(at, kind="stable")
-    at = at[order]
+    positions = np.arange(1, count + 1) if judgement.at is None else judgement.at
+    order = np.argsort(positions, kind="stable")
+    positions = positions[order]
     finite = np.isfinite(judgement.support)
     outer = np.where(finite, judgement.support, judgement.bounds[_OUTER])[order]
     inner = judgement.bounds[_INNER][order]
     label = "bounds" if finite.all() else f"bounds or {_OUTER:.0%}"
-    axes.fill_between(at, *outer.T, color=MODEL, alpha=0.15, linewidth=0.0, label=label)
+    axes.fill_between(positions, *outer.T, color=MODEL, alpha=0.15, linewidth=0.0, label=label)
     for side in outer.T:
-        axes.plot(at, side, color=MODEL, linewidth=0.8)
+        axes.plot(positions, side, color=MODEL, linewidth=0.8)
     if np.isfinite(inner).any():
-        axes.fill_between(at, *inner.T, color=MODEL, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
-    axes.plot(at, judgement.actual[order], "o-", color=DARK, markersize=3, linewidth=0.8, label=judgement.name)
+        axes.fill_between(positions, *inner.T, color=MODEL, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
+    axes.plot(positions, judgement.actual[order], "o-", color=DARK, markersize=3, linewidth=0.8, label=judgement.name)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set_xlabel(judgement.at_name)
     axes.set_ylabel(judgement.name)

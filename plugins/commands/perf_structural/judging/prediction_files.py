@@ -77,16 +77,16 @@ def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
 def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
     name = os.fspath(path)
     text = _text(path)
-    decoder, at = json.JSONDecoder(parse_constant=_refuse_constant), 0
-    while text[at:].strip():
-        at += len(text[at:]) - len(text[at:].lstrip())
+    decoder, position = json.JSONDecoder(parse_constant=_refuse_constant), 0
+    while text[position:].strip():
+        position += len(text[position:]) - len(text[position:].lstrip())
         try:
-            document, at = decoder.raw_decode(text, at)
+            document, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             problem = f"is not JSON: {error.msg}, column {error.colno}"
             raise InputError(name, problem, line=error.lineno) from None
         except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, at) + 1
+            line = text.count("\n", 0, position) + 1
             problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise InputError(name, f"is not JSON: {problem}", line=line) from None
         yield document
@@ -148,9 +148,9 @@ def read_actual(
         if len(chosen) != 1:
             raise OptionError(f"{name}: name the column of actual values (--column NAME): {listing(names)}")
         column = chosen[0]
-    for wanted in (column, at):
-        if wanted is not None and wanted not in names:
-            raise UnknownNameError(f"column of {name}", wanted, names)
+    for required in (column, at):
+        if required is not None and required not in names:
+            raise UnknownNameError(f"column of {name}", required, names)
     return column, _column(rows, column, name), None if at is None else _column(rows, at, name)
 
 

@@ -143,13 +143,13 @@ class RecalibrationPresenter(Presenter):
 
     def tables(self, result: Recalibration) -> Tables:
         """Coverage before and after on runs left out, and the map."""
-        held = [
+        coverage_rows = [
             [f"{coverage:.0%}", f"{result.held_before[coverage]:.1%}", f"{result.held_after[coverage]:.1%}"]
             for coverage in result.held_before
         ]
         rows = [[f"{level:g}", f"{place:.4f}"] for level, place in zip(_SHOWN, result.places_of(_SHOWN), strict=True)]
         return [
-            ("Actual values within, on runs left out", ["interval", "as predicted", "after"], held),
+            ("Actual values within, on runs left out", ["interval", "as predicted", "after"], coverage_rows),
             ("Quantiles", ["level", "is the predicted"], rows),
         ]
 

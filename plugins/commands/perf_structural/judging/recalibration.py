@@ -195,13 +195,13 @@ class Recalibration(Result):
 
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Which predicted quantiles become those of the given levels (...)."""
-        found: Floats = np.interp(np.asarray(levels), self.levels, self.places)
-        return found
+        mapped: Floats = np.interp(np.asarray(levels), self.levels, self.places)
+        return mapped
 
     def levels_of(self, places: Sequence[float] | Floats) -> Floats:
         """The probability of values up to what had the given places in the prediction (...)."""
-        found: Floats = np.interp(np.asarray(places), self.places, self.levels)
-        return found
+        mapped: Floats = np.interp(np.asarray(places), self.places, self.levels)
+        return mapped
 
 
 def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
@@ -219,13 +219,13 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         Fewer than 40 of them are distributions, or the map makes those that it was not learned from no better.
     """
     places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
-    known = np.flatnonzero(np.isfinite(places))
-    if len(known) < _FEWEST:
+    finite = np.flatnonzero(np.isfinite(places))
+    if len(finite) < _FEWEST:
         raise DataError(
-            f"{len(known)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
+            f"{len(finite)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
             "judge more runs, or predict distributions and not bounds or points"
         )
-    values, places, actual = [predictions[run] for run in known.tolist()], places[known], actual[known]
+    values, places, actual = [predictions[run] for run in finite.tolist()], places[finite], actual[finite]
     runs = np.arange(len(places))
     scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
     before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
@@ -252,8 +252,8 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         float(np.mean((actual < low) | (actual > high))),
         float(before[scored].mean()),
         float(after[scored].mean()),
-        _held(places),
-        _held(levels),
+        _coverage(places),
+        _coverage(levels),
     )
 
 
@@ -264,14 +264,16 @@ def _map_of(places: Floats) -> Recalibration:
     quantiles that the runs show.
     """
     knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
-    at = ndtri(np.arange(1, knots) / knots)
-    met = np.quantile(ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0])), np.arange(1, knots) / knots, method="hazen")
+    expected_scores = ndtri(np.arange(1, knots) / knots)
+    observed_scores = np.quantile(
+        ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0])), np.arange(1, knots) / knots, method="hazen"
+    )
     weight = len(places) / (len(places) + _EVIDENCE)
-    drawn = weight * met + (1.0 - weight) * at
-    wanted = ndtri(_EDGES)
-    slope = (drawn[-1] - drawn[0]) / (at[-1] - at[0])
-    beyond = np.minimum(wanted - at[0], 0.0) + np.maximum(wanted - at[-1], 0.0)
-    scores = np.interp(wanted, at, drawn) + slope * beyond
+    drawn = weight * observed_scores + (1.0 - weight) * expected_scores
+    edge_scores = ndtri(_EDGES)
+    slope = (drawn[-1] - drawn[0]) / (expected_scores[-1] - expected_scores[0])
+    excess = np.minimum(edge_scores - expected_scores[0], 0.0) + np.maximum(edge_scores - expected_scores[-1], 0.0)
+    scores = np.interp(edge_scores, expected_scores, drawn) + slope * excess
     return Recalibration((0.0, *_EDGES.tolist(), 1.0), (0.0, *ndtr(scores).tolist(), 1.0), len(places))
 
 
@@ -280,5 +282,5 @@ def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
     return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
 
 
-def _held(places: Floats) -> dict[float, float]:
+def _coverage(places: Floats) -> dict[float, float]:
     return {coverage: float(np.mean(np.abs(2.0 * places - 1.0) <= coverage)) for coverage in COVERAGES}

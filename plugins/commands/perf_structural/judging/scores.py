@@ -30,7 +30,7 @@ def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, 
     >>> interval_score(1.0, 3.0, 0.8, [2.0, 3.5])
     array([2., 7.])
     """
-    low, high, x = (np.asarray(given, dtype=np.float64) for given in (lower, upper, actual))
+    low, high, x = (np.asarray(argument, dtype=np.float64) for argument in (lower, upper, actual))
     fine = 2.0 / (1.0 - coverage)
     return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
 
@@ -76,11 +76,11 @@ def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
     array([0. , 0.5, 0.5, 0. ])
     """
     probability = np.asarray(masses, dtype=np.float64)
-    found = np.zeros(len(probability) + 1)
+    shares = np.zeros(len(probability) + 1)
     if bin_of_actual is None:
-        found[-1] = 1.0
-        return found
+        shares[-1] = 1.0
+        return shares
     ranked = np.sort(probability)[::-1]
-    alike = np.isclose(ranked, probability[bin_of_actual], rtol=1e-12, atol=0.0)
-    found[:-1][alike] = 1.0 / alike.sum()
-    return found
+    ties = np.isclose(ranked, probability[bin_of_actual], rtol=1e-12, atol=0.0)
+    shares[:-1][ties] = 1.0 / ties.sum()
+    return shares

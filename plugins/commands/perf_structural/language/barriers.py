@@ -57,9 +57,9 @@ def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
     >>> barrier_progress(0.5, 0.8, [0.0, 1.0])
     array([0.5, 0.4])
     """
-    *given, last = arguments
+    *shares, last = arguments
     exponent = within("exponent", last, 0.0, 1.0)
-    spread = np.array(np.broadcast_arrays(*_shares(given)))
+    spread = np.array(np.broadcast_arrays(*_shares(shares)))
     slowest = spread.min(axis=0)
     with np.errstate(all="ignore"):
         others = np.where(slowest > 0.0, spread.prod(axis=0) / slowest, 1.0)
@@ -80,11 +80,11 @@ def grained_progress(*arguments: npt.ArrayLike) -> Floats:
     >>> grained_progress(0.5, 0.8, [0.001, 1.0, 1000.0], 1.0).round(2)
     array([0.4 , 0.44, 0.5 ])
     """
-    *given, grain, length = arguments
+    *shares, grain, length = arguments
     time_slice = within("slice", length, 0.0)
     if not np.all(time_slice > 0.0):
         raise DataError("the slice came to 0; more than 0 is accepted")
-    spread = np.broadcast_arrays(within("grain", grain, 0.0) / time_slice, *_shares(given))
+    spread = np.broadcast_arrays(within("grain", grain, 0.0) / time_slice, *_shares(shares))
     shape = spread[0].shape
     slices, each = spread[0].ravel(), np.array([share.ravel() for share in spread[1:]])
     if slices.size > 1 and not np.ptp(slices) and not np.ptp(each, axis=1).any():
@@ -96,8 +96,8 @@ def grained_progress(*arguments: npt.ArrayLike) -> Floats:
     return np.concatenate(parts).reshape(shape)
 
 
-def _shares(given: Sequence[npt.ArrayLike]) -> list[Floats]:
-    return [within("share of a processor", share, 0.0, 1.0) for share in given]
+def _shares(shares: Sequence[npt.ArrayLike]) -> list[Floats]:
+    return [within("share of a processor", share, 0.0, 1.0) for share in shares]
 
 
 def _progress(shares: Floats, slices: Floats) -> Floats:
@@ -133,7 +133,7 @@ def _least_of(shares: Floats, times: Floats) -> Floats:
     low = np.clip(shares - _REACH * deviations, 0.0, 1.0).min(axis=0)
     high = np.clip(shares + _REACH * deviations, 0.0, 1.0).min(axis=0)
     places = low + (high - low) * (0.5 + 0.5 * _NODES[:, None])
-    beyond = np.ones(places.shape)
+    survival = np.ones(places.shape)
     for share, part in zip(shares, 1.0 / decay - 1.0, strict=True):
-        beyond *= np.where(share < 1.0, 1.0 - betainc(part * share, part * (1.0 - share), places), 1.0)
-    return np.asarray(low + (high - low) * (0.5 * _WEIGHTS @ beyond))
+        survival *= np.where(share < 1.0, 1.0 - betainc(part * share, part * (1.0 - share), places), 1.0)
+    return np.asarray(low + (high - low) * (0.5 * _WEIGHTS @ survival))

@@ -118,9 +118,9 @@ class Calls:
         operand, *points = parts
         if len(points) % 2:
             raise DataError("points are pairs of numbers: interpolate(x, x1, y1, x2, y2)")
-        (operand, *at), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
+        (operand, *abscissas), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
         values, unit = aligned("y1, y2, ...", points[1::2], self.algebra)
-        cells = [cell for point in (*at, *values) for cell in point.cells.values()]
+        cells = [cell for point in (*abscissas, *values) for cell in point.cells.values()]
         if len(cells) != len(points) or not all(isinstance(cell, Constant) for cell in cells):
             raise DataError("points are known numbers, not uncertain or replicated ones")
         return joined(text, lambda x: self.algebra.call(INTERPOLATE, [x, *cells]), [operand], self.sizes, unit)
@@ -140,9 +140,9 @@ class Calls:
                 f"{service.described}"
             )
         scale, unit = work.scale_to(PLAIN), PLAIN if symbol == "sharing_slowdown" else service.unit
-        indices, found = rows(parts, self.sizes)
+        indices, rows_by_place = rows(parts, self.sizes)
         cells = {}
-        for place, (arrivals, *row) in found.items():
+        for place, (arrivals, *row) in rows_by_place.items():
             arguments = [self.algebra.scale(scale, arrivals), *row]
             if symbol == "queue_wait":
                 number = f"[{','.join(str(index + 1) for index in place)}]" if place else ""
@@ -162,9 +162,9 @@ class Calls:
         times, room = parts
         need_numbers("the room between two stages", [room])
         if len(times.indices) != 2:
-            known = f"replicated over {' and '.join(times.indices)}" if times.indices else "not replicated"
+            replication = f"replicated over {' and '.join(times.indices)}" if times.indices else "not replicated"
             raise DataError(
-                f"{times.text!r} is {known}; one time for each stage and item is expected: "
+                f"{times.text!r} is {replication}; one time for each stage and item is expected: "
                 'each = [...], over = "stage", replicate = { item = 100 }'
             )
         stage = times.indices.index(over) if over in times.indices else 0

@@ -43,13 +43,13 @@ def within(name: str, numbers: npt.ArrayLike, least: float, most: float = np.inf
     >>> within("share of a processor", [0.2, 1.0], 0.0, 1.0)
     array([0.2, 1. ])
     """
-    given = np.asarray(numbers, dtype=np.float64)
-    if not np.all((given >= least) & (given <= most)):  # NaN is neither
-        low, high = float(given.min()), float(given.max())
-        found = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    values = np.asarray(numbers, dtype=np.float64)
+    if not np.all((values >= least) & (values <= most)):  # NaN is neither
+        low, high = float(values.min()), float(values.max())
+        span = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         accepted = f"at least {least:.0f}" if most == np.inf else f"{least:.0f} to {most:.0f}"
-        raise DataError(f"the {name} came to {found}; {accepted} is accepted")
-    return given
+        raise DataError(f"the {name} came to {span}; {accepted} is accepted")
+    return values
 
 
 def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
@@ -109,7 +109,7 @@ def k_th(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
     """
     place, *spread = np.broadcast_arrays(whole("place", k, 1, len(values)), *values)
     in_order = np.sort(spread, axis=0)
-    return _at(in_order, place)
+    return _take(in_order, place)
 
 
 def picked(*arguments: npt.ArrayLike) -> Floats:
@@ -122,10 +122,10 @@ def picked(*arguments: npt.ArrayLike) -> Floats:
     """
     *values, number = arguments
     place, *spread = np.broadcast_arrays(whole("number of the copy", number, 1, len(values)), *values)
-    return _at(np.array(spread), place)
+    return _take(np.array(spread), place)
 
 
-def _at(values: Floats, place: Floats) -> Floats:
+def _take(values: Floats, place: Floats) -> Floats:
     """At each point the value at a place, counted from 1."""
-    found: Floats = np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0]
-    return found
+    selected: Floats = np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0]
+    return selected

@@ -35,6 +35,6 @@ def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
     places, values = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     steps = np.diff(places)
     if not np.all(steps > 0.0):
-        at = int(np.flatnonzero(~(steps > 0.0))[0])
-        raise DataError(f"points must increase, but {places[at]:.6g} comes before {places[at + 1]:.6g}")
+        index = int(np.flatnonzero(~(steps > 0.0))[0])
+        raise DataError(f"points must increase, but {places[index]:.6g} comes before {places[index + 1]:.6g}")
     return np.asarray(np.interp(np.asarray(x, dtype=np.float64), places, values))

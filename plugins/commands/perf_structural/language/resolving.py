@@ -46,16 +46,16 @@ def resolved(
     nodes = _ordered_together(roots)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()
-    algebra, made, notes = Algebra(), dict[Expression, Expression](), []
+    algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
     for node in nodes:
-        operands = [made[operand] for operand in node.operands]
+        operands = [rebuilt[operand] for operand in node.operands]
         if isinstance(node, Call) and node.ufunc == QUANTILE:
             number, note = _quantile(operands, values, correlations, options)
-            made[node] = algebra.constant(number)
+            rebuilt[node] = algebra.constant(number)
             notes.append(note)
         else:
-            made[node] = _again(algebra, node, operands)
-    return [made[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
+            rebuilt[node] = _again(algebra, node, operands)
+    return [rebuilt[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
 
 
 def _quantile(
@@ -69,23 +69,23 @@ def _quantile(
     if isinstance(operand, Constant):
         return operand.value, ""
     chosen = replace(options, quantile=(level.value,), tail=None, below=None)
-    found = evaluate_expression(operand, values, correlations, chosen)
+    evaluation = evaluate_expression(operand, values, correlations, chosen)
     name = quantile_name(level.value)
-    if not found.value.has_distribution:
+    if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
-    number = found.quantile(level.value)
+    number = evaluation.quantile(level.value)
     if not math.isfinite(number):
         raise DataError(
             f"{name}({shown(operand)}) is infinite: a divisor is zero, or a station has more than it can do"
         )
-    error = f" ± {found.errors[name]:.2g}" if name in found.errors else ""
+    error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
 
 
 def _ordered_together(roots: Sequence[Expression]) -> list[Expression]:
     """All nodes below and with some, operands before those that use them."""
-    found = {node for root in roots for node in ordered(root)}
-    return sorted(found, key=lambda node: node.number)
+    nodes = {node for root in roots for node in ordered(root)}
+    return sorted(nodes, key=lambda node: node.number)
 
 
 def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:

@@ -138,27 +138,30 @@ def decide(
     'first'
     """
     bounds = parse_bounds(within) if isinstance(within, str) else within
-    sides = [_taken(name, given, column, where, read, bounds) for name, given in (("first", first), ("second", second))]
-    (one, ours, warnings), (other, theirs, further) = sides
-    found = compare_samples(ours, theirs, quantile, worth, power, (one, other))
-    return replace(found, notes=(*warnings, *further, *found.notes))
+    sides = [
+        _labelled_samples(name, measured, column, where, read, bounds)
+        for name, measured in (("first", first), ("second", second))
+    ]
+    (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
+    decision = compare_samples(first_samples, second_samples, quantile, worth, power, (first_label, second_label))
+    return replace(decision, notes=(*warnings, *further, *decision.notes))
 
 
-def _taken(
+def _labelled_samples(
     name: str,
-    given: Measured,
+    measured: Measured,
     column: str | None,
     where: str | Sequence[str] | None,
     read: Callable[[Path], Any] | None,
     bounds: Bounds | None,
 ) -> tuple[str, Floats, tuple[str, ...]]:
     """What one of the two is called, its samples, and what is to be said about them."""
-    if isinstance(given, (str, os.PathLike)):
-        label = os.fspath(given)
-        samples, warnings = read_samples(given, "all", column, None, where, read, bounds)
-    elif isinstance(given, (Series, UtilizationCurve, Measurements)):
+    if isinstance(measured, (str, os.PathLike)):
+        label = os.fspath(measured)
+        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
+    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
         label = name
-        samples, warnings = samples_of(given, "all", column, None, where, bounds)
+        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
     else:
-        return name, np.asarray(given, dtype=np.float64), ()
+        return name, np.asarray(measured, dtype=np.float64), ()
     return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

@@ -85,19 +85,19 @@ class Costs:
         inputs: dict[str, Any] = dict(model.inputs)
         result = model.compose().result
         unit = str(result.unit) if result.unit.powers else None
-        given: dict[str, dict[str, Any]] = {_RESULT: {"equation": model.equation, "unit": model.unit}}
+        additions: dict[str, dict[str, Any]] = {_RESULT: {"equation": model.equation, "unit": model.unit}}
         if corrected is not None:
-            given[_PREDICTED] = given[_RESULT]
-            given[_RESULT] = {"equation": _by_lines(*corrected), "unit": unit}
-            given[_UNIT] = {"value": 1.0, "unit": unit}
+            additions[_PREDICTED] = additions[_RESULT]
+            additions[_RESULT] = {"equation": _by_lines(*corrected), "unit": unit}
+            additions[_UNIT] = {"value": 1.0, "unit": unit}
         for name, number in ((_DEADLINE, self.deadline), (_PENALTY, self.penalty)):
             if number is not None:
-                given[name] = {"value": number, "unit": unit if name == _DEADLINE else None}
-        for name in given:
+                additions[name] = {"value": number, "unit": unit if name == _DEADLINE else None}
+        for name in additions:
             if name in components or name in inputs:
                 with located(model.source, "--cost"):
                     raise DataError(f"the model has a {name!r} of its own; give it another name")
-        components |= {name: given.pop(name) for name in (_RESULT, _PREDICTED) if name in given}
+        components |= {name: additions.pop(name) for name in (_RESULT, _PREDICTED) if name in additions}
         paid = self.equation or "0"
         costly = replace(
             model,
@@ -105,7 +105,7 @@ class Costs:
             unit=None,
             name="cost",
             components=components,
-            inputs=inputs | given,
+            inputs=inputs | additions,
             candidates={},
             recalibration=None,
         )
@@ -117,7 +117,7 @@ class Costs:
             return costly
         in_unit = {_PENALTY: {"value": self.penalty, "unit": str(label) if label.powers else None}}
         return replace(
-            costly, equation=f"({paid}) + {_PENALTY}*({_RESULT} > {_DEADLINE})", inputs=inputs | given | in_unit
+            costly, equation=f"({paid}) + {_PENALTY}*({_RESULT} > {_DEADLINE})", inputs=inputs | additions | in_unit
         )
 
 
@@ -149,21 +149,21 @@ def choose_by_cost(
     """
     models = with_candidates(model, candidates)
     curves: dict[str, tuple[Floats, Floats]] = {}
-    timed = {name: given for name, given in options.items() if name in {"method", "bins", "samples", "seed"}}
+    timed = {name: option for name, option in options.items() if name in {"method", "bins", "samples", "seed"}}
     if isinstance(model.recalibration, Recalibration):
-        as_they_are = {name: replace(found, recalibration=None) for name, found in models.items()}
+        as_they_are = {name: replace(candidate, recalibration=None) for name, candidate in models.items()}
         for name, predicted in predict_models(as_they_are, candidates, **timed).items():
             curves[name] = model.recalibration.curve_of(predicted.value)
             if not all(np.isfinite(row).all() for row in curves[name]):
                 with located(model.source, f"candidate {name!r}"):
                     raise DataError("the result can be infinite; what it costs then cannot be corrected")
-    paid = {name: costs.of(found, curves.get(name)) for name, found in models.items()}
+    paid = {name: costs.of(candidate, curves.get(name)) for name, candidate in models.items()}
     predictions = predict_models(paid, candidates, **options)
     if isinstance(model.recalibration, Recalibration):
         note = f"the result that is paid for is {model.recalibration.note}"
         predictions = {
-            name: replace(found, composition_notes=(*found.composition_notes, note))
-            for name, found in predictions.items()
+            name: replace(candidate, composition_notes=(*candidate.composition_notes, note))
+            for name, candidate in predictions.items()
         }
     choice = replace(choose(predictions, statistic), cost=costs.formula)
     if costs.deadline is None:

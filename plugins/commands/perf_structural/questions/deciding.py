@@ -137,7 +137,7 @@ def compare_samples(
         raise OptionError(f"--power {power:g}: a number between 0 and 1 is expected, such as 0.9")
     if worth is not None and not 0.0 <= worth < math.inf:
         raise OptionError(f"--worth {worth:g}: a share of at least 0 is expected, such as 0.01")
-    samples = [np.asarray(given, dtype=np.float64) for given in (first, second)]
+    samples = [np.asarray(measured, dtype=np.float64) for measured in (first, second)]
     needed = _needed(samples, names, quantile)
     figures, spreads = zip(*(_figure(values, quantile) for values in samples), strict=True)
     sizes = (len(samples[0]), len(samples[1]))
@@ -186,9 +186,9 @@ def _needed(samples: Sequence[Floats], names: tuple[str, str], quantile: float |
 
 def _alike(owner: str, values: Floats) -> str:
     """What is to be said where samples that follow one another are alike; empty where they are not."""
-    apart = values - values.mean()
-    total = float(apart @ apart)
-    correlation = float(apart[1:] @ apart[:-1]) / total if total else 0.0
+    deviations = values - values.mean()
+    total = float(deviations @ deviations)
+    correlation = float(deviations[1:] @ deviations[:-1]) / total if total else 0.0
     if correlation < max(_ALIKE, _SURE / math.sqrt(len(values))):
         return ""
     return (
@@ -227,12 +227,12 @@ def _more(spreads: Sequence[float], sizes: tuple[int, int], margin: float, power
     allowed = (margin / max(away, normal.inv_cdf(0.5 + 0.5 * CONFIDENCE))) ** 2  # variance of the difference
     if allowed * _MOST <= sum(spread**2 for spread in spreads):
         return None
-    wanted = [spread * sum(spreads) / allowed for spread in spreads]
+    counts = [spread * sum(spreads) / allowed for spread in spreads]
     for one, other in ((0, 1), (1, 0)):
-        if wanted[one] < sizes[one]:  # there are more than need be; the other one makes up the rest
+        if counts[one] < sizes[one]:  # there are more than need be; the other one makes up the rest
             left = allowed - spreads[one] ** 2 / sizes[one]
-            wanted = [0.0, 0.0]
-            wanted[other] = spreads[other] ** 2 / left
+            counts = [0.0, 0.0]
+            counts[other] = spreads[other] ** 2 / left
             break
-    first, second = (max(math.ceil(number) - size, 0) for number, size in zip(wanted, sizes, strict=True))
+    first, second = (max(math.ceil(number) - size, 0) for number, size in zip(counts, sizes, strict=True))
     return first, second

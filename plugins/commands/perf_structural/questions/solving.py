@@ -75,14 +75,14 @@ class Solution(Result):
     @property
     def best(self) -> Tried:
         """The value with the largest probability of those that were looked at."""
-        return max(self.tried, key=lambda tried: tried.probability)
+        return max(self.tried, key=lambda trial: trial.probability)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What to keep in mind."""
-        whole = [tried for tried in self.tried if isinstance(tried.value, int)]
+        integer_trials = [trial for trial in self.tried if isinstance(trial.value, int)]
         if self.found is None or not any(
-            abs(tried.probability - self.probability) <= _SURE * tried.error for tried in whole
+            abs(trial.probability - self.probability) <= _SURE * trial.error for trial in integer_trials
         ):
             return ()
         return ("a probability is too near to what is asked for to be sure of the value; --samples takes more points",)
@@ -97,7 +97,7 @@ class Solution(Result):
             "value": None if self.found is None else self.found.value,
             "most": self.most,
             "tried": [
-                {"value": tried.value, "probability": tried.probability, "error": tried.error} for tried in self.tried
+                {"value": trial.value, "probability": trial.probability, "error": trial.error} for trial in self.tried
             ],
             "notes": list(self.notes),
         }
@@ -164,51 +164,51 @@ def solve_for(
         raise OptionError(f"the probability is {probability:g}; a number between 0 and 1 is expected, such as 0.99")
     sampling: SamplingOptions = build(SamplingOptions, options, "solve")
     chosen = EvaluationOptions(samples=sampling.samples, seed=sampling.seed)
-    whole = all(isinstance(end, int) for end in ends)
-    tried: dict[float, Tried] = {}
+    is_integer = all(isinstance(end, int) for end in ends)
+    trials: dict[float, Tried] = {}
     units: set[str] = set()
 
     def suffices(value: float) -> bool:
-        if value not in tried:
-            tried[value], unit = _tried(model, name, value, limit, chosen)
+        if value not in trials:
+            trials[value], unit = _probability_with(model, name, value, limit, chosen)
             units.add(unit)
-        return tried[value].probability >= probability
+        return trials[value].probability >= probability
 
     low, high = ends
     kept = (suffices(low), suffices(high))
     if kept == (False, False):
-        inner = _interior(low, high, whole)
+        inner = _interior(low, high, is_integer)
         first = next((place for place, value in enumerate(inner) if suffices(value)), None)
         if first is not None:
             low, high, kept = (inner[first - 1] if first else low), inner[first], (False, True)
-    found: float | None = None
+    threshold: float | None = None
     if kept == (True, True):
-        found = low
+        threshold = low
     elif any(kept):
-        found = _boundary(suffices, low, high, whole)
-    in_order = tuple(tried[value] for value in sorted(tried))
+        threshold = _boundary(suffices, low, high, is_integer)
+    in_order = tuple(trials[value] for value in sorted(trials))
     most = kept == (True, False)
-    solution = None if found is None else tried[found]
+    solution = None if threshold is None else trials[threshold]
     return Solution(name, units.pop(), limit, probability, solution, most, in_order)
 
 
-def _interior(low: float, high: float, whole: bool) -> list[float]:
+def _interior(low: float, high: float, is_integer: bool) -> list[float]:
     """Values between two, evenly spread."""
     places = np.linspace(low, high, _INTERIOR + 2)[1:-1].tolist()
-    return sorted({round(place) for place in places} - {low, high}) if whole else places
+    return sorted({round(place) for place in places} - {low, high}) if is_integer else places
 
 
-def _boundary(suffices: Callable[[float], bool], low: float, high: float, whole: bool) -> float:
+def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_integer: bool) -> float:
     """The value that suffices next to one that does not, of which one is at each end."""
     good, bad = (low, high) if suffices(low) else (high, low)
-    step = 1.0 if whole else _RESOLUTION * (high - low)
+    step = 1.0 if is_integer else _RESOLUTION * (high - low)
     while abs(good - bad) > step:
-        middle = (good + bad) // 2 if whole else 0.5 * (good + bad)
+        middle = (good + bad) // 2 if is_integer else 0.5 * (good + bad)
         good, bad = (middle, bad) if suffices(middle) else (good, middle)
     return good
 
 
-def _tried(
+def _probability_with(
     model: StructuralModel, name: str, value: float, limit: float, options: EvaluationOptions
 ) -> tuple[Tried, str]:
     """How often the limit is kept with one value, by the same draws for all; and the limit's unit."""

@@ -51,12 +51,12 @@ class SolutionPresenter(Presenter):
         """Each value that was tried, the found one marked."""
         rows = [
             [
-                "*" if tried == result.found else "",
-                f"{tried.value:.6g}",
-                f"{tried.probability:.6g}",
-                f"{tried.error:.2g}",
+                "*" if trial == result.found else "",
+                f"{trial.value:.6g}",
+                f"{trial.probability:.6g}",
+                f"{trial.error:.2g}",
             ]
-            for tried in result.tried
+            for trial in result.tried
         ]
         return [("", ["", result.name, "probability", "standard error"], rows)]
 
@@ -64,13 +64,13 @@ class SolutionPresenter(Presenter):
         """A row for each value that was tried."""
         import pandas as pd
 
-        rows = [(tried.value, tried.probability, tried.error, tried == result.found) for tried in result.tried]
+        rows = [(trial.value, trial.probability, trial.error, trial == result.found) for trial in result.tried]
         return pd.DataFrame(rows, columns=[result.name, "probability", "standard_error", "found"])
 
     def draw(self, result: Solution, figure: Figure, data: Any = None) -> None:
         """How probable the limit is over the input, with what was asked for."""
         axes = figure.subplots()
-        values, shares = zip(*((tried.value, tried.probability) for tried in result.tried), strict=True)
+        values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
         axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
         axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
         if result.found is not None:

@@ -41,9 +41,9 @@ class SeriesPresenter(Presenter):
         header = ["column", "samples", "mean", "standard deviation", "lowest", "highest"]
         rows = []
         for name, values in result.columns.items():
-            known = values[np.isfinite(values)]
-            figures = (known.mean(), known.std(), known.min(), known.max()) if len(known) else ()
-            rows.append([name, str(len(known)), *([f"{figure:.5g}" for figure in figures] or ["-"] * 4)])
+            finite = values[np.isfinite(values)]
+            figures = (finite.mean(), finite.std(), finite.min(), finite.max()) if len(finite) else ()
+            rows.append([name, str(len(finite)), *([f"{figure:.5g}" for figure in figures] or ["-"] * 4)])
         return [("Columns", header, rows)]
 
     def frame(self, result: Series) -> pd.DataFrame:
@@ -107,17 +107,19 @@ def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
     presenter = SeriesPresenter()
     ((caption, header, rows),) = presenter.tables(data)
     names = list(data.columns)[:_MOST_DRAWN]
-    shown = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
-    chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {shown}", ())
+    column_text = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
+    chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {column_text}", ())
     return chart, linked_table(caption, header, rows, path)
 
 
 def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: tuple[Link, ...]) -> View:
     """One column as a stochastic value, in the representation and over the window of the address."""
     representation, window = query.get(_REPRESENTATION, default_name("samples")), query.get(_WINDOW, "all")
-    known = tuple(registry().entries("representations"))
+    representations = tuple(registry().entries("representations"))
     fields = (
-        Field(_REPRESENTATION, "represented as", representation, "choice", known, help="what the samples become"),
+        Field(
+            _REPRESENTATION, "represented as", representation, "choice", representations, help="what the samples become"
+        ),
         Field(_WINDOW, "window", window, help="the last stretch that counts, such as 5min, or all"),
     )
     form = Form(fields, path)

@@ -50,7 +50,7 @@ class StructuralPresenter(Presenter):
 
     def tables(self, result: StructuralModel) -> Tables:
         """Each input with its value and unit."""
-        rows = [[name, _described(given), given.unit or ""] for name, given in result.inputs.items()]
+        rows = [[name, _described(definition), definition.unit or ""] for name, definition in result.inputs.items()]
         return [("", ["input", "value", "unit"], rows)]
 
     def frame(self, result: StructuralModel) -> pd.DataFrame:
@@ -58,9 +58,9 @@ class StructuralPresenter(Presenter):
         import pandas as pd
 
         rows = [
-            (label, *_moments(value), given.unit or "")
-            for name, given in result.inputs.items()
-            for label, value in _copies(name, given).items()
+            (label, *_moments(value), definition.unit or "")
+            for name, definition in result.inputs.items()
+            for label, value in _copies(name, definition).items()
         ]
         return pd.DataFrame(rows, columns=["input", "mean", "std", "lowest", "highest", "unit"])
 
@@ -135,8 +135,8 @@ class StructuralViews:
         )
 
 
-def _input_blocks(name: str, given: Input) -> tuple[Block, ...]:
-    values = _copies(name, given)
+def _input_blocks(name: str, definition: Input) -> tuple[Block, ...]:
+    values = _copies(name, definition)
     uncertain = {label: value for label, value in values.items() if isinstance(value, StochasticValue)}
     rows = [
         (label, repr(value), *(f"{figure:.6g}" if math.isfinite(figure) else "-" for figure in (value.mean, value.std)))
@@ -152,7 +152,7 @@ def _input_blocks(name: str, given: Input) -> tuple[Block, ...]:
     def draw(figure: Figure) -> None:
         from perf_structural.views.distributions import draw_distributions
 
-        draw_distributions(figure, drawn, given.unit or "")
+        draw_distributions(figure, drawn, definition.unit or "")
 
     return Chart(draw, f"Density and cumulative distribution of {', '.join(drawn)}", (table,)), table
 
@@ -165,11 +165,11 @@ def _components(model: StructuralModel) -> list[str]:
     ]
 
 
-def _copies(name: str, given: Input) -> dict[str, StochasticValue | float]:
+def _copies(name: str, definition: Input) -> dict[str, StochasticValue | float]:
     """The values of an input, which has several where it is replicated, by what they are called."""
     return {
         f"{name}[{', '.join(str(number + 1) for number in place)}]" if place else name: value
-        for place, value in given.cells.items()
+        for place, value in definition.cells.items()
     }
 
 
@@ -180,8 +180,8 @@ def _moments(value: StochasticValue | float) -> tuple[float, float, float, float
     return value, 0.0, value, value
 
 
-def _described(given: Input) -> str:
-    values = list(given.cells.values())
+def _described(definition: Input) -> str:
+    values = list(definition.cells.values())
     first = values[0]
     text = repr(first) if isinstance(first, StochasticValue) else f"{first:.6g}"
     return text if len(values) == 1 else f"{text}, ... ({len(values)} copies)"

@@ -33,5 +33,5 @@ def command(
         from perf_summarize.api import merge
         from perf_summarize.cli.printing import print_summary
 
-        found = merge(parts, output, allow_missing=allow_missing, overwrite=overwrite)
-    print_summary(found, output, as_json)
+        summarized_trace = merge(parts, output, allow_missing=allow_missing, overwrite=overwrite)
+    print_summary(summarized_trace, output, as_json)

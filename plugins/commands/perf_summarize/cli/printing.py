@@ -20,33 +20,35 @@ __all__ = ["WAITING", "print_handed", "print_summary"]
 WAITING = 3  # the exit status while jobs wait or run, as of perf run
 
 
-def print_handed(found: Handed, as_json: bool) -> None:
+def print_handed(handed: Handed, as_json: bool) -> None:
     """How far an array of jobs is."""
     if as_json:
-        facts = {"parts": found.parts, "there": found.there, "jobs": list(found.jobs), "folder": str(found.folder)}
+        facts = {"parts": handed.parts, "there": handed.there, "jobs": list(handed.jobs), "folder": str(handed.folder)}
         print_json("array", facts)
         return
-    typer.echo(f"{found.there:,} of {found.parts:,} parts are there; jobs waiting or running: {', '.join(found.jobs)}")
-    typer.echo(f"parts, and what jobs say: {typer.format_filename(found.folder)}; call again to see, or to go on")
+    typer.echo(
+        f"{handed.there:,} of {handed.parts:,} parts are there; jobs waiting or running: {', '.join(handed.jobs)}"
+    )
+    typer.echo(f"parts, and what jobs say: {typer.format_filename(handed.folder)}; call again to see, or to go on")
 
 
-def print_summary(found: SummarizedTrace, output: str, as_json: bool) -> None:
+def print_summary(summarized_trace: SummarizedTrace, output: str, as_json: bool) -> None:
     """What is in a summary, and what can be done with it."""
-    summary = found.summary
-    missing = [summary.run.files[at].name for at in summary.missing()]
+    summary = summarized_trace.summary
+    missing = [summary.run.files[index].name for index in summary.missing()]
     facts: dict[str, Any] = {
         "files": len(summary.files),
         "files of the run": len(summary.run.files),
-        "intervals": found.n_intervals,
-        "locations": len(found.locations),
-        "states": len(found.states),
+        "intervals": summarized_trace.n_intervals,
+        "locations": len(summarized_trace.locations),
+        "states": len(summarized_trace.states),
         "cells": len(summary.cells),
         "cell_ns": 1 << summary.cell_bits,
         "windows": len(summary.windows),
         "window_ns": 1 << summary.window_bits,
         "bytes": Path(output).stat().st_size,
         "left out": list(summary.left_out.values()),
-        "notes": list(found.notes),
+        "notes": list(summarized_trace.notes),
     }
     if as_json:
         print_json("summary", {**{name.replace(" ", "_"): value for name, value in facts.items()}, "missing": missing})
@@ -55,7 +57,7 @@ def print_summary(found: SummarizedTrace, output: str, as_json: bool) -> None:
         f"{facts['intervals']:,} intervals of {facts['locations']:,} locations and {facts['states']:,} states, from "
         f"{facts['files']:,} of {facts['files of the run']:,} files"
     )
-    for note in found.notes:
+    for note in summarized_trace.notes:
         typer.echo(f"note: {note}")
     name = typer.format_filename(output)
     typer.echo(f"summary: {name} ({facts['bytes']:,} bytes)")

@@ -66,7 +66,7 @@ def command(
         from perfcore.base.files import check_folder
 
         check_folder(output)
-        given: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "cells": cells,
             "allow_missing": allow_missing,
             "overwrite": overwrite,
@@ -74,15 +74,15 @@ def command(
             "from_name": how.from_name,
             **key_values(how.read_pairs or (), "--read"),
         }
-        found: SummarizedTrace | Handed
+        outcome: SummarizedTrace | Handed
         if where is not None and where.partition(":")[0] == "slurm":
             if part is not None:
                 raise OptionError("--part is what each job of --on slurm does; leave one of them out")
-            found = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **given)
+            outcome = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **settings)
         else:
             with executor_of(where) as executor:
-                found = summarize(traces, output, part=part, executor=executor, **given)
-    if isinstance(found, Handed):
-        print_handed(found, as_json)
+                outcome = summarize(traces, output, part=part, executor=executor, **settings)
+    if isinstance(outcome, Handed):
+        print_handed(outcome, as_json)
         raise typer.Exit(WAITING)
-    print_summary(found, output, as_json)
+    print_summary(outcome, output, as_json)

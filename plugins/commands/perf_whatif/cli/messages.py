@@ -52,10 +52,10 @@ def command(
         check_files(picture, output)
         if output is not None:
             writer(output)
-        found: Result
+        result: Result
         may_be_one = output is None and how.from_name is None and len(traces) == 1
         if may_be_one and named_files(traces[0]) is None:
-            found = messages(traces[0], read=how.read_file)
+            result = messages(traces[0], read=how.read_file)
         else:
             reading, files = options_of_runs(how)
             read = _Kept(reading.read_file)
@@ -63,15 +63,15 @@ def command(
             if output is not None:
                 write(runs.measurements, output)
             # A folder may be that of one run.
-            found = messages(traces[0], read=read) if may_be_one and len(runs.runs) == 1 else runs
+            result = messages(traces[0], read=read) if may_be_one and len(runs.runs) == 1 else runs
         if picture is not None:
-            plot(found, None, picture)
+            plot(result, None, picture)
     if as_json:
-        print_json("messages", found.to_dict())
+        print_json("messages", result.to_dict())
     elif table_format is not None:
-        print_plainly(table_format, found.plain_tables() if table_format == "csv" else found.tables())
+        print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:
-        print_findings(found, table=output, picture=picture)
+        print_findings(result, table=output, picture=picture)
         if output is not None and len(runs.runs) > 1:
             typer.echo(next_step(output, [run.parameters for run in runs.runs], runs.parameters))
 
@@ -89,8 +89,8 @@ class _Kept:
         self._read = read
         self._last: dict[str, Any] = {}
 
-    def __call__(self, name: str, wanted: Sequence[type]) -> Any:
+    def __call__(self, name: str, types: Sequence[type]) -> Any:
         if name not in self._last:
             self._last.clear()  # before the next one is there, too
-            self._last[name] = self._read(name, wanted)
+            self._last[name] = self._read(name, types)
         return self._last[name]

@@ -81,7 +81,7 @@ def command(
         if output is not None and noise is None:
             raise OptionError("--output FILE belongs to --noise SHARE, whose runtimes are a value")
         check_files(picture, output)
-        found = whatif(
+        result = whatif(
             trace,
             network=network,
             faster=_factors(faster or ()),
@@ -90,16 +90,16 @@ def command(
             representation=representation,
             read=how.read_file,
         )
-        if output is not None and (value := found.answers[0].value) is not None:
+        if output is not None and (value := result.answers[0].value) is not None:
             write_bytes(output, msgspec.json.format(msgspec.json.encode(value.to_dict()), indent=1) + b"\n")
         if picture is not None:
-            plot(found, None, picture)
+            plot(result, None, picture)
     if as_json:
-        print_json("whatif", found.to_dict())
+        print_json("whatif", result.to_dict())
     elif table_format is not None:
-        print_plainly(table_format, found.plain_tables() if table_format == "csv" else found.tables())
+        print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
     else:
-        print_findings(found, value=output, picture=picture)
+        print_findings(result, value=output, picture=picture)
 
 
 def _factors(words: Sequence[str]) -> dict[str, float]:

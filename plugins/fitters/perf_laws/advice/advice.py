@@ -93,12 +93,12 @@ def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice,
     number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
     sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
     unsure = sure.argmin(axis=1)  # the parameter whose growth is least sure
-    found: dict[int, Advice] = {}
+    by_row: dict[int, Advice] = {}
     for place, symbol in enumerate(model.symbols):
-        mine = np.flatnonzero((sure.min(axis=1) < SURE) & (unsure == place))
-        if len(mine):
-            found.update(zip(mine.tolist(), _advice_over(model, symbol, chosen[mine]), strict=True))
-    return tuple(found[row] for row in sorted(found))
+        rows = np.flatnonzero((sure.min(axis=1) < SURE) & (unsure == place))
+        if len(rows):
+            by_row.update(zip(rows.tolist(), _advice_over(model, symbol, chosen[rows]), strict=True))
+    return tuple(by_row[row] for row in sorted(by_row))
 
 
 def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
@@ -107,46 +107,47 @@ def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
     places = np.vstack([ends, model.measured, candidates])
     place = model.symbols.index(symbol)
     n = len(model.measured)
-    found = []
-    for own, draws in model.draws_in_blocks(places, paths.tolist()):
+    entries = []
+    for block, draws in model.draws_in_blocks(places, paths.tolist()):
         values = draws.unchanged()
         slope = slopes_between(values[:, :, 0], values[:, :, 1], ends[1, place] / ends[0, place])
         logs = np.log(values[:, :, 2:])
         of_draws = classes_of_draws(model, symbol, draws, slope)
-        for row, path in enumerate(paths[own].tolist()):
+        for row, path in enumerate(paths[block].tolist()):
             of_draw = of_draws[row]
             first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
-            one, other = logs[row][of_draw == first], logs[row][of_draw == second]
-            met = np.isfinite(model.means[path])
-            runs = float(np.median(np.array(model.data[path].counts)[met]))
+            first_logs, second_logs = logs[row][of_draw == first], logs[row][of_draw == second]
+            measured = np.isfinite(model.means[path])
+            runs = float(np.median(np.array(model.data[path].counts)[measured]))
             noise = float(np.var(draws.scatter[row] + draws.noise[row] / np.sqrt(runs)))
-            apart = np.abs(one.mean(axis=0) - other.mean(axis=0))
-            open_there = 0.5 * (one.var(axis=0) + other.var(axis=0)) + noise
-            tells = apart[n:] >= _DEVIATIONS * np.sqrt(open_there[n:])
-            found.append(_told(model, path, (CLASSES[first], CLASSES[second]), np.expm1(apart[:n][met].max()),
-                               np.expm1(apart[n:]), tells, candidates))  # fmt: skip
-    return found
+            gaps = np.abs(first_logs.mean(axis=0) - second_logs.mean(axis=0))
+            variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
+            tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
+            names = CLASSES[first], CLASSES[second]
+            here, there = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
+            entries.append(_advice_on(model, path, names, here, there, tells, candidates))
+    return entries
 
 
-def _told(
+def _advice_on(
     model: PathLaws,
     path: int,
     names: tuple[str, str],
-    here: float,
-    there: Floats,
+    measured_gap: float,
+    gaps: Floats,
     tells: Booleans,
     points: Floats,
 ) -> Advice:
-    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(here)} here"
-    point, apart = None, None
+    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
+    point, point_gap = None, None
     if tells.any():
         place = int(tells.argmax())
         point = dict(zip(model.symbols, points[place].tolist(), strict=True))
-        apart = float(there[place])
-        text += f"; measure at {point_text(point)} to tell ({percent(apart)} there)"
+        point_gap = float(gaps[place])
+        text += f"; measure at {point_text(point)} to tell ({percent(point_gap)} there)"
     else:
         text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
-    return Advice(model.paths[path], text, point, names, float(here), apart)
+    return Advice(model.paths[path], text, point, names, float(measured_gap), point_gap)
 
 
 def percent(share: float) -> str:
@@ -176,12 +177,12 @@ def deciding_points(model: PathLaws, symbol: str) -> Floats:
         for low, high in itertools.pairwise(levels.tolist())
         if high > _GAP * low
     ]
-    beyond = [levels[-1] * _REACH]
+    above = [levels[-1] * _REACH]
     below = [levels[0] / factor for factor in (2.0, 4.0)]
     if (levels == np.round(levels)).all():  # processors come whole
         below = [level for level in below if level >= 1.0 and level == round(level)]
-    points = np.tile(model.measured.max(axis=0), (len(between) + len(beyond) + len(below), 1))
-    points[:, place] = [*between, *beyond, *below]
+    points = np.tile(model.measured.max(axis=0), (len(between) + len(above) + len(below), 1))
+    points[:, place] = [*between, *above, *below]
     return points
 
 

@@ -42,16 +42,16 @@ def expected_spread(model: PathLaws, points: npt.ArrayLike, paths: Sequence[int]
     logs = np.log(draws.unchanged())
     lowest, highest = model.posterior.of_paths(every).measured_range
     # Repeating a run does not help against the scatter of its level.
-    met = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
-    found = np.empty((len(logs), len(places)))
-    found[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
+    simulated = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
+    variances = np.empty((len(logs), len(places)))
+    variances[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
     for place in range(len(places) - 1):
-        order = np.argsort(met[:, :, place], axis=1)
+        order = np.argsort(simulated[:, :, place], axis=1)
         binned = np.take_along_axis(logs[:, :, 0], order, axis=1).reshape(len(logs), _BINS, -1)
-        found[:, place + 1] = binned.var(axis=2).mean(axis=1)
+        variances[:, place + 1] = binned.var(axis=2).mean(axis=1)
         point = places[place + 1]  # up to where it is then known that no slope has changed
-        found[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
-    return found
+        variances[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
+    return variances
 
 
 def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
@@ -70,5 +70,5 @@ def measurable(model: PathLaws, largest: float) -> Floats:
         steps.append(largest)
     points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
     # The target itself is what is to be told from points that cost less.
-    other = ~(points == model.target_point).all(axis=1)
-    return points[other] if other.any() else points
+    not_target = ~(points == model.target_point).all(axis=1)
+    return points[not_target] if not_target.any() else points

@@ -29,7 +29,7 @@ def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def
 
 
 @kernel
-def variograms(points, at, settings):  # type: ignore[no-untyped-def]
+def variograms(points, places, settings):  # type: ignore[no-untyped-def]
     """Half variograms between measured points and these and others, for each length of a drift.
 
     Returns
@@ -39,7 +39,7 @@ def variograms(points, at, settings):  # type: ignore[no-untyped-def]
         Number of the length of each setting.
     """
     n, n_settings = len(points), len(settings)
-    which, first = np.zeros(n_settings, dtype=np.int64), np.zeros(n_settings, dtype=np.int64)
+    length_number, first = np.zeros(n_settings, dtype=np.int64), np.zeros(n_settings, dtype=np.int64)
     lengths = 0
     for h in range(n_settings):
         number = 0
@@ -48,16 +48,16 @@ def variograms(points, at, settings):  # type: ignore[no-untyped-def]
         if number == lengths:
             first[lengths] = h
             lengths += 1
-        which[h] = number
-    found = np.zeros((lengths, n, n + len(at)))
+        length_number[h] = number
+    half_variograms = np.zeros((lengths, n, n + len(places)))
     for number in range(lengths):
         length = settings[first[number], 2]
         for i in range(n):
-            for j in range(n + len(at)):
+            for j in range(n + len(places)):
                 for p in range(points.shape[1]):
-                    other = points[j, p] if j < n else at[j - n, p]
-                    found[number, i, j] += half_variogram(abs(points[i, p] - other), length)
-    return found, which
+                    other = points[j, p] if j < n else places[j - n, p]
+                    half_variograms[number, i, j] += half_variogram(abs(points[i, p] - other), length)
+    return half_variograms, length_number
 
 
 @kernel

@@ -70,21 +70,21 @@ def noise_terms(  # type: ignore[no-untyped-def]
         far[i] = sums[i] / total
         for j in range(k):
             far[i] += projection[i, j] * scale * drift[k, j]
-        own = extra + first_variance if i == 0 else extra
-        spread = 1.0 + own * projection[i, i]
+        variance = extra + first_variance if i == 0 else extra
+        spread = 1.0 + variance * projection[i, i]
         offset[i] = log_one - log_none - 0.5 * math.log(spread)
-        gain[i] = 0.5 * own / spread
+        gain[i] = 0.5 * variance / spread
         largest = max(largest, offset[i])
     return -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none, widest, largest
 
 
 @kernel
-def level_terms(rest, ahead, projection, offset, gain, far, masses, aheads):  # type: ignore[no-untyped-def]
+def level_terms(residuals, ahead, projection, offset, gain, far, masses, aheads):  # type: ignore[no-untyped-def]
     """What each level that may deviate adds to the evidence of a shape, and what is then predicted far beyond them.
 
     Parameters
     ----------
-    rest : (k,) float
+    residuals : (k,) float
         What the shape leaves at the levels.
     ahead : float
         The shape far beyond them.
@@ -98,13 +98,13 @@ def level_terms(rest, ahead, projection, offset, gain, far, masses, aheads):  # 
     float
         The largest that is added, or 0.
     """
-    k, top = len(rest), 0.0
+    k, top = len(residuals), 0.0
     for i in range(k):
-        ahead += far[i] * rest[i]
+        ahead += far[i] * residuals[i]
     for i in range(k):
         value = 0.0
         for j in range(k):
-            value += projection[i, j] * rest[j]
+            value += projection[i, j] * residuals[j]
         aheads[i + 1] = ahead - 2.0 * gain[i] * far[i] * value
         masses[i + 1] = offset[i] + gain[i] * value * value
         top = max(top, masses[i + 1])
@@ -151,11 +151,11 @@ def cut(  # type: ignore[no-untyped-def]
     bins = np.zeros(_BINS + 1, dtype=np.int32)
     bin_of = np.empty(n_kept, dtype=np.int32)
     for number in range(n_kept):
-        one = int((ahead[number] - lowest) * per_bin)
-        bin_of[number] = one
-        bins[one + 1] += 1
-    for one in range(_BINS):
-        bins[one + 1] += bins[one]
+        bin_number = int((ahead[number] - lowest) * per_bin)
+        bin_of[number] = bin_number
+        bins[bin_number + 1] += 1
+    for bin_number in range(_BINS):
+        bins[bin_number + 1] += bins[bin_number]
     masses, codes = np.empty(n_kept), np.empty(n_kept, dtype=np.int64)
     for number in range(n_kept):
         place = bins[bin_of[number]]

@@ -85,8 +85,8 @@ def shapes_of(
     (1709, 5)
     """
     x = np.asarray(levels, dtype=np.float64)
-    given = None if exponents is None and logarithms is None else (tuple(exponents or ()), tuple(logarithms or ()))
-    group, weight, kind, i, j, share, second = _table(given)
+    allowed = None if exponents is None and logarithms is None else (tuple(exponents or ()), tuple(logarithms or ()))
+    group, weight, kind, i, j, share, second = _table(allowed)
     a, b = np.ones(len(group)), share.copy()
     first_power, first_log = np.where(kind == "p", i, 0.0), np.where(kind == "p", j, 0)
     second_power, second_log = np.where(kind == "p", 0.0, i), np.where(kind == "p", 0, j)
@@ -126,9 +126,9 @@ def _terms(x: npt.ArrayLike, i: Floats, j: Ints) -> Floats:
 
 
 @functools.lru_cache(maxsize=8)
-def _table(given: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[Any], ...]:
+def _table(allowed: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[Any], ...]:
     """Columns of all shapes."""
-    rows = _free_rows() if given is None else _given_rows(*given)
+    rows = _free_rows() if allowed is None else _given_rows(*allowed)
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
@@ -181,5 +181,7 @@ def _falling_and_rising(falling: Sequence[float], rising: Sequence[tuple[float, 
 @functools.cache
 def _shares() -> list[tuple[float, float]]:
     """Shares of a growing term at the last level, and weights: what is left for the floor is log-uniform."""
-    rest = np.geomspace(0.01, 0.98, 17)
-    return list(zip((1.0 - np.sqrt(rest[1:] * rest[:-1])).tolist(), np.diff(rest).tolist(), strict=True))
+    floor_shares = np.geomspace(0.01, 0.98, 17)
+    return list(
+        zip((1.0 - np.sqrt(floor_shares[1:] * floor_shares[:-1])).tolist(), np.diff(floor_shares).tolist(), strict=True)
+    )

@@ -82,46 +82,46 @@ def weigh_one_parameter(
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
-    found = [np.full((n_paths, 2 * parts), -1, dtype=np.int64) for _ in range(3)]
+    indices = [np.full((n_paths, 2 * parts), -1, dtype=np.int64) for _ in range(3)]
     weight = np.zeros((n_paths, 2 * parts))
     of_patterns: list[Shapes] = []
     begin = 0
     patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
-    for number, met in enumerate(patterns):
-        here = np.flatnonzero(met)
-        shapes = shapes_of(x[here], exponents, logarithms)
+    for number, measured in enumerate(patterns):
+        used = np.flatnonzero(measured)
+        shapes = shapes_of(x[used], exponents, logarithms)
         paths = np.flatnonzero(pattern.ravel() == number)
-        drifts = np.stack([_drift(np.log(np.append(x[here], FAR * x[here[-1]])), length) for length in LENGTHS])
+        drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
-        place = np.append(here, -1)  # of the last, which stands for none
+        place = np.append(used, -1)  # of the last, which stands for none
         looked_at, usual = in_octets(shapes, log_prior) if sparse else (np.arange(len(shapes.group)), 0)
         log_weight = shapes.log_weight[looked_at]
         log_weight[len(shapes.group) :] = -np.inf
 
         def part(
-            own: slice, paths: Ints = paths, here: Ints = here, shapes: Shapes = shapes, drifts: Floats = drifts,
+            chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
             log_prior: Floats = log_prior, place: Ints = place, begin: int = begin, looked_at: Ints = looked_at,
             usual: int = usual, log_weight: Floats = log_weight,
         ) -> None:  # fmt: skip
-            rows = paths[own]
-            at = np.ix_(rows, here)
+            rows = paths[chunk]
+            grid = np.ix_(rows, used)
             law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
-            given = (
-                np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs[looked_at].T),
+            inputs = (
+                np.log(means[grid]), spread[rows, None] / counts[grid], np.ascontiguousarray(shapes.logs[looked_at].T),
                 log_weight, shapes.group[looked_at],
             )  # fmt: skip
             of_noise = (
                 log_prior, NOISES.tau[order], NOISES.kappa[order], NOISES.length[order],
                 np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
-                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
                 FIRST_VARIANCE, parts, law, setting, level, weights, count,
             )  # fmt: skip
             if sparse:
-                weigh_sparsely(*given, usual, *of_noise)
+                weigh_sparsely(*inputs, usual, *of_noise)
             else:
-                weigh_shapes(*given, *of_noise)
+                weigh_shapes(*inputs, *of_noise)
             law = looked_at[law]
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]
@@ -130,7 +130,7 @@ def weigh_one_parameter(
             # What is alike in noise is predicted at once; few bits are sorted by their digits.
             together = np.argsort(setting.astype(np.int8), axis=1, kind="stable")
             for array, values in zip(
-                (*found, weight),
+                (*indices, weight),
                 (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
                  weights / weights.sum(axis=1, keepdims=True)),
                 strict=True,
@@ -146,7 +146,7 @@ def weigh_one_parameter(
         np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
         np.concatenate([shapes.logarithms for shapes in of_patterns]).astype(np.int64)[:, :, None],
     )
-    law, setting, level = (np.ascontiguousarray(array[:, :width]) for array in found)
+    law, setting, level = (np.ascontiguousarray(array[:, :width]) for array in indices)
     return Posterior(
         x[:, None],
         means,
@@ -165,5 +165,5 @@ def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
     from perf_laws.posterior.covariances import drift_covariance
 
-    at = logs[:, None]
-    return np.array([[drift_covariance(one, other, at[0], length) for other in at] for one in at])
+    points = logs[:, None]
+    return np.array([[drift_covariance(one, other, points[0], length) for other in points] for one in points])

@@ -82,9 +82,10 @@ class Posterior:
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         """The same of some paths."""
         chosen = np.asarray(paths, dtype=np.int64)
-        own = ("means", "counts", "spread", "law", "setting", "level", "weight")
+        path_fields = ("means", "counts", "spread", "law", "setting", "level", "weight")
         return replace(
-            self, **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in own}
+            self,
+            **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
         )
 
     @property
@@ -97,7 +98,7 @@ class Posterior:
         """Relative variance of each mean by the noise of its runs (K, n)."""
         return np.asarray(self.spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
-    def components(self, at: npt.ArrayLike) -> tuple[Floats, Floats]:
+    def components(self, places: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of the logarithm of the mean at points (T, q): (K, C, T) each; the weights are `weight`.
 
         They are of what goes on as measured; `changes` come on top.
@@ -106,29 +107,29 @@ class Posterior:
         from perfcore.base.kernels import announce_compilation
 
         announce_compilation(predict_components)
-        levels = np.asarray(at, dtype=np.float64)
+        levels = np.asarray(places, dtype=np.float64)
         means = np.zeros((*self.law.shape, len(levels)))
         variances = np.ones_like(means)
         logs = self._logs_of_laws
         noise, count, deviating = self.noise, self.count, self._deviating
 
-        def part(own: slice) -> None:
-            laws, law = self._laws_of(own)
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
             predict_components(
-                np.log(self.points), logs[own], noise[own], self.settings, laws.coefficients, laws.exponents,
-                laws.logarithms, law, self.setting[own], self.level[own], count[own], deviating,
-                np.log(levels), means[own], variances[own],
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], count[chunk], deviating,
+                np.log(levels), means[chunk], variances[chunk],
             )  # fmt: skip
 
         in_parts(part, len(means), _PATHS_AT_ONCE)
         return -means if self.reciprocal else means, variances
 
-    def quantiles(self, at: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
+    def quantiles(self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
         """Quantiles of the mean, or of a single run, at points (T, q).
 
         Parameters
         ----------
-        at : (T, q) array_like
+        places : (T, q) array_like
         levels : sequence of float
             Rising, between 0 and 1.
         run : bool
@@ -140,31 +141,31 @@ class Posterior:
         """
         from perf_laws.posterior.prediction_kernels import mixture_quantiles
 
-        points = np.asarray(at, dtype=np.float64)
-        found = np.empty((len(self.means), len(points), len(levels)))
+        points = np.asarray(places, dtype=np.float64)
+        values = np.empty((len(self.means), len(points), len(levels)))
         size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
         for begin in range(0, len(self.means), size):
-            own = self.of_paths(range(begin, min(begin + size, len(self.means))))
-            means, variances = (np.moveaxis(one, 2, 1) for one in own.components(points))
-            weights = np.broadcast_to(own.weight[:, None, :], means.shape)
-            means, variances, weights = own._with_changes(points, means, variances, weights, run)
-            rows = [np.ascontiguousarray(one.reshape(-1, one.shape[2])) for one in (means, variances, weights)]
+            block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
+            means, variances = (np.moveaxis(array, 2, 1) for array in block_posterior.components(points))
+            weights = np.broadcast_to(block_posterior.weight[:, None, :], means.shape)
+            means, variances, weights = block_posterior._with_changes(points, means, variances, weights, run)
+            rows = [np.ascontiguousarray(array.reshape(-1, array.shape[2])) for array in (means, variances, weights)]
             part = np.empty((len(rows[0]), len(levels)))
 
-            def of_rows(some: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
-                mixture_quantiles(*(one[some] for one in rows), np.asarray(levels, dtype=np.float64), part[some])
+            def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
+                mixture_quantiles(*(array[chunk] for array in rows), np.asarray(levels, dtype=np.float64), part[chunk])
 
             in_parts(of_rows, len(part), _PATHS_AT_ONCE)
-            found[begin : begin + size] = np.exp(part).reshape(len(own.means), len(points), len(levels))
-        return found
+            values[begin : begin + size] = np.exp(part).reshape(len(block_posterior.means), len(points), len(levels))
+        return values
 
     def _with_changes(
-        self, at: Floats, means: Floats, variances: Floats, weights: Floats, run: bool
+        self, places: Floats, means: Floats, variances: Floats, weights: Floats, run: bool
     ) -> tuple[Floats, Floats, Floats]:
         """Components (K, T, C) and those where the slope changed; of a single run a new level also has scatter of its
         own, and may deviate.
         """
-        changed, deviation = changes(*self.measured_range, at)
+        changed, deviation = changes(*self.measured_range, places)
         kinds = [(np.ones_like(changed), np.zeros_like(variances))]
         if run:
             tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
@@ -205,40 +206,40 @@ class Posterior:
     @property
     def measured_range(self) -> tuple[Floats, Floats]:
         """Smallest and largest measured levels of each path, (K, q) each."""
-        met = (self.counts > 0.0)[:, :, None]
+        measured = (self.counts > 0.0)[:, :, None]
         return (
-            np.where(met, self.points, np.inf).min(axis=1),
-            np.where(met, self.points, -np.inf).max(axis=1),
+            np.where(measured, self.points, np.inf).min(axis=1),
+            np.where(measured, self.points, -np.inf).max(axis=1),
         )
 
-    def draws(self, at: npt.ArrayLike) -> Draws:
+    def draws(self, places: npt.ArrayLike) -> Draws:
         """Draws at points (T, q)."""
         from perf_laws.posterior.prediction_kernels import draw_paths, mixture_quantiles
         from perfcore.base.kernels import announce_compilation
 
         announce_compilation(draw_paths, mixture_quantiles)
-        levels = np.asarray(at, dtype=np.float64)
+        levels = np.asarray(places, dtype=np.float64)
         n_paths, (n, q) = len(self.means), self.points.shape
         rng = np.random.default_rng(_SEED)
         normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
         of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
         rank = rng.permutation(DRAWS)
         chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
-        logs_there = np.empty((n_paths, DRAWS, len(levels)))
-        taken = np.empty((n_paths, DRAWS), dtype=np.int64)
+        draw_logs = np.empty((n_paths, DRAWS, len(levels)))
+        component_of_draw = np.empty((n_paths, DRAWS), dtype=np.int64)
         logs = self._logs_of_laws
         noise, count, deviating = self.noise, self.count, self._deviating
 
-        def part(own: slice) -> None:
-            laws, law = self._laws_of(own)
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
             draw_paths(
-                np.log(self.points), logs[own], noise[own], self.settings, laws.coefficients, laws.exponents,
-                laws.logarithms, law, self.setting[own], self.level[own], self.weight[own], count[own],
-                deviating, np.log(levels), normals, logs_there[own], taken[own],
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
+                deviating, np.log(levels), normals, draw_logs[chunk], component_of_draw[chunk],
             )  # fmt: skip
 
         in_parts(part, n_paths, _PATHS_AT_ONCE)
-        return Draws(-logs_there if self.reciprocal else logs_there, taken, self, levels, chance)
+        return Draws(-draw_logs if self.reciprocal else draw_logs, component_of_draw, self, levels, chance)
 
 
 class _Chance(NamedTuple):

@@ -38,52 +38,54 @@ def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-unty
 
 
 @kernel
-def _weights_at(met, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
     The covariance of the drift, 0 at the first level, is the difference of variograms (`variogram` (n, n + T)). Writes
     `projection` (k, k) and `weights` (T, k); returns the variances (T,).
     """
-    k, n = len(met), len(variogram)
+    k, n = len(measured), len(variogram)
     tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
-    from_first = variogram[met[0]]
+    from_first = variogram[measured[0]]
     for i in range(k):
         for j in range(i + 1):
-            covariance[i, j] = scale * (from_first[met[i]] + from_first[met[j]] - variogram[met[i], met[j]])
-        covariance[i, i] += tau * tau + noise[met[i]]
+            covariance[i, j] = scale * (
+                from_first[measured[i]] + from_first[measured[j]] - variogram[measured[i], measured[j]]
+            )
+        covariance[i, i] += tau * tau + noise[measured[i]]
     inverse_of(covariance, k, inverse, work)
     total = projected(inverse, k, sums, projection)
     variances = np.empty(variogram.shape[1] - n)
     for t in range(len(variances)):
-        own, along = 2.0 * scale * from_first[n + t], 0.0
+        prior_variance, along = 2.0 * scale * from_first[n + t], 0.0
         for i in range(k):
-            cross[i] = scale * (from_first[met[i]] + from_first[n + t] - variogram[met[i], n + t])
+            cross[i] = scale * (from_first[measured[i]] + from_first[n + t] - variogram[measured[i], n + t])
             along += sums[i] * cross[i]
-        known = 0.0
+        explained_variance = 0.0
         for i in range(k):
             value, explained = sums[i] / total, 0.0
             for j in range(k):
                 value += projection[i, j] * cross[j]
                 explained += inverse[i, j] * cross[j]
             weights[t, i] = value
-            known += explained * cross[i]
-        variances[t] = max(own - known + (1.0 - along) ** 2 / total, 1e-12)
+            explained_variance += explained * cross[i]
+        variances[t] = max(prior_variance - explained_variance + (1.0 - along) ** 2 / total, 1e-12)
     return variances
 
 
 @kernel
 def _log_laws(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
     """Logarithms of all laws at points (T, q), given by the logarithms of their levels: (L, T)."""
-    found = np.empty((len(coefficients), len(logs)))
+    log_values = np.empty((len(coefficients), len(logs)))
     for law in range(len(coefficients)):
         for t in range(len(logs)):
-            found[law, t] = _log_law(coefficients[law], exponents[law], logarithms[law], logs[t])
-    return found
+            log_values[law, t] = _log_law(coefficients[law], exponents[law], logarithms[law], logs[t])
+    return log_values
 
 
 @kernel
 def predict_components(  # type: ignore[no-untyped-def]
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, at,
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places,
     means, variances,
 ):  # fmt: skip
     """Mean and variance of the logarithm at points, of each component of each path.
@@ -102,7 +104,7 @@ def predict_components(  # type: ignore[no-untyped-def]
         Components of each path.
     deviating : (H, 2) float
         Further variance of a level that deviates: of the first that was measured, and of another.
-    at : (T, q) float
+    places : (T, q) float
         Logarithms of levels.
     means, variances : (K, C, T) float
         Written.
@@ -110,43 +112,43 @@ def predict_components(  # type: ignore[no-untyped-def]
     n_paths, n = logs.shape
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
-    weights, rest, met = np.empty((len(at), n)), np.empty(n), np.empty(n, dtype=np.int64)
-    found = np.empty(len(at))
-    laws_here = _log_laws(coefficients, exponents, logarithms, points)
-    laws_there = _log_laws(coefficients, exponents, logarithms, at)
-    half_variograms, of_length = variograms(points, at, settings)
+    weights, residuals, measured = np.empty((len(places), n)), np.empty(n), np.empty(n, dtype=np.int64)
+    remaining = np.empty(len(places))
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
     for path in range(n_paths):
         k = 0
         for i in range(n):
             if not math.isnan(logs[path, i]):
-                met[k] = i
+                measured[k] = i
                 k += 1
-        now = -1
+        last_h = -1
         for c in range(count[path]):
-            own, here = law[path, c], setting[path, c]
-            if here != now:
-                found = _weights_at(met[:k], noise[path], settings[here], half_variograms[of_length[here]], inverse,
+            law_index, h = law[path, c], setting[path, c]
+            if h != last_h:
+                remaining = _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
                                     projection, sums, covariance, work, weights, cross)  # fmt: skip
-                now = here
-            q, spread, which, extra = 0.0, 1.0, -1, 0.0
+                last_h = h
+            q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
-                rest[i] = logs[path, met[i]] - laws_here[own, met[i]]
-                if met[i] == level[path, c]:
-                    which = i
-            if which >= 0:
-                extra = deviating[here, min(which, 1)]
+                residuals[i] = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
+                if measured[i] == level[path, c]:
+                    deviant = i
+            if deviant >= 0:
+                extra = deviating[h, min(deviant, 1)]
                 for j in range(k):
-                    q += projection[which, j] * rest[j]
-                spread = 1.0 + extra * projection[which, which]
-            for t in range(len(at)):
-                value = laws_there[own, t]
+                    q += projection[deviant, j] * residuals[j]
+                spread = 1.0 + extra * projection[deviant, deviant]
+            for t in range(len(places)):
+                value = laws_predicted[law_index, t]
                 for i in range(k):
-                    value += weights[t, i] * rest[i]
-                variance = found[t]
-                if which >= 0:
-                    shift = extra * weights[t, which] / spread
+                    value += weights[t, i] * residuals[i]
+                variance = remaining[t]
+                if deviant >= 0:
+                    shift = extra * weights[t, deviant] / spread
                     value -= shift * q
-                    variance += shift * weights[t, which]
+                    variance += shift * weights[t, deviant]
                 means[path, c, t] = value
                 variances[path, c, t] = variance
 
@@ -182,7 +184,7 @@ def _normal_quantile(probability):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore[no-untyped-def]
+def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ignore[no-untyped-def]
     """Quantiles of mixtures of normal distributions, by Newton's method within a bracket.
 
     It begins where a normal distribution of the same mean and variance has the quantile, and ends where what is left is
@@ -194,7 +196,7 @@ def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore
         Components of weight 0 take no part.
     levels : (Q,) float
         Between 0 and 1, rising.
-    found : (R, Q) float
+    quantiles : (R, Q) float
         Written.
     """
     n_rows, size = means.shape
@@ -214,7 +216,7 @@ def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore
         mean /= total
         spread = math.sqrt(max(square / total - mean * mean, 0.0))
         for number in range(len(levels)):
-            low, high, wanted = lowest, highest, levels[number] * total
+            low, high, target = lowest, highest, levels[number] * total
             x = mean + spread * _normal_quantile(levels[number])
             if not low < x < high:
                 x = 0.5 * (low + high)
@@ -230,32 +232,32 @@ def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore
                             tail = bell * _tail_ratio(abs(z))
                             below += weights[row, c] * (tail if z < 0.0 else 1.0 - tail)
                             density += weights[row, c] * bell / (_ROOT_2PI * deviation[c])
-                if below < wanted:
+                if below < target:
                     low = x
                 else:
                     high = x
                 before = x
-                x = x - (below - wanted) / density if density > 0.0 else low
+                x = x - (below - target) / density if density > 0.0 else low
                 if not low < x < high:
                     x = 0.5 * (low + high)
                     if high - low < _CLOSE * narrowest:
                         break
                 elif abs(x - before) < _CLOSE * narrowest:  # what is left is of the order of the square
                     break
-            found[row, number] = x
+            quantiles[row, number] = x
             lowest = x
 
 
 @kernel
 def draw_paths(  # type: ignore[no-untyped-def]
     points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
-    at, normals, values, taken,
+    places, normals, values, component_of_draw,
 ):  # fmt: skip
     """Coherent draws of the logarithm at points, equally probable.
 
     Parameters
     ----------
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, at
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
         As `predict_components`.
     weight : (K, C) float
         Of each component, adding up to 1.
@@ -263,59 +265,59 @@ def draw_paths(  # type: ignore[no-untyped-def]
         Standard normal; D is at least n + 2 q (n + T).
     values : (K, N, T) float
         Written.
-    taken : (K, N) int
+    component_of_draw : (K, N) int
         Written: the component that each draw is of.
     """
     n_paths, n = logs.shape
-    n_draws, n_places, q = len(normals), len(at), points.shape[1]
+    n_draws, n_places, q = len(normals), len(places), points.shape[1]
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
-    weights, met = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
-    adjusted, law_here, law_there = np.empty((n_places, n)), np.empty(n), np.empty(n_places)
-    drift_here, drift_there, missed = np.empty(n), np.empty(n_places), np.empty(n)
+    weights, measured = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
+    adjusted, law_measured, law_predicted = np.empty((n_places, n)), np.empty(n), np.empty(n_places)
+    drift_measured, drift_predicted, missed = np.empty(n), np.empty(n_places), np.empty(n)
     size = n + n_places
     steps, order = np.empty((q, size, 4)), np.empty((q, size), dtype=np.int64)
     where = np.empty(size)
-    laws_here = _log_laws(coefficients, exponents, logarithms, points)
-    laws_there = _log_laws(coefficients, exponents, logarithms, at)
-    half_variograms, of_length = variograms(points, at, settings)
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
     for path in range(n_paths):
         k = 0
         for i in range(n):
             if not math.isnan(logs[path, i]):
-                met[k] = i
+                measured[k] = i
                 k += 1
         for p in range(q):
             for i in range(k):
-                where[i] = points[met[i], p]
+                where[i] = points[measured[i], p]
             for t in range(n_places):
-                where[k + t] = at[t, p]
+                where[k + t] = places[t, p]
             for place in range(k + n_places):
                 slot = place
                 while slot > 0 and where[order[p, slot - 1]] > where[place]:
                     order[p, slot] = order[p, slot - 1]
                     slot -= 1
                 order[p, slot] = place
-        component, reached, now, before, extra = 0, weight[path, 0], -1, -1, 0.0
+        component, reached, last_h, before, extra = 0, weight[path, 0], -1, -1, 0.0
         for draw in range(n_draws):
             while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
                 component += 1
                 reached += weight[path, component]
-            taken[path, draw] = component
-            own, here = law[path, component], setting[path, component]
-            length = settings[here, 2]
-            slope_deviation = settings[here, 1] * math.sqrt(0.5 * length)
-            if here != now:
-                _weights_at(met[:k], noise[path], settings[here], half_variograms[of_length[here]], inverse, projection,
+            component_of_draw[path, draw] = component
+            law_index, h = law[path, component], setting[path, component]
+            length = settings[h, 2]
+            slope_deviation = settings[h, 1] * math.sqrt(0.5 * length)
+            if h != last_h:
+                _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse, projection,
                             sums, covariance, work, weights, cross)  # fmt: skip
-                now = here
+                last_h = h
                 for p in range(q):
                     last = 0.0
                     for place in range(k + n_places):
                         number = order[p, place]
-                        level_here = points[met[number], p] if number < k else at[number - k, p]
-                        distance = level_here - last if place else 0.0
-                        last = level_here
+                        coordinate = points[measured[number], p] if number < k else places[number - k, p]
+                        distance = coordinate - last if place else 0.0
+                        last = coordinate
                         decay = math.exp(-distance / length)
                         of_slope = 1.0 - decay * decay
                         joint = length * (1.0 - decay) ** 2
@@ -325,25 +327,25 @@ def draw_paths(  # type: ignore[no-untyped-def]
                         steps[p, place, 2] = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
                         steps[p, place, 3] = math.sqrt(max(of_drift - steps[p, place, 2] ** 2, 0.0))
             if component != before:
-                before, which, extra = component, -1, 0.0
+                before, deviant, extra = component, -1, 0.0
                 for i in range(k):
-                    law_here[i] = laws_here[own, met[i]]
-                    if met[i] == level[path, component]:
-                        which = i
-                        extra = deviating[here, min(which, 1)]
+                    law_measured[i] = laws_measured[law_index, measured[i]]
+                    if measured[i] == level[path, component]:
+                        deviant = i
+                        extra = deviating[h, min(deviant, 1)]
                 for t in range(n_places):
-                    law_there[t] = laws_there[own, t]
+                    law_predicted[t] = laws_predicted[law_index, t]
                     for i in range(k):
                         adjusted[t, i] = weights[t, i]
-                    if which >= 0:
-                        spread = 1.0 + extra * projection[which, which]
-                        shift = extra * weights[t, which] / spread
+                    if deviant >= 0:
+                        spread = 1.0 + extra * projection[deviant, deviant]
+                        shift = extra * weights[t, deviant] / spread
                         for i in range(k):
-                            adjusted[t, i] -= shift * projection[which, i]
+                            adjusted[t, i] -= shift * projection[deviant, i]
             for i in range(k):
-                drift_here[i] = 0.0
+                drift_measured[i] = 0.0
             for t in range(n_places):
-                drift_there[t] = 0.0
+                drift_predicted[t] = 0.0
             column = n
             if slope_deviation > 0.0:
                 for p in range(q):
@@ -352,22 +354,27 @@ def draw_paths(  # type: ignore[no-untyped-def]
                     for place in range(k + n_places):
                         number = order[p, place]
                         if place:
-                            one, other = normals[draw, column], normals[draw, column + 1]
+                            first_normal, second_normal = normals[draw, column], normals[draw, column + 1]
                             column += 2
                             drifted += length * (1.0 - steps[p, place, 0]) * slope
-                            drifted += steps[p, place, 2] * one + steps[p, place, 3] * other
-                            slope = steps[p, place, 0] * slope + steps[p, place, 1] * one
+                            drifted += steps[p, place, 2] * first_normal + steps[p, place, 3] * second_normal
+                            slope = steps[p, place, 0] * slope + steps[p, place, 1] * first_normal
                         if number < k:
-                            drift_here[number] += slope_deviation * drifted
+                            drift_measured[number] += slope_deviation * drifted
                         else:
-                            drift_there[number - k] += slope_deviation * drifted
+                            drift_predicted[number - k] += slope_deviation * drifted
             for i in range(k):
-                variance = settings[here, 0] ** 2 + noise[path, met[i]]
-                if i == which:
+                variance = settings[h, 0] ** 2 + noise[path, measured[i]]
+                if i == deviant:
                     variance += extra
-                missed[i] = logs[path, met[i]] - law_here[i] - drift_here[i] - math.sqrt(variance) * normals[draw, i]
+                missed[i] = (
+                    logs[path, measured[i]]
+                    - law_measured[i]
+                    - drift_measured[i]
+                    - math.sqrt(variance) * normals[draw, i]
+                )
             for t in range(n_places):
-                value = law_there[t] + drift_there[t]
+                value = law_predicted[t] + drift_predicted[t]
                 for i in range(k):
                     value += adjusted[t, i] * missed[i]
                 values[path, draw, t] = value

@@ -136,14 +136,14 @@ def deviating_variances(tau: Floats, n_parameters: int) -> Floats:
     return np.stack([usual + (FIRST_VARIANCE if n_parameters == 1 else 0.0), usual], axis=-1)
 
 
-def changes(lowest: Floats, highest: Floats, at: Floats) -> tuple[Floats, Floats]:
+def changes(lowest: Floats, highest: Floats, places: Floats) -> tuple[Floats, Floats]:
     """Probability that the slope changed on the way to points, and the deviation of the logarithm there if it did.
 
     Parameters
     ----------
     lowest, highest : (K, q) float
         Of the measured levels of each path.
-    at : (T, q) float
+    places : (T, q) float
         Points.
 
     Returns
@@ -157,8 +157,8 @@ def changes(lowest: Floats, highest: Floats, at: Floats) -> tuple[Floats, Floats
     >>> rate.round(3).tolist(), deviation.round(3).tolist()
     ([[0.0, 0.125]], [[0.0, 0.693]])
     """
-    beyond = np.log(np.maximum(at / highest[:, None], lowest[:, None] / at)).max(axis=2)
-    distance = np.maximum(beyond, 0.0)
+    log_ratio = np.log(np.maximum(places / highest[:, None], lowest[:, None] / places)).max(axis=2)
+    distance = np.maximum(log_ratio, 0.0)
     return np.minimum(CHANGES * (distance / math.log(4.0)) ** 2, _MOST_CHANGES), CHANGE_OF_SLOPE * distance
 
 

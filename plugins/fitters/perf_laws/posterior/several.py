@@ -88,10 +88,10 @@ def weigh_several(
     with np.errstate(divide="ignore", invalid="ignore"):
         base = np.log2(points) / np.where(top > 1.0, np.log2(top), 1.0)
     forms = list(_forms(q))
-    given = (
+    allowed = (
         None if exponents is None and logarithms is None else _given(exponents, logarithms, bool((points >= 1.0).all()))
     )
-    free, fixed, logs, chosen = _laws(forms, given, q, bool((points > 1.0).all()))
+    free, fixed, logs, chosen = _laws(forms, allowed, q, bool((points > 1.0).all()))
     terms = max(1, *(len(form.terms) for form in chosen))
     uses = np.zeros((len(chosen), terms, q), dtype=np.int64)
     for number, form in enumerate(chosen):
@@ -119,12 +119,12 @@ def weigh_several(
     noise = spread[:, None] / np.where(counts > 0.0, counts, np.nan)
     floors = np.array([form.floor or not form.terms for form in chosen])
 
-    def part(own: slice) -> None:
+    def part(chunk: slice) -> None:
         weigh_forms(
-            levels, np.nan_to_num(base), values[own], noise[own], floors, uses, free, fixed, logs, sizes,
-            slopes[own], scales, middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
-            DEVIATES, deviating_variance(NOISES.tau), _REFERENCE, normals, theta[own], form_of[own], setting[own],
-            level[own], weight[own],
+            levels, np.nan_to_num(base), values[chunk], noise[chunk], floors, uses, free, fixed, logs, sizes,
+            slopes[chunk], scales, middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
+            DEVIATES, deviating_variance(NOISES.tau), _REFERENCE, normals, theta[chunk], form_of[chunk], setting[chunk],
+            level[chunk], weight[chunk],
         )  # fmt: skip
 
     in_parts(part, len(means), _PATHS_AT_ONCE)
@@ -132,7 +132,7 @@ def weigh_several(
     laws = _stored_laws(chosen, uses, free, fixed, logs, n_shares, theta, form_of, top)
     law = np.where(weight > 0.0, np.arange(form_of.size).reshape(form_of.shape), -1)
     order = np.argsort(weight <= 0.0, axis=1, kind="stable")
-    law, setting, level, weight = (np.take_along_axis(one, order, axis=1) for one in (law, setting, level, weight))
+    law, setting, level, weight = (np.take_along_axis(array, order, axis=1) for array in (law, setting, level, weight))
     return Posterior(points, means, counts, spread, laws, settings(), law, setting, level, weight)
 
 
@@ -171,9 +171,9 @@ def _forms(q: int) -> Iterator[_Form]:
         subsets = list(itertools.combinations(range(q), count))
         share = (_SEVERAL if count == q else (1.0 - _NOTHING - _SEVERAL) / (q - 1)) / len(subsets)
         for subset in subsets:
-            found = [(floor, terms, weight) for terms, weight in _sums(subset) for floor in (False, True)]
-            total = sum(weight for _, _, weight in found)
-            for floor, terms, weight in found:
+            variants = [(floor, terms, weight) for terms, weight in _sums(subset) for floor in (False, True)]
+            total = sum(weight for _, _, weight in variants)
+            for floor, terms, weight in variants:
                 yield _Form(floor, terms, share * weight / total)
 
 
@@ -203,7 +203,7 @@ def _given(
 
 
 def _laws(
-    forms: Sequence[_Form], given: Sequence[tuple[float, int]] | None, q: int, positive: bool
+    forms: Sequence[_Form], allowed: Sequence[tuple[float, int]] | None, q: int, positive: bool
 ) -> tuple[npt.NDArray[np.bool_], Floats, Ints, list[_Form]]:
     """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms.
 
@@ -214,14 +214,14 @@ def _laws(
     for form in forms:
         places = [(t, p) for t, term in enumerate(form.terms) for p in term]
         choices: list[tuple[tuple[float, int], ...]] = [()]
-        if given is None and places and positive:
+        if allowed is None and places and positive:
             choices = [tuple((0.0, j) for j in powers) for powers in _log_choices(len(places))]
-        elif given is not None:
-            count = len(given) ** len(places)
+        elif allowed is not None:
+            count = len(allowed) ** len(places)
             if count > _MOST_GIVEN:
                 continue
-            choices = list(itertools.product(given, repeat=len(places)))
-        sizes = np.array([_LOGARITHM ** sum(j for _, j in choice) if given is None else 1.0 for choice in choices])
+            choices = list(itertools.product(allowed, repeat=len(places)))
+        sizes = np.array([_LOGARITHM ** sum(j for _, j in choice) if allowed is None else 1.0 for choice in choices])
         shares = sizes / sizes.sum()
         for number, choice in enumerate(choices):
             exponents, powers = np.zeros((terms, q)), np.zeros((terms, q), dtype=np.int64)
@@ -230,7 +230,7 @@ def _laws(
             fixed.append(exponents)
             logs.append(powers)
             chosen.append(form._replace(weight=form.weight * shares[number]))
-    return np.full(len(chosen), given is None), np.array(fixed), np.array(logs), chosen
+    return np.full(len(chosen), allowed is None), np.array(fixed), np.array(logs), chosen
 
 
 def _log_choices(count: int) -> list[tuple[int, ...]]:
@@ -242,13 +242,13 @@ def _log_choices(count: int) -> list[tuple[int, ...]]:
 
 def _slopes(levels: Floats, values: Floats) -> Floats:
     """Slope of each path (K, q) over every parameter, of a product of powers by least squares."""
-    found = np.zeros((len(values), levels.shape[1]))
+    slopes = np.zeros((len(values), levels.shape[1]))
     patterns, pattern = np.unique(np.isfinite(values), axis=0, return_inverse=True)
-    for number, met in enumerate(patterns):
+    for number, measured in enumerate(patterns):
         paths = np.flatnonzero(pattern.ravel() == number)
-        design = np.column_stack([np.ones(int(met.sum())), levels[met]])
-        found[paths] = (np.linalg.pinv(design) @ values[np.ix_(paths, np.flatnonzero(met))].T)[1:].T
-    return found
+        design = np.column_stack([np.ones(int(measured.sum())), levels[measured]])
+        slopes[paths] = (np.linalg.pinv(design) @ values[np.ix_(paths, np.flatnonzero(measured))].T)[1:].T
+    return slopes
 
 
 def _stored_laws(

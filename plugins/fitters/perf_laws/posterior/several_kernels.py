@@ -27,16 +27,16 @@ _FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: n
 
 
 @kernel
-def _cost(rest, weights, theta, middle, precision, size):  # type: ignore[no-untyped-def]
-    """Half of weighted squares about their mean, with the prior; leaves the rest centred."""
+def _cost(residuals, weights, theta, middle, precision, size):  # type: ignore[no-untyped-def]
+    """Half of weighted squares about their mean, with the prior; leaves the residuals centred."""
     total, sums = 0.0, 0.0
-    for i in range(len(rest)):
+    for i in range(len(residuals)):
         total += weights[i]
-        sums += weights[i] * rest[i]
+        sums += weights[i] * residuals[i]
     cost = 0.0
-    for i in range(len(rest)):
-        rest[i] -= sums / total
-        cost += 0.5 * weights[i] * rest[i] ** 2
+    for i in range(len(residuals)):
+        residuals[i] -= sums / total
+        cost += 0.5 * weights[i] * residuals[i] ** 2
     for j in range(size):
         cost += 0.5 * precision[j] * (theta[j] - middle[j]) ** 2
     return cost
@@ -80,26 +80,31 @@ def weigh_forms(  # type: ignore[no-untyped-def]
     n_paths, n = logs.shape
     n_forms, n_settings, n_draws = len(sizes), len(settings), len(normals)
     most, q_count = middle.shape[1], points.shape[1]
-    met, costs, chosen = np.empty(n, dtype=np.int64), np.empty(n_forms), np.empty((n_draws, 3), dtype=np.int64)
-    factor, own_right = np.empty((most, most)), np.empty(most)
+    measured, costs, chosen = np.empty(n, dtype=np.int64), np.empty(n_forms), np.empty((n_draws, 3), dtype=np.int64)
+    factor, reduced_right = np.empty((most, most)), np.empty(most)
     for path in range(n_paths):
         k = 0
         for i in range(n):
             if not math.isnan(logs[path, i]):
-                met[k] = i
+                measured[k] = i
                 k += 1
-        at, of_logs, own_points, weights = np.empty(k), np.empty((k, q_count)), np.empty((k, q_count)), np.empty(k)
+        log_means, of_logs, base_points, weights = (
+            np.empty(k),
+            np.empty((k, q_count)),
+            np.empty((k, q_count)),
+            np.empty(k),
+        )
         for i in range(k):
-            at[i] = logs[path, met[i]]
-            weights[i] = 1.0 / (reference + noise[path, met[i]])
+            log_means[i] = logs[path, measured[i]]
+            weights[i] = 1.0 / (reference + noise[path, measured[i]])
             for p in range(q_count):
-                of_logs[i, p] = points[met[i], p]
-                own_points[i, p] = base_logs[met[i], p]
+                of_logs[i, p] = points[measured[i], p]
+                base_points[i, p] = base_logs[measured[i], p]
         values, gradients = np.empty((n_forms, k)), np.zeros((n_forms, k, most))
         best_theta, least = np.zeros((n_forms, most)), np.inf
         theta, trial = np.empty(most), np.empty(most)
         value, gradient, trial_gradient = np.empty(k), np.zeros((k, most)), np.zeros((k, most))
-        rest, trial_rest = np.empty(k), np.empty(k)
+        residuals, trial_residuals = np.empty(k), np.empty(k)
         normal, right, step = np.empty((most, most)), np.empty(most), np.empty(most)
         for f in range(n_forms):
             size = sizes[f]
@@ -115,11 +120,11 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             slope = scales[start] * slopes[path, p]
                             theta[place] = math.copysign(min(max(abs(slope), _LEAST), _MOST), slope)
                 law_gradient(
-                    of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], own_points, value, gradient
+                    of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], base_points, value, gradient
                 )
                 for i in range(k):
-                    rest[i] = at[i] - value[i]
-                cost, damping = _cost(rest, weights, theta, middle[f], precision[f], size), 1e-2
+                    residuals[i] = log_means[i] - value[i]
+                cost, damping = _cost(residuals, weights, theta, middle[f], precision[f], size), 1e-2
                 for _ in range(_ITERATIONS if size else 0):
                     for a in range(size):
                         mean, total = 0.0, 0.0
@@ -131,7 +136,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                     for a in range(size):
                         right[a] = -precision[f, a] * (theta[a] - middle[f, a])
                         for i in range(k):
-                            right[a] += weights[i] * gradient[i, a] * rest[i]
+                            right[a] += weights[i] * gradient[i, a] * residuals[i]
                     improved = False
                     for _ in range(8):
                         for a in range(size):
@@ -153,19 +158,19 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             free[f],
                             fixed[f],
                             logarithms[f],
-                            own_points,
+                            base_points,
                             value,
                             trial_gradient,
                         )
                         for i in range(k):
-                            trial_rest[i] = at[i] - value[i]
-                        found = _cost(trial_rest, weights, trial, middle[f], precision[f], size)
-                        if found < cost:
-                            improved = cost - found > 1e-6 * (1.0 + cost)
-                            cost = found
+                            trial_residuals[i] = log_means[i] - value[i]
+                        trial_cost = _cost(trial_residuals, weights, trial, middle[f], precision[f], size)
+                        if trial_cost < cost:
+                            improved = cost - trial_cost > 1e-6 * (1.0 + cost)
+                            cost = trial_cost
                             theta, trial = trial, theta
                             gradient, trial_gradient = trial_gradient, gradient
-                            rest, trial_rest = trial_rest, rest
+                            residuals, trial_residuals = trial_residuals, residuals
                             damping = max(0.2 * damping, 1e-9)
                             break
                         damping *= 6.0
@@ -184,7 +189,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                 free[f],
                 fixed[f],
                 logarithms[f],
-                own_points,
+                base_points,
                 values[f],
                 gradients[f],
             )
@@ -206,19 +211,21 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                     continue
                 tau, kappa, length = settings[h, 0], settings[h, 1], settings[h, 2]
                 scale = 0.5 * kappa * kappa * length
-                which = 0
+                drift_number = 0
                 if scale > 0.0:
-                    while which < 1 and lengths[which] != length and lengths[which] > 0.0:
-                        which += 1
-                    if lengths[which] != length:
-                        lengths[which] = length
+                    while drift_number < 1 and lengths[drift_number] != length and lengths[drift_number] > 0.0:
+                        drift_number += 1
+                    if lengths[drift_number] != length:
+                        lengths[drift_number] = length
                         for i in range(k):
                             for j in range(i + 1):
-                                drifts[which, i, j] = drift_covariance(of_logs[i], of_logs[j], of_logs[0], length)
+                                drifts[drift_number, i, j] = drift_covariance(
+                                    of_logs[i], of_logs[j], of_logs[0], length
+                                )
                 for i in range(k):
                     for j in range(i + 1):
-                        covariance[i, j] = scale * drifts[which, i, j]
-                    covariance[i, i] += tau * tau + noise[path, met[i]]
+                        covariance[i, j] = scale * drifts[drift_number, i, j]
+                    covariance[i, i] += tau * tau + noise[path, measured[i]]
                 determinant = inverse_of(covariance, k, inverse, work)
                 total = projected(inverse, k, sums, projection)
                 common = log_setting[h] - 0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
@@ -232,7 +239,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                     size = sizes[f]
                     prior = 0.0
                     for i in range(k):
-                        linear[i] = at[i] - values[f, i]
+                        linear[i] = log_means[i] - values[f, i]
                         for a in range(size):
                             linear[i] += gradients[f, i, a] * (best_theta[f, a] - middle[f, a])
                     squares = 0.0
@@ -263,19 +270,19 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         masses[h, f, 0] = none
                         top = max(top, none)
                         for i in range(k):
-                            own = projection[i, i]
-                            left = q[i]
+                            diagonal = projection[i, i]
+                            residual = q[i]
                             for a in range(size):
-                                left -= along[i, a] * solution[a]
+                                residual -= along[i, a] * solution[a]
                                 column[a] = along[i, a]
                             for a in range(size):  # forward substitution by the factor
                                 part = column[a]
                                 for b in range(a):
                                     part -= normal[a, b] * solved[b]
                                 solved[a] = part / normal[a, a]
-                                own -= solved[a] ** 2
-                            spread = 1.0 + deviating[h] * max(own, 0.0)
-                            more = -0.5 * math.log(spread) + 0.5 * deviating[h] * left * left / spread
+                                diagonal -= solved[a] ** 2
+                            spread = 1.0 + deviating[h] * max(diagonal, 0.0)
+                            more = -0.5 * math.log(spread) + 0.5 * deviating[h] * residual * residual / spread
                             masses[h, f, i + 1] = none + log_one - log_none + more
                             top = max(top, masses[h, f, i + 1])
                         continue
@@ -294,14 +301,14 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         if i_far >= 0:
                             shrink = deviating[h] / (1.0 + deviating[h] * projection[i_far, i_far])
                         for a in range(size):
-                            own_right[a] = right[a]
+                            reduced_right[a] = right[a]
                             if i_far >= 0:
-                                own_right[a] -= shrink * along[i_far, a] * q[i_far]
+                                reduced_right[a] -= shrink * along[i_far, a] * q[i_far]
                             for b in range(a + 1):
                                 factor[a, b] = normal[a, b]
                                 if i_far >= 0:
                                     factor[a, b] -= shrink * along[i_far, a] * along[i_far, b]
-                        factor_and_solve(factor, size, own_right, solution)
+                        factor_and_solve(factor, size, reduced_right, solution)
                         base_cost = 0.0
                         for number in range(first, place):
                             for a in range(size - 1, -1, -1):  # backward substitution
@@ -321,7 +328,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 free[f],
                                 fixed[f],
                                 logarithms[f],
-                                own_points,
+                                base_points,
                                 value,
                                 gradient,
                             )
@@ -329,17 +336,17 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             for turn_of in range(2):
                                 for i in range(k):
                                     if turn_of == 0:
-                                        rest[i] = at[i] - value[i]
+                                        residuals[i] = log_means[i] - value[i]
                                     else:
-                                        rest[i] = linear[i]
+                                        residuals[i] = linear[i]
                                         for a in range(size):
-                                            rest[i] -= gradients[f, i, a] * solution[a]
+                                            residuals[i] -= gradients[f, i, a] * solution[a]
                                 summed, far = 0.0, 0.0
                                 for i in range(k):
                                     row = 0.0
                                     for j in range(k):
-                                        row += projection[i, j] * rest[j]
-                                    summed += row * rest[i]
+                                        row += projection[i, j] * residuals[j]
+                                    summed += row * residuals[i]
                                     if i == i_far:
                                         far = row
                                 summed -= shrink * far * far
@@ -355,7 +362,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 theta_out[path, number, a] = theta[a]
                             form_out[path, number] = f
                             setting[path, number] = h
-                            level[path, number] = met[i_far] if i_far >= 0 else -1
+                            level[path, number] = measured[i_far] if i_far >= 0 else -1
                             weight[path, number] = math.exp(min(max(base_cost + linear_cost - exact, -30.0), 2.0))
             if turn == 0:
                 summed = 0.0

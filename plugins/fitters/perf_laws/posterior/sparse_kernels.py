@@ -67,8 +67,8 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
     q, evidence = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.float32)
     most, value = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.float32)
     middle, whole = np.empty(k, dtype=np.float32), np.empty(looked, dtype=np.int64)
-    most_found = n_noises * n_shapes
-    found, mass = np.empty(most_found, dtype=np.int64), np.empty(most_found, dtype=np.float32)
+    most_combinations = n_noises * n_shapes
+    combinations, mass = np.empty(most_combinations, dtype=np.int64), np.empty(most_combinations, dtype=np.float32)
     most_kept = 2 * (_TOLD_APART * parts + 1) * (k + 1)
     kept_ahead, kept_mass = np.empty(most_kept), np.empty(most_kept)
     kept_code = np.empty(most_kept, dtype=np.int64)
@@ -88,12 +88,12 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
             )  # fmt: skip
             best = max(best, _reach(rest, wide, projection[h], offset[h], gain[h], base[h], standing_priors[h], q,
                                     evidence, most, reached[h]))  # fmt: skip
-        n_found, likely, hopeless = 0, best - np.float32(_LIKELY), best - np.float32(_HOPELESS)
+        n_combinations, likely, hopeless = 0, best - np.float32(_LIKELY), best - np.float32(_HOPELESS)
         for h in range(n_noises):
             for s in range(usual):
                 if reached[h, s] >= hopeless:
-                    found[n_found], mass[n_found] = h * n_shapes + s, reached[h, s]
-                    n_found += 1
+                    combinations[n_combinations], mass[n_combinations] = h * n_shapes + s, reached[h, s]
+                    n_combinations += 1
             _bound(reached[h], base[h], standing_priors[h], ahead_of[h], radius,
                    1.0 / math.sqrt(tau[h] * tau[h] + least_noise), value)  # fmt: skip
             n_whole = 0
@@ -102,9 +102,9 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                     whole[n_whole] = usual + (s - usual) * OCTET
                     n_whole += 1
                 elif reached[h, s] >= hopeless:
-                    found[n_found] = h * n_shapes + usual + (s - usual) * OCTET
-                    mass[n_found] = reached[h, s] + stands_for[h, s]
-                    n_found += 1
+                    combinations[n_combinations] = h * n_shapes + usual + (s - usual) * OCTET
+                    mass[n_combinations] = reached[h, s] + stands_for[h, s]
+                    n_combinations += 1
             if not n_whole:
                 continue
             for number in range(n_whole):
@@ -119,14 +119,14 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
             for number in range(n_whole):
                 code, place = h * n_shapes + whole[number], number * OCTET
                 for s in range(OCTET):
-                    own = value[place + s]
-                    found[n_found], mass[n_found] = code + s, own
-                    n_found += own >= hopeless
-        summed = np.float64(_weigh(mass, n_found, best))
+                    log_mass = value[place + s]
+                    combinations[n_combinations], mass[n_combinations] = code + s, log_mass
+                    n_combinations += log_mass >= hopeless
+        summed = np.float64(_weigh(mass, n_combinations, best))
         # Those of little weight every so many, as `cut` does it, before they are told apart by the level that deviates.
         part = summed / (_TOLD_APART * parts)
         n_kept, passed, kept = 0, 0.5 * part, 0.0
-        for number in range(n_found):
+        for number in range(n_combinations):
             share = np.float64(mass[number])
             if share < part:
                 passed += share
@@ -136,10 +136,10 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                 share = part
             if n_kept + k + 1 > most_kept:
                 break
-            h = found[number] // n_shapes
+            h = combinations[number] // n_shapes
             n_kept = _tell_apart(
-                middle, centred, found[number] - h * n_shapes, share, projection[h], offset[h], gain[h], far[h],
-                kept_ahead, kept_mass, kept_code, found[number], n_kept,
+                middle, centred, combinations[number] - h * n_shapes, share, projection[h], offset[h], gain[h], far[h],
+                kept_ahead, kept_mass, kept_code, combinations[number], n_kept,
             )  # fmt: skip
         for number in range(n_kept):
             kept += kept_mass[number]
@@ -172,7 +172,10 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
     looked = usual + (n_shapes - usual) // OCTET
     wide = _filled(looked)
     standing, radius = np.zeros((k, wide), dtype=np.float32), np.zeros(wide, dtype=np.float32)
-    own, ahead_of = np.full((n_noises, wide), _NONE, np.float32), np.zeros((n_noises, wide), dtype=np.float32)
+    standing_priors, ahead_of = (
+        np.full((n_noises, wide), _NONE, np.float32),
+        np.zeros((n_noises, wide), dtype=np.float32),
+    )
     stands_for = np.zeros((n_noises, wide), dtype=np.float32)
     for place in range(looked):
         size = 1 if place < usual else OCTET
@@ -180,7 +183,7 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
         for i in range(k):
             standing[i, place] = centred[i, first]
         for h in range(n_noises):
-            own[h, place] = priors[h, first]
+            standing_priors[h, place] = priors[h, first]
             total = 1.0
             for s in range(first + 1, first + size):
                 ahead_of[h, place] = max(ahead_of[h, place], priors[h, s] - priors[h, first])
@@ -191,7 +194,7 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
             for i in range(k):
                 square += (centred[i, s] - centred[i, first]) ** 2
             radius[place] = max(radius[place], math.sqrt(square))
-    return standing, radius, own, ahead_of, stands_for
+    return standing, radius, standing_priors, ahead_of, stands_for
 
 
 @kernel
@@ -240,10 +243,10 @@ def _tell_apart(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Put a combination among those that are kept, for no level and for every level that may deviate; how many are."""
     k = len(middle)
-    one, masses, aheads = np.empty(k), np.zeros(k + 1), np.empty(k + 1)
+    rest, masses, aheads = np.empty(k), np.zeros(k + 1), np.empty(k + 1)
     for i in range(k):
-        one[i] = middle[i] - centred[i, shape]
-    top = level_terms(one, np.float64(centred[k, shape]), projection, offset, gain, far, masses, aheads)
+        rest[i] = middle[i] - centred[i, shape]
+    top = level_terms(rest, np.float64(centred[k, shape]), projection, offset, gain, far, masses, aheads)
     for i in range(k + 1):
         if masses[i] > top - _HOPELESS:
             kept_ahead[n_kept], kept_mass[n_kept] = aheads[i], mass * math.exp(masses[i] - top)
@@ -255,14 +258,14 @@ def _tell_apart(  # type: ignore[no-untyped-def]
 @kernel
 def _centred(shapes, k):  # type: ignore[no-untyped-def]
     """Shapes about the mean of their logarithms at the levels."""
-    found = np.empty(shapes.shape, dtype=np.float32)
+    centred = np.empty(shapes.shape, dtype=np.float32)
     for s in range(shapes.shape[1]):
         mean = 0.0
         for i in range(k):
             mean += shapes[i, s] / k
         for i in range(k + 1):
-            found[i, s] = shapes[i, s] - mean
-    return found
+            centred[i, s] = shapes[i, s] - mean
+    return centred
 
 
 @kernel

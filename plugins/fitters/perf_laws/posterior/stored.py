@@ -23,8 +23,8 @@ def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law,
     used = posterior.weight > 0.0
     laws, law = _renumbered(posterior.law, used, len(posterior.laws.coefficients))
     settings, setting = _renumbered(posterior.setting, used, len(posterior.settings))
-    known = posterior.laws
-    kept = Laws(known.coefficients[laws], known.exponents[laws], known.logarithms[laws])
+    all_laws = posterior.laws
+    kept = Laws(all_laws.coefficients[laws], all_laws.exponents[laws], all_laws.logarithms[laws])
     renumbered = replace(posterior, laws=kept, settings=posterior.settings[settings], law=law, setting=setting)
     return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
 
@@ -46,12 +46,12 @@ def stored(
     for k, count in enumerate(posterior.count.tolist()):
         means = [None if isnan(mean) else mean for mean in posterior.means[k].tolist()]
         weights = posterior.weight[k, :count].tolist()
-        known: dict[float, float] = {}  # one object for each weight; most components have the same
+        interned: dict[float, float] = {}  # one object for each weight; most components have the same
         columns = (
             tuple(numbers[posterior.law[k, :count]].tolist()),
             tuple(posterior.setting[k, :count].tolist()),
             tuple(posterior.level[k, :count].tolist()),
-            tuple(map(known.setdefault, weights, weights)),
+            tuple(map(interned.setdefault, weights, weights)),
         )
         data.append(PathData(tuple(means), tuple(posterior.counts[k].tolist()), float(posterior.spread[k]), *columns))
     rows = [tuple(row) for row in posterior.settings.tolist()]
@@ -67,7 +67,9 @@ def _law(laws: Laws, number: int, symbols: Sequence[str]) -> Law:
         strict=True,
     ):
         if coefficient > 0.0:
-            factors = [Factor(*one) for one in zip(symbols, exponents, logarithms, strict=True) if one[1] or one[2]]
+            factors = [
+                Factor(*factor) for factor in zip(symbols, exponents, logarithms, strict=True) if factor[1] or factor[2]
+            ]
             terms.append(Term(coefficient, tuple(factors)))
     return tuple(terms)
 
@@ -93,14 +95,14 @@ def posterior_of(
             for factor in term.factors:
                 exponents[number, k, place[factor.symbol]] += factor.exponent
                 logarithms[number, k, place[factor.symbol]] += factor.logarithm
-    width = max(len(own.laws) for own in data)
+    width = max(len(entry.laws) for entry in data)
     law_of, setting, level = (np.full((len(data), width), -1, dtype=np.int64) for _ in range(3))
     weight = np.zeros(law_of.shape)
-    for k, own in enumerate(data):
-        size = len(own.laws)
-        law_of[k, :size], setting[k, :size], level[k, :size] = own.laws, own.settings, own.levels
-        weight[k, :size] = own.weights
+    for k, entry in enumerate(data):
+        size = len(entry.laws)
+        law_of[k, :size], setting[k, :size], level[k, :size] = entry.laws, entry.settings, entry.levels
+        weight[k, :size] = entry.weights
     return Posterior(
-        measured, means, np.array([own.counts for own in data]), np.array([own.spread for own in data]),
+        measured, means, np.array([entry.counts for entry in data]), np.array([entry.spread for entry in data]),
         Laws(coefficients, exponents, logarithms), np.array(settings), law_of, setting, level, weight, reciprocal,
     )  # fmt: skip

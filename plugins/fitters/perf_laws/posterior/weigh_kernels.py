@@ -59,11 +59,11 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     n_shapes, n_noises = shapes.shape[1], len(tau)
     n_tiles = (n_shapes + _TILE - 1) // _TILE
     covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    sums, rest, one = np.empty(k), np.empty((k, n_shapes)), np.empty(k)
+    sums, residuals, column = np.empty(k), np.empty((k, n_shapes)), np.empty(k)
     squares, farthest, log_priors = np.empty(n_shapes), np.empty(n_shapes), np.empty((n_noises, n_shapes))
     projections, offset = np.empty((n_noises, k, k)), np.empty((n_noises, k))
     gain, far = np.empty((n_noises, k)), np.empty((n_noises, k))
-    middle, least_rest = np.empty(n_shapes), np.empty(n_tiles)
+    middle, least_squares = np.empty(n_shapes), np.empty(n_tiles)
     q, evidence, most = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
     reached, reached_most = np.empty((n_noises, n_shapes)), np.empty((n_noises, n_tiles))
     tile_weight, prior_most = np.empty(n_tiles), np.empty(n_noises)
@@ -75,12 +75,12 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
             log_priors[h, s] = log_weight[s] + log_prior[h, group[s]]
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
     masses, aheads = np.zeros(k + 1), np.empty(k + 1)  # the first are those of no level
-    taken, of_taken = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
+    sampled, of_sampled = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
     kept_ahead, kept_mass = np.empty(4096), np.empty(4096)
     kept_code = np.empty(4096, dtype=np.int64)
     for path in range(n_paths):
         for tile in range(n_tiles):
-            least_rest[tile] = np.inf
+            least_squares[tile] = np.inf
         for s in range(n_shapes):
             middle[s], squares[s], farthest[s] = 0.0, 0.0, 0.0
         for i in range(k):
@@ -89,14 +89,14 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         for i in range(k):
             for s in range(n_shapes):
                 value = logs[path, i] - shapes[i, s] - middle[s]
-                rest[i, s] = value
+                residuals[i, s] = value
                 squares[s] += value * value
                 farthest[s] = max(farthest[s], value * value)
         for s in range(n_shapes):
             # What is left without the level that is farthest off, about the mean of the others.
             squares[s] -= farthest[s] * k / max(k - 1, 1)
         for s in range(n_shapes):
-            least_rest[s // _TILE] = min(least_rest[s // _TILE], squares[s])
+            least_squares[s // _TILE] = min(least_squares[s // _TILE], squares[s])
         best, least_noise = -np.inf, smallest(noise[path])
         for h in range(n_noises):
             base, widest, largest = noise_terms(
@@ -108,7 +108,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 begin, end = tile * _TILE, min((tile + 1) * _TILE, n_shapes)
                 reached_most[h, tile] = -np.inf
                 # Even if one level deviates, it explains at most this.
-                bound = base + largest + tile_weight[tile] + prior_most[h] - 0.5 * least_rest[tile] / widest
+                bound = base + largest + tile_weight[tile] + prior_most[h] - 0.5 * least_squares[tile] / widest
                 if bound < best - _HOPELESS:
                     continue
                 size = end - begin
@@ -122,15 +122,15 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                             q[s] = 0.0
                     else:
                         for s in range(size):
-                            q[s] = first * rest[0, begin + s]
+                            q[s] = first * residuals[0, begin + s]
                     for j in range(1 - k % 2, k - 1, 2):
                         factor, following = projections[h, i, j], projections[h, i, j + 1]
                         for s in range(size):
-                            q[s] += factor * rest[j, begin + s] + following * rest[j + 1, begin + s]
+                            q[s] += factor * residuals[j, begin + s] + following * residuals[j + 1, begin + s]
                     more, times = offset[h, i], gain[h, i]
                     for s in range(size):
-                        value = q[s] + last * rest[k - 1, begin + s]
-                        evidence[s] += value * rest[i, begin + s]
+                        value = q[s] + last * residuals[k - 1, begin + s]
+                        evidence[s] += value * residuals[i, begin + s]
                         most[s] = max(most[s], more + times * value * value)
                 for s in range(size):
                     reached[h, begin + s] = base + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
@@ -149,11 +149,11 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
                         n_likely += reached[h, s] >= best - _UNLIKELY
         of_likely = 1 + n_likely // _ENOUGH
-        if of_likely != of_taken:
-            of_taken = of_likely
+        if of_likely != of_sampled:
+            of_sampled = of_likely
             for number in range(n_shapes + n_noises):
-                taken[0, number] = number % (of_likely * _ONE_OF) == 0
-                taken[1, number] = number % of_likely == 0
+                sampled[0, number] = number % (of_likely * _ONE_OF) == 0
+                sampled[1, number] = number % of_likely == 0
         for h in range(n_noises):
             for tile in range(n_tiles):
                 if reached_most[h, tile] < best - _HOPELESS:
@@ -165,13 +165,13 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     if reached[h, s] < best - _HOPELESS:
                         continue
                     is_likely = reached[h, s] >= best - _UNLIKELY
-                    if not taken[1 if is_likely else 0, s + h]:
+                    if not sampled[1 if is_likely else 0, s + h]:
                         continue
                     for i in range(k):
-                        one[i] = rest[i, s]
+                        column[i] = residuals[i, s]
                     counts_for = of_likely if is_likely else of_likely * _ONE_OF
                     top = level_terms(
-                        one, shapes[k, s] + middle[s], projections[h], offset[h], gain[h], far[h], masses, aheads
+                        column, shapes[k, s] + middle[s], projections[h], offset[h], gain[h], far[h], masses, aheads
                     )
                     none = reached[h, s] - top - best  # without a level that deviates
                     if n_kept + k + 1 > len(kept_mass):

@@ -44,8 +44,8 @@ def growth_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     tree = outlook.tree(state.metric)
     whole = model.whole
     of_metric = set(tree.paths)
-    own = [path for path in outlook.rows if path in of_metric and whole.counted[path]]
-    parts = _parts(outlook, own)
+    paths = [path for path in outlook.rows if path in of_metric and whole.counted[path]]
+    parts = _parts(outlook, paths)
     note = "Of the outermost paths, whose values hold all that they call." if tree.is_inclusive else ""
     back = Text((note,) if note else (), links=(Link("Paths", (), state.query()),))
     tables = [_class_table(outlook, tree.paths, parts, number) for number in range(len(model.symbols))]
@@ -58,8 +58,8 @@ def _parts(outlook: Outlook, paths: list[int]) -> _Parts:
     model = outlook.model
     measured, target = np.unique(model.measured[:, 0]), model.target[model.symbols[0]]
     last, most = float(measured[-1]), int(np.clip(_PLACES // len(paths), _LEAST_LEVELS, _MOST_LEVELS))
-    beyond = [np.sqrt(last * target), target] if target > 3.0 * last else [target]
-    levels = np.unique([*measured, *beyond])
+    extrapolated = [np.sqrt(last * target), target] if target > 3.0 * last else [target]
+    levels = np.unique([*measured, *extrapolated])
     ends = [0, int(np.searchsorted(levels, last)), int(np.searchsorted(levels, target))]
     spread = np.linspace(0, len(levels) - 1, max(most - len(ends) + 2, 2)).round().astype(np.int64)
     levels = levels[np.unique([*ends, *(spread if len(levels) > most else range(len(levels)))])]
@@ -74,12 +74,14 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
     last, target = float(model.measured[:, 0].max()), model.target[model.symbols[0]]
     rows: list[tuple[Cell | str, ...]] = []
     for name in CLASSES:
-        mine = [outlook.rows[path] for path in paths if path >= 0 and outlook.rows[path].growths[number].name == name]
-        sure = sum(is_sure(row.growths[number]) for row in mine)
+        class_rows = [
+            outlook.rows[path] for path in paths if path >= 0 and outlook.rows[path].growths[number].name == name
+        ]
+        sure = sum(is_sure(row.growths[number]) for row in class_rows)
         counted = [outlook.rows[path].growths[number].name == name for path in parts.paths]
         sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
         shares = [f"{sums[parts.levels == level][0]:.1%}" for level in (last, target)]
-        rows.append((Cell(name, step=CLASSES.index(name)), f"{len(mine):,}", f"{sure:,}", *shares))
+        rows.append((Cell(name, step=CLASSES.index(name)), f"{len(class_rows):,}", f"{sure:,}", *shares))
     symbol = model.symbols[number]
     first = model.symbols[0]
     header = (f"growth over {symbol}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
@@ -90,7 +92,7 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
 def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
     of_path = [(growth.name, is_sure(growth)) for growth in (outlook.rows[path].growths[0] for path in parts.paths)]
     kinds = [kind for name in CLASSES for kind in ((name, True), (name, False)) if kind in of_path]
-    sums = np.array([parts.values[[kind == own for own in of_path]].sum(axis=0) for kind in kinds])
+    sums = np.array([parts.values[[kind == path_class for path_class in of_path]].sum(axis=0) for kind in kinds])
     names = [name if sure else f"{name}, not sure" for name, sure in kinds]
 
     def draw(figure: Figure) -> None:
@@ -106,21 +108,21 @@ def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
 def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
     first = parts.values[:_MOST_PATHS]
     names = [outlook.model.paths[path] for path in parts.paths[:_MOST_PATHS]]
-    left = len(parts.paths) - len(names)
-    sums = np.vstack([first, parts.values[_MOST_PATHS:].sum(axis=0)]) if left else first
-    shown = [*names, f"{left:,} others"] if left else names
+    n_others = len(parts.paths) - len(names)
+    sums = np.vstack([first, parts.values[_MOST_PATHS:].sum(axis=0)]) if n_others else first
+    labels = [*names, f"{n_others:,} others"] if n_others else names
 
     def draw(figure: Figure) -> None:
         from matplotlib.patches import Patch
 
-        colours = [*AREAS[: len(names)], *([FAINT] if left else [])]
+        colours = [*AREAS[: len(names)], *([FAINT] if n_others else [])]
         _draw_stack(outlook, figure, parts.levels, sums, colours, [""] * len(colours))
-        names_above = [shortened(name, 44) for name in reversed(shown)]  # as they stand in the bars
+        names_above = [shortened(name, 44) for name in reversed(labels)]  # as they stand in the bars
         handles = [Patch(facecolor=colour) for colour in reversed(colours)]
         add_legend(figure, names_above, handles, loc="outside right upper", fontsize=SMALL_POINTS)
 
     symbol = outlook.model.symbols[0]
-    return Chart(draw, f"Share of the largest paths over {symbol}", (_shares(outlook, parts, shown, sums),),
+    return Chart(draw, f"Share of the largest paths over {symbol}", (_shares(outlook, parts, labels, sums),),
                  "What the whole is made of, by path", (10.0, 3.6))  # fmt: skip
 
 
@@ -134,10 +136,10 @@ def _draw_stack(
     bottom = np.cumsum(shares, axis=0) - shares
     first, *others = outlook.model.measured.T
     targets = [outlook.model.target[symbol] for symbol in outlook.model.symbols[1:]]
-    within = all(level.min() <= target <= level.max() for level, target in zip(others, targets, strict=True))
-    last = float(first.max()) if within else 0.0  # beyond any parameter's range nothing was measured
-    for own, base, colour, hatch in zip(shares, bottom, colours, hatches, strict=True):
-        axes.bar(range(len(levels)), own, bottom=base, color=colour, width=0.72, edgecolor=RULE if hatch else PAPER,
+    is_inside = all(level.min() <= target <= level.max() for level, target in zip(others, targets, strict=True))
+    last = float(first.max()) if is_inside else 0.0  # beyond any parameter's range nothing was measured
+    for heights, base, colour, hatch in zip(shares, bottom, colours, hatches, strict=True):
+        axes.bar(range(len(levels)), heights, bottom=base, color=colour, width=0.72, edgecolor=RULE if hatch else PAPER,
                  linewidth=0.5, hatch=hatch)  # fmt: skip
     texts = [f"{level:.4g}" if level <= last else f"{level:.4g}\n(predicted)" for level in levels.tolist()]
     axes.set_xticks(range(len(levels)), texts)
@@ -150,8 +152,8 @@ def _draw_stack(
         axes.annotate(f"{value:.4g}{unit}", (place, 1.0), (0, 2), textcoords="offset points", ha="center",
                       fontsize=SMALL_POINTS)  # fmt: skip
     model = outlook.model
-    held = {model.columns[symbol]: model.target[symbol] for symbol in model.symbols[1:]}
-    name = model.columns[model.symbols[0]] + (f", {point_text(held)}" if held else "")
+    fixed = {model.columns[symbol]: model.target[symbol] for symbol in model.symbols[1:]}
+    name = model.columns[model.symbols[0]] + (f", {point_text(fixed)}" if fixed else "")
     axes.set_xlabel(shortened(name), fontsize=LABEL_POINTS, parse_math=False)
 
 
@@ -159,7 +161,8 @@ def _shares(outlook: Outlook, parts: _Parts, names: Sequence[str], sums: Floats)
     symbol = outlook.model.symbols[0]
     total = sums.sum(axis=0)
     rows = [
-        (name, *(f"{share:.1%}" for share in own)) for name, own in zip(names, (sums / total).tolist(), strict=True)
+        (name, *(f"{share:.1%}" for share in level_shares))
+        for name, level_shares in zip(names, (sums / total).tolist(), strict=True)
     ]
     rows.append(("all", *(f"{value:.4g}" for value in total.tolist())))
     return Table(("", *(f"{symbol} = {level:.4g}" for level in parts.levels.tolist())), tuple(rows))

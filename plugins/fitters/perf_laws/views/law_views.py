@@ -42,8 +42,8 @@ class LawViews:
             outlook = self._outlooks.at(state.target)
             if len(model.paths) > 1:
                 return View(self.title, tree_blocks(outlook, state))
-            own = path_blocks(outlook, state, 0, path)
-            return View(self.title, (Text(outlook.summary), *own, *unfitted_blocks(outlook, state)))
+            blocks = path_blocks(outlook, state, 0, path)
+            return View(self.title, (Text(outlook.summary), *blocks, *unfitted_blocks(outlook, state)))
         if len(path) == 2 and path[0] == PATH_VIEW:
             name = path[1]
             if name in model.unfitted:

@@ -181,9 +181,9 @@ def target_blocks(state: State, model: LawModel, path: ViewPath) -> tuple[Form, 
     for factor in _FARTHER:
         target = {symbol: factor * max(levels) for symbol, levels in model.points.items()}
         if target != state.target:
-            there = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
+            target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
             rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
-            links.append(Link(point_text(target), path, {**there, **rest}))
+            links.append(Link(point_text(target), path, {**target_query, **rest}))
     return Form((*hidden, *fields), path, "Look there"), Text(links=tuple(links))
 
 

@@ -58,7 +58,7 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
         f"towards the target like {symbol}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     ]
-    notices = [Notice(one.text[0].upper() + one.text[1:] + ".", "warning") for one in advice(model, [path])]
+    notices = [Notice(entry.text[0].upper() + entry.text[1:] + ".", "warning") for entry in advice(model, [path])]
     if row.misses > 1.0:
         text = f"The fitted value is off by a factor of {row.misses:.2g} at a measured level; measure there again."
         notices.insert(0, Notice(text, "warning"))
@@ -88,8 +88,8 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
             draw_panel(model, grid[0, number], path, symbol)
             below = grid[1, number]
             grid[0, number].set_xlabel("")
-            held = held_text(model, path, symbol)
-            grid[0, number].set_title(held, fontsize=LABEL_POINTS, parse_math=False)
+            fixed_text = held_text(model, path, symbol)
+            grid[0, number].set_title(fixed_text, fontsize=LABEL_POINTS, parse_math=False)
             below.axhline(0.0, color=RULE, linewidth=0.8)
             over, of_hundred = residuals.points[:, number], 100.0 * residuals.residual
             below.errorbar(over, of_hundred, yerr=100.0 * residuals.error, fmt="o", color=INK, markersize=4.0,
@@ -115,15 +115,15 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
         level: (f"{mean:.5g} ± {error:.2g}", f"{runs:.3g}")
         for level, (mean, error, runs) in zip(points.over.tolist(), columns, strict=True)
     }
-    some = np.linspace(0, len(curve.over) - 1, _CURVE_ROWS).round().astype(np.int64).tolist()
+    places = np.linspace(0, len(curve.over) - 1, _CURVE_ROWS).round().astype(np.int64).tolist()
     rows = []
     for k, level in enumerate(curve.over.tolist()):
-        if k in some or level in measured or level == model.target[symbol]:
+        if k in places or level in measured or level == model.target[symbol]:
             bounds = [f"{low:.4g} .. {high:.4g}" for _, low, high in (curve.mean[k], curve.run[k])]
             rows.append((f"{level:.5g}", *measured.get(level, ("", "")), f"{curve.mean[k, 0]:.5g}", *bounds))
-    held = f" at {point_text(points.held)}" if points.held else ""
+    fixed_text = f" at {point_text(points.held)}" if points.held else ""
     header = (symbol, "mean of the runs", "runs", "law", "95 % of the mean", "95 % of single runs")
-    return Table(header, tuple(rows), f"Over {symbol}{held}")
+    return Table(header, tuple(rows), f"Over {symbol}{fixed_text}")
 
 
 def _law_table(outlook: Outlook, path: int) -> Table:
@@ -131,8 +131,8 @@ def _law_table(outlook: Outlook, path: int) -> Table:
     model = outlook.model
     laws = laws_left(model, path)
     rows = [(text, share_cell(share), f"{value:.4g}") for text, share, value in laws[:_MOST_LAWS]]
-    if left := laws[_MOST_LAWS:]:
-        rows.append((f"{len(left)} others", share_cell(sum(share for _, share, _ in left)), ""))
+    if omitted := laws[_MOST_LAWS:]:
+        rows.append((f"{len(omitted)} others", share_cell(sum(share for _, share, _ in omitted)), ""))
     header = ("beside a constant", "probability", f"predicts at {point_text(model.target)}")
     return Table(header, tuple(rows), "Laws that the data leave", "Each with what the data leave of drift from it.")
 
@@ -145,10 +145,10 @@ def _next_table(outlook: Outlook, path: int) -> Table:
     spread = expected_spread(model, points, [path])[0]
     # The bounds of now, narrowed as the standard deviation of the logarithm is.
     side = 0.5 * np.log(row.high / row.low) if row.low > 0.0 else np.inf
-    left = side * np.sqrt(spread / spread[0]) if spread[0] > 0.0 else np.full(len(spread), side)
+    remaining = side * np.sqrt(spread / spread[0]) if spread[0] > 0.0 else np.full(len(spread), side)
     names = ["nothing more", *(point_text(dict(zip(model.symbols, p, strict=True))) for p in points.tolist())]
     rows = tuple((name, f"{np.exp(factor):.4g}" if np.isfinite(factor) else "-") for name, factor in
-                 zip(names, left.tolist(), strict=True))  # fmt: skip
+                 zip(names, remaining.tolist(), strict=True))  # fmt: skip
     header = ("measured next", f"95 % at {point_text(model.target)} within a factor of")
     return Table(header, rows, "What to measure next", "Expected of one more point with as many runs as the others.")
 
@@ -178,10 +178,10 @@ class _Residuals(NamedTuple):
 
 
 def _residuals(model: LawModel, path: int) -> _Residuals:
-    met = np.isfinite(model.means[path])
-    points, mean = model.measured[met], model.means[path, met]
+    measured = np.isfinite(model.means[path])
+    points, mean = model.measured[measured], model.means[path, measured]
     law = model.band(points, COVERAGE, [path])[0, :, 0]
-    return _Residuals(points, mean, law, mean / law - 1.0, standard_errors(model, path)[met] / law)
+    return _Residuals(points, mean, law, mean / law - 1.0, standard_errors(model, path)[measured] / law)
 
 
 def _residual_table(model: LawModel, residuals: _Residuals) -> Table:
@@ -199,10 +199,13 @@ def _relatives(outlook: Outlook, state: State, path: int) -> tuple[Block, ...]:
     if tree.is_flat:
         return ()
     node = tree.paths.index(path)
-    whole = tree.with_callees(outlook.shares)
-    called = sorted(tree.callees[node], key=lambda one: -whole[one])
-    rows = [_relative(outlook, state, tree, one, whole, "calls it") for one in tree.above(node)[-_MOST_RELATIVES:]]
-    rows += [_relative(outlook, state, tree, one, whole, "called") for one in called[:_MOST_RELATIVES]]
+    inclusive_shares = tree.with_callees(outlook.shares)
+    called = sorted(tree.callees[node], key=lambda one: -inclusive_shares[one])
+    rows = [
+        _relative(outlook, state, tree, one, inclusive_shares, "calls it")
+        for one in tree.above(node)[-_MOST_RELATIVES:]
+    ]
+    rows += [_relative(outlook, state, tree, one, inclusive_shares, "called") for one in called[:_MOST_RELATIVES]]
     if not rows:
         return ()
     note = f"Growth is coloured {SCALE_NOTE}."
@@ -213,7 +216,7 @@ def _relatives(outlook: Outlook, state: State, path: int) -> tuple[Block, ...]:
 
 
 def _relative(
-    outlook: Outlook, state: State, tree: CallTree, node: int, whole: Floats, what: str
+    outlook: Outlook, state: State, tree: CallTree, node: int, inclusive_shares: Floats, relation: str
 ) -> tuple[Cell | str, ...]:
-    name, *others = tree_cells(outlook, state, tree, node, whole, tree.names[node])
-    return (name, what, *others)
+    name, *others = tree_cells(outlook, state, tree, node, inclusive_shares, tree.names[node])
+    return (name, relation, *others)

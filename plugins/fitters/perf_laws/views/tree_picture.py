@@ -31,22 +31,22 @@ _FEWEST = 6  # letters that a shortened name is still read in
 _HEIGHT = 0.27  # inches, of a row
 
 
-def tree_chart(outlook: Outlook, tree: CallTree, whole: Floats, top: int | None) -> Chart:
+def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
     """The tree, or where nothing calls anything the largest shares as bars.
 
     Parameters
     ----------
     outlook : Outlook
     tree : CallTree
-    whole : (N,) float
+    inclusive_shares : (N,) float
         Share of each region with all that it calls.
     top : int, optional
         The region that is looked below; by default all.
     """
-    at = point_text(outlook.model.target)
+    target_text = point_text(outlook.model.target)
     if tree.is_flat:
-        return _bar_chart(outlook, tree, at)
-    placed = _placed(tree, whole, tree.outermost if top is None else (top,))
+        return _bar_chart(outlook, tree, target_text)
+    placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
     levels = 1 + max((level for _, level, _, _ in placed), default=0)
 
     def draw(figure: Figure) -> None:
@@ -76,39 +76,41 @@ def tree_chart(outlook: Outlook, tree: CallTree, whole: Floats, top: int | None)
         axes.tick_params(labelsize=SMALL_POINTS)
         axes.spines[:].set_visible(False)
         of = "" if top is None else f" below {shortened(tree.full_names[top], 60)}"
-        axes.set_xlabel(f"share{of} at {at}", fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_xlabel(f"share{of} at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
         add_class_legend(figure, {growth.name for growth in grown if growth is not None}, all_sure=not any(unsure))
 
     over = f" over {outlook.model.symbols[0]}" if len(outlook.model.symbols) > 1 else ""
-    text = f"Regions below their callers, as wide as their share at {at}, coloured by their growth{over}"
+    text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
     return Chart(draw, text, (), f"Where the {_what(outlook)} goes, coloured by growth{over}",
                  (10.0, 0.95 + _HEIGHT * levels))  # fmt: skip
 
 
-def _placed(tree: CallTree, whole: Floats, outermost: tuple[int, ...]) -> list[tuple[int, int, float, float]]:
+def _placed(
+    tree: CallTree, inclusive_shares: Floats, outermost: tuple[int, ...]
+) -> list[tuple[int, int, float, float]]:
     """Node, level, left end and width of what is wide enough to be seen; callees from the left, the widest first."""
-    total = sum(float(whole[node]) for node in outermost)
+    total = sum(float(inclusive_shares[node]) for node in outermost)
     if not total > 0.0:
         return []
-    found: list[tuple[int, int, float, float]] = []
+    placed: list[tuple[int, int, float, float]] = []
     waiting = [(outermost, 0, 0.0, 1.0)]
     while waiting:
         nodes, level, left, room = waiting.pop()
         # Medians of what a region calls may exceed its own where values are inclusive.
-        widths = {node: float(whole[node]) / total for node in nodes}
+        widths = {node: float(inclusive_shares[node]) / total for node in nodes}
         squeeze = min(1.0, room / sum(widths.values())) if sum(widths.values()) > 0.0 else 1.0
         for node in sorted(nodes, key=lambda node: -widths[node]):
             width = widths[node] * squeeze
             if width < _NARROWEST:
                 break
-            found.append((node, level, left, width))
+            placed.append((node, level, left, width))
             if tree.callees[node] and level + 1 < _DEEPEST:
                 waiting.append((tree.callees[node], level + 1, left, width))
             left += width
-    return found
+    return placed
 
 
-def _bar_chart(outlook: Outlook, tree: CallTree, at: str) -> Chart:
+def _bar_chart(outlook: Outlook, tree: CallTree, target_text: str) -> Chart:
     of_metric = set(tree.paths)
     paths = [path for path in outlook.rows if path in of_metric][:_MOST_BARS]
 
@@ -119,17 +121,19 @@ def _bar_chart(outlook: Outlook, tree: CallTree, at: str) -> Chart:
         colours = [class_colour(growth.name, is_sure=is_sure(growth)) for growth in growths]
         hatches = ["" if is_sure(growth) else HATCH for growth in growths]
         axes.barh(range(len(paths)), shares, color=colours, height=0.8, hatch=hatches, edgecolor=RULE, linewidth=0.0)
-        shown = [shortened(outlook.model.paths[path], 50) for path in paths]
-        axes.set_yticks(range(len(paths)), shown, parse_math=False)
+        labels = [shortened(outlook.model.paths[path], 50) for path in paths]
+        axes.set_yticks(range(len(paths)), labels, parse_math=False)
         axes.invert_yaxis()
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         set_plain(axes)
-        axes.set_xlabel(f"share at {at}", fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_xlabel(f"share at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
         add_class_legend(figure, {growth.name for growth in growths}, all_sure=not any(hatches))
 
     which = f"; the {_MOST_BARS} largest" if len(tree.names) > _MOST_BARS else ""
     title = f"Where the {_what(outlook)} goes, coloured by growth{which}"
-    return Chart(draw, f"Shares of paths at {at}, coloured by growth", (), title, (10.0, 0.95 + 0.2 * len(paths)))
+    return Chart(
+        draw, f"Shares of paths at {target_text}, coloured by growth", (), title, (10.0, 0.95 + 0.2 * len(paths))
+    )
 
 
 def _what(outlook: Outlook) -> str:

@@ -64,17 +64,17 @@ class Averaged(Protocol):
     def candidate_terms(self, category: int) -> Sequence[tuple[str, ...]]:
         """Terms of each formula that a category may have, the chosen one first."""
 
-    def finite_terms(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats | None:
+    def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
         """Values of terms (n, F); None where one is not finite."""
 
 
-def run_bounds(model: Averaged, at: Mapping[str, Floats], which: Ints, values: Floats, interval: float) -> Floats:
+def run_bounds(model: Averaged, points: Mapping[str, Floats], which: Ints, values: Floats, interval: float) -> Floats:
     """Lower and upper bounds of single runs (k, 2), with the predictions between them.
 
     Parameters
     ----------
     model : Averaged
-    at : mapping of str to (k,) float
+    points : mapping of str to (k,) float
         Factors.
     which : (k,) int
         Category, -1 for the total.
@@ -88,25 +88,27 @@ def run_bounds(model: Averaged, at: Mapping[str, Floats], which: Ints, values: F
     (k, 2) float
         NaN where fewer than three points were measured that are not 0.
     """
-    found = np.full((len(which), 2), np.nan)
+    bounds = np.full((len(which), 2), np.nan)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for number in np.unique(which).tolist():
-        mine = np.flatnonzero(which == number)
-        for begin in range(0, len(mine), _POINTS_AT_ONCE):
-            part = mine[begin : begin + _POINTS_AT_ONCE]
-            there = {symbol: column[part] for symbol, column in at.items()}
+        rows = np.flatnonzero(which == number)
+        for begin in range(0, len(rows), _POINTS_AT_ONCE):
+            part = rows[begin : begin + _POINTS_AT_ONCE]
+            new_points = {symbol: column[part] for symbol, column in points.items()}
             shapes, measured, used = (
-                _of_total(model, there) if number < 0 else _of_category(model, number, there, values[part])
+                _of_total(model, new_points) if number < 0 else _of_category(model, number, new_points, values[part])
             )
             if shapes is None:
                 continue
-            here = {symbol: column[used] for symbol, column in model.fitted_points.items()}
+            measured_points = {symbol: column[used] for symbol, column in model.fitted_points.items()}
             repetitions = model.fitted_repetitions[used].astype(np.float64)
-            runs = expected_runs(measured, repetitions, np.full(len(measured), np.nan), here, there, shapes)
+            runs = expected_runs(
+                measured, repetitions, np.full(len(measured), np.nan), measured_points, new_points, shapes
+            )
             ends = runs.ratio_quantiles(shares)
-            found[part, 0] = np.minimum(ends[0], values[part])
-            found[part, 1] = np.maximum(ends[1], values[part])
-    return found
+            bounds[part, 0] = np.minimum(ends[0], values[part])
+            bounds[part, 1] = np.maximum(ends[1], values[part])
+    return bounds
 
 
 @dataclass(frozen=True)
@@ -130,19 +132,19 @@ class _Category:
     left_out: Floats
 
 
-def _category(model: Averaged, number: int, there: Mapping[str, Floats]) -> _Category:
+def _category(model: Averaged, number: int, new_points: Mapping[str, Floats]) -> _Category:
     measured = np.nan_to_num(model.fitted_values[number])
     used = np.flatnonzero(measured > 0.0)
     measured = measured[used]
-    here = {symbol: column[used] for symbol, column in model.fitted_points.items()}
-    found, left_out = GatheredShapes(), []
+    measured_points = {symbol: column[used] for symbol, column in model.fitted_points.items()}
+    gathered, left_out = GatheredShapes(), []
     for terms in list(model.candidate_terms(number))[:_MOST_FORMULAS] if len(used) >= _FEWEST else ():
-        columns, columns_there = model.finite_terms(terms, here), model.finite_terms(terms, there)
-        if columns is None or columns_there is None or len(terms) >= len(used):
+        columns, columns_new = model.finite_terms(terms, measured_points), model.finite_terms(terms, new_points)
+        if columns is None or columns_new is None or len(terms) >= len(used):
             continue
-        if found.about_fit(measured, columns, columns_there, 0.0):
+        if gathered.about_fit(measured, columns, columns_new, 0.0):
             left_out.append(_left_out(measured, columns))
-    return _Category(used, measured, found.shapes(), np.array(left_out))
+    return _Category(used, measured, gathered.shapes(), np.array(left_out))
 
 
 def _left_out(measured: Floats, columns: Floats) -> Floats:
@@ -155,58 +157,58 @@ def _left_out(measured: Floats, columns: Floats) -> Floats:
 
 
 def _of_category(
-    model: Averaged, number: int, there: Mapping[str, Floats], values: Floats
+    model: Averaged, number: int, new_points: Mapping[str, Floats], values: Floats
 ) -> tuple[Shapes | None, Floats, Ints]:
     """The shapes of one category, its measured values that are not 0, and where these are."""
-    own = _category(model, number, there)
-    shapes = own.shapes
-    if shapes is None and len(own.used) >= _FEWEST:
-        here = {symbol: column[own.used] for symbol, column in model.fitted_points.items()}
-        columns = model.finite_terms(model.terms, here)
-        found = GatheredShapes()
-        expected = own.measured if columns is None else columns @ model.coefficients[:, number]
-        found.last_resort(own.measured, expected, values)
-        shapes = found.shapes()
-    return shapes, own.measured, own.used
+    fitted = _category(model, number, new_points)
+    shapes = fitted.shapes
+    if shapes is None and len(fitted.used) >= _FEWEST:
+        measured_points = {symbol: column[fitted.used] for symbol, column in model.fitted_points.items()}
+        columns = model.finite_terms(model.terms, measured_points)
+        gathered = GatheredShapes()
+        expected = fitted.measured if columns is None else columns @ model.coefficients[:, number]
+        gathered.last_resort(fitted.measured, expected, values)
+        shapes = gathered.shapes()
+    return shapes, fitted.measured, fitted.used
 
 
-def _of_total(model: Averaged, there: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
+def _of_total(model: Averaged, new_points: Mapping[str, Floats]) -> tuple[Shapes | None, Floats, Ints]:
     """Sums of formulas, the measured totals, and where these are.
 
     At measured points each category is predicted from its other points: dozens of coefficients fit the totals better
     than they predict them.
     """
-    known = np.isfinite(model.fitted_values)
-    every = np.where(known, model.fitted_values, 0.0)
+    measured = np.isfinite(model.fitted_values)
+    every = np.where(measured, model.fitted_values, 0.0)
     total = every.sum(axis=0)
     used = np.flatnonzero(total > 0.0)
-    here = {symbol: column[used] for symbol, column in model.fitted_points.items()}
-    columns, columns_there = model.finite_terms(model.terms, here), model.finite_terms(model.terms, there)
-    if len(used) < _FEWEST or columns is None or columns_there is None:
+    measured_points = {symbol: column[used] for symbol, column in model.fitted_points.items()}
+    columns, columns_new = model.finite_terms(model.terms, measured_points), model.finite_terms(model.terms, new_points)
+    if len(used) < _FEWEST or columns is None or columns_new is None:
         return None, total[used], used
-    chosen = np.maximum(columns @ model.coefficients, 0.0).T * known[:, used]
-    chosen_there = np.maximum(columns_there @ model.coefficients, 0.0).T
-    sums, sums_there = np.tile(chosen.sum(axis=0), (_DRAWS, 1)), np.tile(chosen_there.sum(axis=0), (_DRAWS, 1))
+    chosen = np.maximum(columns @ model.coefficients, 0.0).T * measured[:, used]
+    chosen_new = np.maximum(columns_new @ model.coefficients, 0.0).T
+    sums, sums_new = np.tile(chosen.sum(axis=0), (_DRAWS, 1)), np.tile(chosen_new.sum(axis=0), (_DRAWS, 1))
     rng = np.random.default_rng(0)
     largest = np.argsort(-every.sum(axis=1), kind="stable")[:_MOST_DRAWN].tolist()
     for number in sorted(largest, key=lambda category: model.names[category]):
         uniform = rng.random(_DRAWS)
-        own = _category(model, number, there)
-        if own.shapes is None:
+        fitted = _category(model, number, new_points)
+        if fitted.shapes is None:
             continue
-        points = {symbol: column[own.used] for symbol, column in model.fitted_points.items()}
-        repetitions = model.fitted_repetitions[own.used].astype(np.float64)
-        weights = shape_weights(own.measured, repetitions, np.full(len(own.used), np.nan), points, own.shapes)
+        points = {symbol: column[fitted.used] for symbol, column in model.fitted_points.items()}
+        repetitions = model.fitted_repetitions[fitted.used].astype(np.float64)
+        weights = shape_weights(fitted.measured, repetitions, np.full(len(fitted.used), np.nan), points, fitted.shapes)
         drawn = np.minimum(np.searchsorted(np.cumsum(weights), uniform), len(weights) - 1)
-        place = np.searchsorted(used, own.used)
-        sums[:, place] += own.left_out[drawn] - chosen[number, place]
-        sums_there += np.exp(own.shapes.log_asked[drawn]) - chosen_there[number]
-    found = GatheredShapes()
-    tilts, tilts_there = (
+        place = np.searchsorted(used, fitted.used)
+        sums[:, place] += fitted.left_out[drawn] - chosen[number, place]
+        sums_new += np.exp(fitted.shapes.log_asked[drawn]) - chosen_new[number]
+    gathered = GatheredShapes()
+    tilts, tilts_new = (
         np.stack([np.divide(part[k], whole, out=np.zeros_like(whole), where=whole > 0.0) for k in largest[:_TILTED]], 1)
-        for part, whole in ((chosen, sums), (chosen_there, sums_there))
+        for part, whole in ((chosen, sums), (chosen_new, sums_new))
     )
-    found.add(sums, sums_there, tilts, tilts_there, _TILT, 0.0)
-    if found.shapes() is None:
-        found.last_resort(total[used], chosen.sum(axis=0), chosen_there.sum(axis=0))
-    return found.shapes(), total[used], used
+    gathered.add(sums, sums_new, tilts, tilts_new, _TILT, 0.0)
+    if gathered.shapes() is None:
+        gathered.last_resort(total[used], chosen.sum(axis=0), chosen_new.sum(axis=0))
+    return gathered.shapes(), total[used], used

@@ -89,9 +89,9 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Terms of each formula that a category may have, the chosen one first."""
         raise NotImplementedError
 
-    def finite_terms(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats | None:
+    def finite_terms(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats | None:
         """Values of terms (n, F); None where one is not finite."""
-        values = term_values(terms, at)
+        values = term_values(terms, points)
         return values if np.isfinite(values).all() else None
 
     @property
@@ -112,16 +112,16 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def terms(self) -> tuple[str, ...]:
         """All terms that occur (F)."""
-        return tuple(dict.fromkeys(term for own, _ in self.formulas for term in own))
+        return tuple(dict.fromkeys(term for category_terms, _ in self.formulas for term in category_terms))
 
     @functools.cached_property
     def coefficients(self) -> Floats:
         """Coefficients of each category in all terms (F, C)."""
         place = {text: k for k, text in enumerate(self.terms)}
-        found = np.zeros((len(place), len(self.names)))
-        for number, (own, values) in enumerate(self.formulas):
-            found[[place[text] for text in own], number] = values
-        return found
+        matrix = np.zeros((len(place), len(self.names)))
+        for number, (terms, values) in enumerate(self.formulas):
+            matrix[[place[text] for text in terms], number] = values
+        return matrix
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
         """Predicted times in the unit of the data.
@@ -141,17 +141,17 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         if interval is not None:
             check_coverage(interval)
-        at, which = category_points(points, self.factors, self.names)
+        coordinates, which = category_points(points, self.factors, self.names)
         coefficients = self.coefficients
         values = np.empty(len(which))
         length = max(1, _NUMBERS_AT_ONCE // sum(coefficients.shape))
         for begin in range(0, len(which), length):
             part = slice(begin, begin + length)
-            design = self.design(self.terms, {symbol: column[part] for symbol, column in at.items()})
+            design = self.design(self.terms, {symbol: column[part] for symbol, column in coordinates.items()})
             values[part] = self._predict(design, coefficients, which[part])
         if interval is None:
             return values
-        return np.column_stack([values, run_bounds(self, at, which, values, interval)])
+        return np.column_stack([values, run_bounds(self, coordinates, which, values, interval)])
 
     def _predict(self, design: Floats, coefficients: Floats, which: Ints) -> Floats:
         each = np.maximum(design @ coefficients, 0.0)
@@ -161,7 +161,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Total and categories at each point, with the roles, the conditions and the joining of runs of the fit."""
         return observed_by_category(self, self.names, data, where)
 
-    def design(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats:
+    def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
         """Values of terms (n, F), at factors by symbol (n,).
 
         Raises
@@ -169,18 +169,18 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         DataError
             A term is not finite there.
         """
-        values = term_values(terms, at)
+        values = term_values(terms, points)
         wrong = ~np.isfinite(values)
         if wrong.any():
             place, term = (int(number) for number in np.argwhere(wrong)[0])
-            shown = ", ".join(f"{symbol}={numbers[place]:g}" for symbol, numbers in at.items())
-            raise DataError(f"term {terms[term]!r} is {values[place, term]} at {shown}")
+            point = ", ".join(f"{symbol}={numbers[place]:g}" for symbol, numbers in points.items())
+            raise DataError(f"term {terms[term]!r} is {values[place, term]} at {point}")
         return values
 
     def design_rows(self, points: Points) -> DesignRows:
         """Rows of the categories' models, those of one form added up; see `perfcore.models.design_rows.DesignRows`."""
-        at, chosen = one_category(points, self.factors, self.names)
-        total = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0).sum(axis=1)
+        coordinates, chosen = one_category(points, self.factors, self.names)
+        total = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0).sum(axis=1)
         relative = self.origin.options["weights"] == "relative"
         with np.errstate(divide="ignore"):
             weights = 1.0 / total if relative else np.ones(len(total))
@@ -190,8 +190,8 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 Part(*formulas[category], values[category])
                 for category in (range(len(formulas)) if chosen is None else (chosen,))
             ],
-            lambda own: term_values(own, measured),
-            lambda own: self.design(own, at),
+            lambda terms: term_values(terms, measured),
+            lambda terms: self.design(terms, coordinates),
             self.fitted_root_weights,
             weights,
             measured,
@@ -201,30 +201,30 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def remarks(self, points: Points) -> list[str]:
         """Where a factor is outside of what was measured, or a category would be negative."""
-        at, which = category_points(points, self.factors, self.names)
-        each = self.design(self.terms, at) @ self.coefficients
+        coordinates, which = category_points(points, self.factors, self.names)
+        each = self.design(self.terms, coordinates) @ self.coefficients
         tiny = 1e-9 * np.abs(each).sum(axis=1)  # what rounding makes of a 0
         negative = (each < -tiny[:, None]) & ((which < 0)[:, None] | (which[:, None] == np.arange(each.shape[1])))
         limits = {symbol: (values.min(), values.max()) for symbol, values in self.fitted_points.items()}
-        found = []
+        lines = []
         for place in range(len(which)):
             parts = [
                 f"{symbol} was {low:g} to {high:g}"
                 for symbol, (low, high) in limits.items()
-                if not low <= at[symbol][place] <= high
+                if not low <= coordinates[symbol][place] <= high
             ]
             texts = [f"extrapolated: {', '.join(parts)}"] if parts else []
             below = np.flatnonzero(negative[place]).tolist()
             if below:
                 names = ", ".join(self.names[k] for k in below[:_MOST_NAMED])
                 texts.append(f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}")
-            found.append("; ".join(texts))
-        return found
+            lines.append("; ".join(texts))
+        return lines
 
 
-def term_values(terms: Sequence[str], at: Mapping[str, Floats]) -> Floats:
+def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
     """Values of terms (n, F), at factors by symbol (n,); not finite where a term is not."""
-    return np.stack([_parsed(term).evaluate(at) for term in terms], axis=1)
+    return np.stack([_parsed(term).evaluate(points) for term in terms], axis=1)
 
 
 _parsed = functools.lru_cache(Formula)

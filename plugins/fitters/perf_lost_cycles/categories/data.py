@@ -53,22 +53,22 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
     return _without_zeros(table), data.roles.category[0]
 
 
-def _parameters(data: Measurements, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Parameters as the user names them, of which those that count no processors keep their names in formulas.
 
     Otherwise the first is called p, and default models are chosen by what a factor is called.
     """
-    words = data.told.get("parameters") if given is None else given
+    words = data.given_roles.get("parameters") if option is None else option
     if words is None or isinstance(words, Mapping):
-        return given
-    found = []
+        return option
+    parameters = []
     for word in words.split(",") if isinstance(words, str) else words:
         name = word.strip()
         column = next((c for c in data.table.columns if c.strip().lower() == name.lower()), name)
         counts_processors = bool(guess_roles([column], {column}).parameters)
-        own = "=" not in name and not counts_processors
-        found.append(f"{re.sub(r'[^A-Za-z0-9_]', '_', column)}={name}" if own else name)
-    return tuple(found)
+        keeps_name = "=" not in name and not counts_processors
+        parameters.append(f"{re.sub(r'[^A-Za-z0-9_]', '_', column)}={name}" if keeps_name else name)
+    return tuple(parameters)
 
 
 def _without_zeros(table: CategoryTable) -> CategoryTable:
@@ -76,7 +76,7 @@ def _without_zeros(table: CategoryTable) -> CategoryTable:
     positive = np.asarray((table.values > 0.0).any(axis=0))
     if positive.all() or not positive.any():
         return table
-    names = [name for name, some in zip(table.categories, positive.tolist(), strict=True) if not some]
+    names = [name for name, is_positive in zip(table.categories, positive.tolist(), strict=True) if not is_positive]
     return replace(table.only(positive), notes=(*table.notes, f"0 at every point and left out: {listing(names, 6)}"))
 
 

@@ -20,13 +20,13 @@ TOTAL = "total"  # the sum of all categories, which is what a model predicts unl
 
 
 def category_points(
-    given: Any, columns: Mapping[str, str], categories: Sequence[str]
+    user_points: Any, columns: Mapping[str, str], categories: Sequence[str]
 ) -> tuple[dict[str, Floats], Ints]:
     """Check points at which to predict.
 
     Parameters
     ----------
-    given : mapping of columns, DataFrame, or (n,) float for a single factor
+    user_points : mapping of columns, DataFrame, or (n,) float for a single factor
         Factors by symbol or by name in the data, and ``category``; single values hold for all points.
     columns : mapping of str to str
         Factors: symbol to name in the data.
@@ -54,5 +54,5 @@ def category_points(
     >>> points["P"], which
     (array([ 8., 16.]), array([1, 1]))
     """
-    points, index = named_points(given, columns, {CATEGORY: (TOTAL, *categories)}, usual=TOTAL)
+    points, index = named_points(user_points, columns, {CATEGORY: (TOTAL, *categories)}, usual=TOTAL)
     return points, index[CATEGORY] - 1

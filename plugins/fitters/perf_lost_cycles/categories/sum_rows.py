@@ -46,17 +46,17 @@ def one_category(
     OptionError
         The points are of several categories.
     """
-    at, which = category_points(points, columns, categories)
-    found = np.unique(which).tolist()
-    if len(found) > 1:
+    coordinates, which = category_points(points, columns, categories)
+    numbers = np.unique(which).tolist()
+    if len(numbers) > 1:
         raise OptionError("points of several categories: one, or the total, is expected")
-    return at, None if found[0] < 0 else int(found[0])
+    return coordinates, None if numbers[0] < 0 else int(numbers[0])
 
 
 def rows_of_sum(
     parts: Sequence[Part],
     measured: Callable[[tuple[str, ...]], Floats],
-    asked: Callable[[tuple[str, ...]], Floats],
+    new_rows: Callable[[tuple[str, ...]], Floats],
     root_weights: Floats,
     new_weights: Floats,
     points: Mapping[str, Floats],
@@ -71,7 +71,7 @@ def rows_of_sum(
     Parameters
     ----------
     parts : sequence of Part
-    measured, asked : callable
+    measured, new_rows : callable
         Values of terms at the m measured points, and at the n points asked for.
     root_weights : (m,) float
     new_weights : (n,) float
@@ -89,16 +89,16 @@ def rows_of_sum(
         together.setdefault((part.terms, np.isfinite(part.values).tobytes()), []).append(part)
     rows, new, errors = [], [], []
     for (terms, pattern), members in together.items():
-        met = np.frombuffer(pattern, dtype=np.bool_)
-        freedom = int(met.sum()) - len(terms)
+        is_measured = np.frombuffer(pattern, dtype=np.bool_)
+        freedom = int(is_measured.sum()) - len(terms)
         if freedom <= 0:
             raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
         # A term may be infinite where none of these categories was measured.
-        design = np.where(met[:, None], measured(terms), 0.0) * root_weights[:, None]
-        values = np.where(met, sum(part.values for part in members), 0.0) * root_weights
+        design = np.where(is_measured[:, None], measured(terms), 0.0) * root_weights[:, None]
+        values = np.where(is_measured, sum(part.values for part in members), 0.0) * root_weights
         coefficients = np.sum([part.coefficients for part in members], axis=0)
         rows.append(design)
-        new.append(asked(terms) * new_weights[:, None])
+        new.append(new_rows(terms) * new_weights[:, None])
         errors.append((values - design @ coefficients) / np.sqrt(freedom))
     return DesignRows(
         measured=tuple(rows),

@@ -49,20 +49,20 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
     names = {name: Variable(variable) for name in formula.names if name.casefold() in called}
     tree = replaced(Parser(formula.text).formula(), names)
     coefficients = [name for name in formula.names if name not in names]
-    shown = f"default model {formula.canonical!r}"
+    title = f"default model {formula.canonical!r}"
     if not coefficients:
-        raise FormulaError(f"{shown} has no coefficient; write for example a*{variable} + b")
-    parts = _expanded(tree, frozenset(coefficients), shown)
+        raise FormulaError(f"{title} has no coefficient; write for example a*{variable} + b")
+    parts = _expanded(tree, frozenset(coefficients), title)
     left = parts.pop("", None)
     if left is not None:
-        raise FormulaError(f"{shown}: the term {written(left)!r} has no coefficient; give it one, as in a*{variable}")
+        raise FormulaError(f"{title}: the term {written(left)!r} has no coefficient; give it one, as in a*{variable}")
     empty = [name for name in coefficients if name not in parts]
     if empty:
-        raise FormulaError(f"{shown}: coefficient {empty[0]!r} cancels out")
+        raise FormulaError(f"{title}: coefficient {empty[0]!r} cancels out")
     return {name: Formula(written(parts[name])).canonical for name in coefficients}
 
 
-def _expanded(node: Node, coefficients: frozenset[str], shown: str) -> _Linear:
+def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:
     """The tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
     if not coefficients.intersection(variables(node)):
         return {} if node == Number(0.0) else {"": node}
@@ -70,12 +70,12 @@ def _expanded(node: Node, coefficients: frozenset[str], shown: str) -> _Linear:
         case Variable(name):
             return {name: _ONE}
         case Operation(rule, (operand,)) if rule is PREFIX["-"]:
-            parts = _expanded(operand, coefficients, shown)
+            parts = _expanded(operand, coefficients, title)
             return {name: Operation(rule, (part,)) for name, part in parts.items()}
         case Operation(rule, (left, right)) if rule in (INFIX["+"], INFIX["-"]):
-            return _added(_expanded(left, coefficients, shown), _expanded(right, coefficients, shown), rule.symbol)
+            return _added(_expanded(left, coefficients, title), _expanded(right, coefficients, title), rule.symbol)
         case Operation(rule, (left, right)) if rule is INFIX["*"]:
-            first, second = (_expanded(operand, coefficients, shown) for operand in (left, right))
+            first, second = (_expanded(operand, coefficients, title) for operand in (left, right))
             if not first or not second:  # times 0
                 return {}
             if set(first) == {""}:
@@ -83,10 +83,10 @@ def _expanded(node: Node, coefficients: frozenset[str], shown: str) -> _Linear:
             if set(second) == {""}:
                 return {name: _product(part, second[""]) for name, part in first.items()}
         case Operation(rule, (left, right)) if rule is INFIX["/"] and not coefficients.intersection(variables(right)):
-            return {name: Operation(rule, (part, right)) for name, part in _expanded(left, coefficients, shown).items()}
-    held = [name for name in dict.fromkeys(variables(node)) if name in coefficients]
+            return {name: Operation(rule, (part, right)) for name, part in _expanded(left, coefficients, title).items()}
+    names = [name for name in dict.fromkeys(variables(node)) if name in coefficients]
     raise FormulaError(
-        f"{shown} is not linear in {listing(held)}, see {written(node)!r}; every name that is not the factor's is a "
+        f"{title} is not linear in {listing(names)}, see {written(node)!r}; every name that is not the factor's is a "
         "coefficient, which may only multiply a term, as in a + b*x^2"
     )
 

@@ -70,9 +70,9 @@ class DefaultModel:
     coefficients: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        found = linear_terms(self.formula, [*_words(self.factor), VARIABLE], VARIABLE)
-        object.__setattr__(self, "coefficients", tuple(found))
-        object.__setattr__(self, "terms", tuple(found.values()))
+        terms = linear_terms(self.formula, [*_words(self.factor), VARIABLE], VARIABLE)
+        object.__setattr__(self, "coefficients", tuple(terms))
+        object.__setattr__(self, "terms", tuple(terms.values()))
 
     @classmethod
     def rows(cls, entry: Entry) -> list[dict[str, str]]:
@@ -119,15 +119,15 @@ def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...
     True
     """
     name = os.fspath(path_or_name)
-    known = registry().entries("default_models")
-    if name not in known:
+    sets = registry().entries("default_models")
+    if name not in sets:
         if not name.lower().endswith(".toml"):
-            raise UnknownNameError("set of default models", name, [*known, "FILE.toml"])
+            raise UnknownNameError("set of default models", name, [*sets, "FILE.toml"])
         return _read_file(name)
-    given = registry().load("default_models", name)
-    if isinstance(given, (str, os.PathLike)):
-        return _read_file(os.fspath(given))
-    return tuple(DefaultModel(each.category, each.factor, each.formula, each.origin) for each in given)
+    models = registry().load("default_models", name)
+    if isinstance(models, (str, os.PathLike)):
+        return _read_file(os.fspath(models))
+    return tuple(DefaultModel(each.category, each.factor, each.formula, each.origin) for each in models)
 
 
 def find_models(names: Iterable[str | os.PathLike[str]]) -> tuple[DefaultModel, ...]:
@@ -161,10 +161,10 @@ def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also
     """
     called = {plain_name(name) for name in (factor, *also)}
     matching = [model for model in models if model.factor == ANY or called & _plain_words(model.factor)]
-    own = [
+    specific = [
         model for model in matching if model.category != ANY and plain_name(category) in _plain_words(model.category)
     ]
-    chosen = own or [model for model in matching if model.category == ANY]
+    chosen = specific or [model for model in matching if model.category == ANY]
     first: dict[tuple[str, ...], DefaultModel] = {}
     for model in chosen:
         first.setdefault(tuple(sorted(model.terms)), model)

@@ -196,11 +196,11 @@ def ranked(fits: DefaultFits, criterion: str, allowed: Booleans | None = None) -
         figures = np.divide(fits.sum_of_squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
     else:
         figures = fits.sum_of_squares
-    mine = np.ones(figures.shape, dtype=np.bool_) if allowed is None else allowed
+    usable = np.ones(figures.shape, dtype=np.bool_) if allowed is None else allowed
     figures = np.where(fits.determined & (freedom > 0), np.maximum(figures, _EXACT * fits.total_squares), np.inf)
     sizes = np.broadcast_to(fits.sizes[:, None], figures.shape)
-    order = np.lexsort((sizes, np.where(mine, figures, np.inf), ~mine), axis=0)
-    return order, np.take_along_axis(np.isfinite(figures) & mine, order, axis=0)
+    order = np.lexsort((sizes, np.where(usable, figures, np.inf), ~usable), axis=0)
+    return order, np.take_along_axis(np.isfinite(figures) & usable, order, axis=0)
 
 
 def best(fits: DefaultFits, criterion: str, allowed: Booleans | None = None) -> Ints:
@@ -227,18 +227,20 @@ def _fit(
     place = {term: position for position, term in enumerate(used)}
     subsets = [[place[term] for term in members[model]] for model in chosen.tolist()]
     columns = design[:, used]
-    found = fit_subsets(columns[None], np.zeros(len(series), dtype=np.int64), weighted[:, series].T, subsets)
-    coefficients = found.coefficients.transpose(1, 0, 2).copy()
-    for position in np.flatnonzero(found.rank[0] < size).tolist():
+    subset_fits = fit_subsets(columns[None], np.zeros(len(series), dtype=np.int64), weighted[:, series].T, subsets)
+    coefficients = subset_fits.coefficients.transpose(1, 0, 2).copy()
+    for position in np.flatnonzero(subset_fits.rank[0] < size).tolist():
         coefficients[position] = _least_norm(columns[:, subsets[position]], coefficients[position])
     cells = np.ix_(chosen, series)
     padding = ((0, 0), (0, 0), (0, fits.coefficients.shape[2] - size))
     fits.coefficients[cells] = np.pad(coefficients, padding)
-    fits.standard_errors[cells] = np.pad(found.standard_errors.transpose(1, 0, 2), padding, constant_values=np.nan)
-    fits.sum_of_squares[cells] = found.sum_of_squares.T
-    fits.leave_one_out[cells] = found.leave_one_out.T
-    fits.rank[cells] = found.rank[0][:, None]
-    fits.condition[cells] = found.condition[0][:, None]
+    fits.standard_errors[cells] = np.pad(
+        subset_fits.standard_errors.transpose(1, 0, 2), padding, constant_values=np.nan
+    )
+    fits.sum_of_squares[cells] = subset_fits.sum_of_squares.T
+    fits.leave_one_out[cells] = subset_fits.leave_one_out.T
+    fits.rank[cells] = subset_fits.rank[0][:, None]
+    fits.condition[cells] = subset_fits.condition[0][:, None]
 
 
 def _least_norm(design: Floats, coefficients: Floats) -> Floats:

@@ -85,15 +85,15 @@ def fit_categories(
     allowed = np.zeros((len(different), len(table.categories)), dtype=np.bool_)
     column_of_factor = table.columns[factor]
     chosen_models = [models_for(models, category, factor, column_of_factor) for category in table.categories]
-    for category, own in enumerate(chosen_models):
-        if not own:
+    for category, category_models in enumerate(chosen_models):
+        if not category_models:
             raise OptionError(
                 f"{', '.join(options.models)}: no default model of {table.categories[category]!r} over {factor!r}; add "
                 f'a [[model]] with factor = "{factor}" and category = "{table.categories[category]}" or "*"'
             )
-        allowed[[position[model.terms] for model in own], category] = True
+        allowed[[position[model.terms] for model in category_models], category] = True
     used = np.flatnonzero(allowed.any(axis=1))
-    formulas = {model.terms: model for own in reversed(chosen_models) for model in own}
+    formulas = {model.terms: model for category_models in reversed(chosen_models) for model in category_models}
     fits = fit_default_models([different[k] for k in used], table.points[factor], table.values, root)
     order, comparable = ranked(fits, options.criterion, allowed[used])
     return FittedCategories(
@@ -125,14 +125,14 @@ def _category(fitted: FittedCategories, k: int) -> CategoryFit:
             f"{fitted.factor}, and none of its default models has fewer coefficients; measure at more, or leave it out "
             f"with --where '{fitted.category_column}!={name}'"
         )
-    mine = fitted.order[: int(fitted.allowed[:, k].sum()), k]
+    order = fitted.order[: int(fitted.allowed[:, k].sum()), k]
     return CategoryFit(
         category=name,
         measured=tuple(_number(value) for value in values),
         spread=tuple(_number(value) for value in fitted.table.spread[:, k]),
         total_squares=float(fits.total_squares[k]),
         centered_squares=float(fits.centered_squares[k]),
-        candidates=tuple(_default_fit(fitted, int(m), k) for m in mine),
+        candidates=tuple(_default_fit(fitted, int(m), k) for m in order),
     )
 
 

@@ -113,7 +113,7 @@ class LcaFitter(Fitter):
         fitted = _fit(data, options)
         names = fitted.table.categories if options.show is None else (options.show,)
         several = len(names) > 1
-        found = [
+        candidates = [
             Candidate((f"{name}: {form}" if several else form,), _figures(category, fit, several), fit.note)
             for name in names
             for category in [fitted.category(name)]
@@ -122,12 +122,12 @@ class LcaFitter(Fitter):
         ]
         kinds = "each category" if several else names[0]
         summary = (
-            f"{len(found)} default models of {kinds} over {fitted.factor}: {len(fitted.table)} points of "
+            f"{len(candidates)} default models of {kinds} over {fitted.factor}: {len(fitted.table)} points of "
             f"{fitted.table.value_name}, weights {options.weights}",
             f"ordered by {options.criterion}: {CRITERIA[options.criterion]}",
             *fitted.table.notes,
         )
-        return Ranking(summary, tuple(found))
+        return Ranking(summary, tuple(candidates))
 
 
 def _fit(data: Any, options: LcaOptions) -> FittedCategories:
@@ -139,7 +139,7 @@ def _fit(data: Any, options: LcaOptions) -> FittedCategories:
     return fit_categories(table, factor, find_models(options.models), options, root, column)
 
 
-def _factor(table: CategoryTable, given: str | None) -> str:
+def _factor(table: CategoryTable, name: str | None) -> str:
     """The factor to model over: the one that is named, or the only one that varies.
 
     Raises
@@ -155,18 +155,18 @@ def _factor(table: CategoryTable, given: str | None) -> str:
     }
     levels = {symbol: np.unique(values) for symbol, values in table.points.items()}
     varied = [symbol for symbol, values in levels.items() if len(values) > 1]
-    if given is not None and given not in symbols:
+    if name is not None and name not in symbols:
         raise OptionError(
-            f"{table.source}: factor {given!r} is none of the parameters ({listing(table.columns.values())}); name "
-            f"its column as one of them: --parameter {','.join([*table.columns.values(), given])}"
+            f"{table.source}: factor {name!r} is none of the parameters ({listing(table.columns.values())}); name "
+            f"its column as one of them: --parameter {','.join([*table.columns.values(), name])}"
         )
-    if given is None and len(varied) > 1:
-        shown = ", ".join(f"{symbol} ({len(levels[symbol])} levels)" for symbol in varied)
+    if name is None and len(varied) > 1:
+        names = ", ".join(f"{symbol} ({len(levels[symbol])} levels)" for symbol in varied)
         raise OptionError(
-            f"{table.source}: several parameters vary: {shown}; lca models one: name it with --factor {varied[0]}, and "
+            f"{table.source}: several parameters vary: {names}; lca models one: name it with --factor {varied[0]}, and "
             f"hold the others with --where {table.columns[varied[1]]}={levels[varied[1]][0]:g}; modgen models all"
         )
-    factor = symbols[given] if given is not None else (varied or list(levels))[0]
+    factor = symbols[name] if name is not None else (varied or list(levels))[0]
     if len(levels[factor]) < 2:
         raise DataError(
             f"{table.source}: factor {factor!r} has one level, {factor}={levels[factor][0]:g}; nothing says how the "

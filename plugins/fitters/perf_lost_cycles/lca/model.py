@@ -100,30 +100,34 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Terms of each default model of a category whose coefficients its points determine, best first."""
         fit = self.fits[category]
-        known = (one for one in fit.candidates if None not in one.coefficients and len(one.terms) < fit.n_points)
-        return tuple(dict.fromkeys(tuple(map(self.in_factor, one.terms)) for one in known))
+        determined = (
+            candidate
+            for candidate in fit.candidates
+            if None not in candidate.coefficients and len(candidate.terms) < fit.n_points
+        )
+        return tuple(dict.fromkeys(tuple(map(self.in_factor, candidate.terms)) for candidate in determined))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """One category's model replaced by another that predicts its points nearly as well."""
-        at, chosen = one_category(points, self.factors, self.names)
-        each = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0)
-        found = []
+        coordinates, chosen = one_category(points, self.factors, self.names)
+        each = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0)
+        alternatives = []
         for category, fit in enumerate(self.fits):
             r2 = fit.model.r2_leave_one_out
             if r2 is None or chosen not in (None, category):
                 continue
             others = np.zeros(len(each)) if chosen is not None else each.sum(axis=1) - each[:, category]
-            for other in fit.candidates[1:]:
-                if other.r2_leave_one_out is None or None in other.coefficients:
+            for candidate in fit.candidates[1:]:
+                if candidate.r2_leave_one_out is None or None in candidate.coefficients:
                     continue
-                if 1.0 - other.r2_leave_one_out > _NEARBY * (1.0 - r2):
+                if 1.0 - candidate.r2_leave_one_out > _NEARBY * (1.0 - r2):
                     continue
-                terms = tuple(map(self.in_factor, other.terms))
-                own = self.design(terms, at) @ np.array(other.coefficients, dtype=np.float64)
-                figure = f"leave-one-out R^2 {other.r2_leave_one_out:.4f} instead of {r2:.4f}"
-                name = f"{fit.category} = {other.text(self.factor)}"
-                found.append(Rival(name, figure, others + np.maximum(own, 0.0)))
-        return tuple(found)
+                terms = tuple(map(self.in_factor, candidate.terms))
+                values = self.design(terms, coordinates) @ np.array(candidate.coefficients, dtype=np.float64)
+                figure = f"leave-one-out R^2 {candidate.r2_leave_one_out:.4f} instead of {r2:.4f}"
+                name = f"{fit.category} = {candidate.text(self.factor)}"
+                alternatives.append(Rival(name, figure, others + np.maximum(values, 0.0)))
+        return tuple(alternatives)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

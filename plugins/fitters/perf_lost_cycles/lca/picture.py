@@ -44,25 +44,25 @@ def draw_lca(model: LcaModel, figure: Figure) -> None:
     figure : matplotlib Figure
         Empty, in constrained layout; its size is set to what the model needs.
     """
-    wanted, fits = _shown(model)
+    selected, fits = _shown(model)
     columns = min(len(fits), 3 if len(fits) > 4 else 2)
     rows = -(-len(fits) // columns)
-    figure.set_size_inches(10.0 if wanted else 11.0, 5.0 if wanted else 2.7 * rows + 0.9)
+    figure.set_size_inches(10.0 if selected else 11.0, 5.0 if selected else 2.7 * rows + 0.9)
     left = len(model.fits) - len(fits)
-    more = "" if wanted or not left else f" (the {len(fits)} largest; {left} more)"
+    more = "" if selected or not left else f" (the {len(fits)} largest; {left} more)"
     figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
     panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
     for unused in panels.flat[len(fits) :]:
         unused.remove()
     for number, (axes, fit) in enumerate(zip(panels.flat, fits, strict=False)):
-        _draw_panel(model, axes, fit, names=bool(wanted))
+        _draw_panel(model, axes, fit, names=bool(selected))
         if number % columns == 0:
             unit = f" ({model.unit})" if model.unit else ""
             axes.set_ylabel(shortened(model.value_name, 24) + unit, fontsize=LABEL_POINTS, parse_math=False)
         if number + columns >= len(fits):
             axes.tick_params(labelbottom=True)
             axes.set_xlabel(shortened(model.column), fontsize=LABEL_POINTS, parse_math=False)
-    if not wanted:
+    if not selected:
         handles = [*panels.flat[0].get_lines()[:1], *panels.flat[0].get_lines()[-2:]]
         names = ["other default models", "chosen model", "measured"]
         if len(fits[0].candidates) == 1:
@@ -73,10 +73,10 @@ def draw_lca(model: LcaModel, figure: Figure) -> None:
 def lca_panels(model: LcaModel) -> dict[str, Callable[[Axes], None]]:
     """Panels by name: ``curves`` is that of the largest category or of the one of ``show``, ``curves-2`` the next."""
     unit = f" ({model.unit})" if model.unit else ""
-    wanted, fits = _shown(model)
+    selected, fits = _shown(model)
 
     def draw(axes: Axes, fit: CategoryFit) -> None:
-        _draw_panel(model, axes, fit, names=bool(wanted))
+        _draw_panel(model, axes, fit, names=bool(selected))
         axes.set_xlabel(shortened(model.column), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(shortened(model.value_name, 24) + unit, fontsize=LABEL_POINTS, parse_math=False)
 
@@ -86,9 +86,9 @@ def lca_panels(model: LcaModel) -> dict[str, Callable[[Axes], None]]:
 def _shown(model: LcaModel) -> tuple[list[CategoryFit], list[CategoryFit]]:
     """The category that is asked for, if one is, and what is drawn."""
     part = shares(model)
-    wanted = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    selected = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
     largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]
-    return wanted, wanted or [model.fits[k] for k in largest]
+    return selected, selected or [model.fits[k] for k in largest]
 
 
 def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> None:
@@ -119,7 +119,7 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
     axes.set_title(title, fontsize=SMALL_POINTS, parse_math=False)
     if names:
         lines = axes.get_lines()
-        shown = [line for line in reversed(lines) if not str(line.get_label()).startswith("_")]
-        legend = axes.legend(shown, [str(k) for k in range(len(shown))], fontsize=TINY_POINTS, frameon=False)
-        for text, line in zip(legend.get_texts(), shown, strict=True):
+        labelled = [line for line in reversed(lines) if not str(line.get_label()).startswith("_")]
+        legend = axes.legend(labelled, [str(k) for k in range(len(labelled))], fontsize=TINY_POINTS, frameon=False)
+        for text, line in zip(legend.get_texts(), labelled, strict=True):
             text.set(text=str(line.get_label()), parse_math=False)

@@ -30,11 +30,11 @@ def lca_summary(model: LcaModel) -> list[str]:
     figures, options = model.statistics, model.origin.options
     unit = f" [{model.unit}]" if model.unit else ""
     over = model.factor if model.factor == model.column else f"{model.factor}={model.column}"
-    held = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
+    fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
     criterion = str(options["criterion"])
     return [
         model.title,
-        f"{figures['n_points']} points of {model.value_name}{unit} over {over}{held}; weights: {options['weights']}; "
+        f"{figures['n_points']} points of {model.value_name}{unit} over {over}{fixed}; weights: {options['weights']}; "
         f"default models: {', '.join(options['models'])}",
         f"chosen by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
         *model.notes,
@@ -49,20 +49,20 @@ def lca_tables(model: LcaModel) -> list[Table]:
     """The categories, largest first; and the candidates of the one that ``show`` names."""
     part = shares(model)
     order = sorted(range(len(model.fits)), key=lambda k: -part[k])
-    shown = order[:_MOST_CATEGORIES]
+    largest = order[:_MOST_CATEGORIES]
     header = ["category", "share", f"model over {model.factor}", "coefficients ± standard error", "R^2 centered"]
     header += ["adjusted", "leave-one-out", "note"]
     rows = [
         [model.fits[k].category, f"{part[k]:.1%}", model.fits[k].model.form(model.factor), *_cells(model.fits[k].model)]
-        for k in shown
+        for k in largest
     ]
-    more = f" (the largest {len(shown)} of {len(order):,}; --json has all)" if len(shown) < len(order) else ""
-    found = [(f"Categories, their best default models{more}", header, rows)]
-    wanted = model.origin.options.get("show")
+    more = f" (the largest {len(largest)} of {len(order):,}; --json has all)" if len(largest) < len(order) else ""
+    tables = [(f"Categories, their best default models{more}", header, rows)]
+    show = model.origin.options.get("show")
     for fit in model.fits:
-        if fit.category == wanted:
-            found.append(_candidates(fit, model.factor))
-    return found
+        if fit.category == show:
+            tables.append(_candidates(fit, model.factor))
+    return tables
 
 
 def lca_frame(model: LcaModel) -> pd.DataFrame:
@@ -82,8 +82,8 @@ def lca_frame(model: LcaModel) -> pd.DataFrame:
 def shares(model: LcaModel) -> list[float]:
     """The part of all measured time that each category took."""
     times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
-    whole = sum(model.total)
-    return [time / whole if whole > 0 else 0.0 for time in times]
+    total = sum(model.total)
+    return [time / total if total > 0 else 0.0 for time in times]
 
 
 def _candidates(fit: CategoryFit, factor: str) -> Table:
@@ -97,8 +97,8 @@ def _cells(fit: DefaultFit) -> list[str]:
         "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
         for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
     ]
-    shown = ["-" if value is None else f"{value:.4f}".replace("-0.0000", "0.0000") for value in _figures(fit)]
-    return [", ".join(parts), *shown, fit.note]
+    figures = ["-" if value is None else f"{value:.4f}".replace("-0.0000", "0.0000") for value in _figures(fit)]
+    return [", ".join(parts), *figures, fit.note]
 
 
 def _figures(fit: DefaultFit) -> tuple[float | None, ...]:

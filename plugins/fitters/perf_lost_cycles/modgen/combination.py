@@ -84,9 +84,9 @@ def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[
         The form of each category; -1 where no tuple has one.
     """
     n_categories, n_points = grid.values.shape
-    at, category = np.nonzero(tuple_forms >= 0)
+    tuple_index, category = np.nonzero(tuple_forms >= 0)
     n_forms = len(forms.forms)
-    keys, counts = np.unique(category * n_forms + tuple_forms[at, category], return_counts=True)
+    keys, counts = np.unique(category * n_forms + tuple_forms[tuple_index, category], return_counts=True)
     category, form = np.divmod(keys, n_forms)
     scores = on_all_points(grid, forms, np.stack([category, form]), name)
     judged = held_back(scores, forms.sizes()[form], n_points, name)
@@ -100,20 +100,20 @@ def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[
     most = min(MOST_TERMS, n_points // 2)
     open_ = np.ones(len(form), dtype=np.bool_)
     while open_.any():
-        now = np.flatnonzero(open_)
-        pairs = zip(chosen[category[now]].tolist(), form[now].tolist(), strict=True)
+        rows = np.flatnonzero(open_)
+        pairs = zip(chosen[category[rows]].tolist(), form[rows].tolist(), strict=True)
         sums = np.array([forms.index(union([forms.forms[a], forms.forms[b]])) for a, b in pairs], dtype=np.int64)
-        asked = (sums != chosen[category[now]]) & (forms.sizes()[sums] <= most)
-        open_[now[~asked]] = False
-        now, sums = now[asked], sums[asked]
-        scores = on_all_points(grid, forms, np.stack([category[now], sums]), name)
+        allowed = (sums != chosen[category[rows]]) & (forms.sizes()[sums] <= most)
+        open_[rows[~allowed]] = False
+        rows, sums = rows[allowed], sums[allowed]
+        scores = on_all_points(grid, forms, np.stack([category[rows], sums]), name)
         judged = held_back(scores, forms.sizes()[sums], n_points, name)
-        order = np.lexsort((judged, category[now]))
-        lead = order[_leaders(category[now][order])]
-        lead = lead[judged[lead] < best[category[now[lead]]]]
-        joined = category[now[lead]]
+        order = np.lexsort((judged, category[rows]))
+        lead = order[_leaders(category[rows][order])]
+        lead = lead[judged[lead] < best[category[rows[lead]]]]
+        joined = category[rows[lead]]
         chosen[joined], best[joined] = sums[lead], judged[lead]
-        steps.append((joined, form[now[lead]], counts[now[lead]], sums[lead], scores[lead]))
+        steps.append((joined, form[rows[lead]], counts[rows[lead]], sums[lead], scores[lead]))
         open_ &= np.isin(category, joined)
     steps += _shorten(grid, forms, chosen, name)
     flat = [np.concatenate(column) for column in zip(*steps, strict=True)]

@@ -53,7 +53,7 @@ def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFi
     of_series : (K,) int
         Form of each series.
     """
-    found = []
+    form_fits = []
     numbers, group = np.unique(of_series, return_inverse=True)
     sizes = np.array([len(forms[number]) for number in numbers.tolist()])
     for size in np.unique(sizes).tolist():
@@ -65,16 +65,16 @@ def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFi
         design_of = np.searchsorted(chosen, group[series])
         fits = fit_subsets(designs, design_of, targets, [list(range(size))])
         for number, design in enumerate(designs):
-            mine = np.flatnonzero(design_of == number)
-            coefficients, covariance = fits.coefficients[mine, 0], fits.covariance[number, 0]
-            found.append(
+            rows = np.flatnonzero(design_of == number)
+            coefficients, covariance = fits.coefficients[rows, 0], fits.covariance[number, 0]
+            form_fits.append(
                 FormFit(
-                    series=series[mine],
+                    series=series[rows],
                     coefficients=coefficients,
-                    standard_errors=fits.standard_errors[mine, 0],
+                    standard_errors=fits.standard_errors[rows, 0],
                     covariance=covariance,
-                    residuals=targets[mine] - coefficients @ design.T,
-                    leave_one_out=fits.leave_one_out[mine, 0],
+                    residuals=targets[rows] - coefficients @ design.T,
+                    leave_one_out=fits.leave_one_out[rows, 0],
                 )
             )
-    return found
+    return form_fits

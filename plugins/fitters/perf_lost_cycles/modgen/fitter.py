@@ -96,9 +96,9 @@ def _table(data: Any, options: ModgenOptions) -> CategoryTable:
     missing = np.isnan(table.values)
     if missing.any() and options.absent == "refuse":
         names = [table.categories[k] for k in np.flatnonzero(missing.any(axis=0)).tolist()]
-        at = table.describe(int(np.argmax(missing.any(axis=1))))
+        point = table.describe(int(np.argmax(missing.any(axis=1))))
         raise DataError(
-            f"{table.source}: {listing(names, 5)}: not measured at every point, such as {at}; --absent zero if a "
+            f"{table.source}: {listing(names, 5)}: not measured at every point, such as {point}; --absent zero if a "
             "category that is not listed took no time, --absent skip to model it where it was measured"
         )
     return table

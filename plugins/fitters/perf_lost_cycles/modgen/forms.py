@@ -84,10 +84,10 @@ class Terms:
         -------
         (..., n) float
         """
-        found = np.ones((*numbers.shape, len(values[0])))
+        products = np.ones((*numbers.shape, len(values[0])))
         for of_factor, stride in zip(values, self.strides, strict=True):
-            found *= of_factor.T[numbers // stride % of_factor.shape[1]]
-        return found
+            products *= of_factor.T[numbers // stride % of_factor.shape[1]]
+        return products
 
 
 @dataclass
@@ -99,10 +99,10 @@ class FormList:
 
     def index(self, form: Form) -> int:
         """The index of a form; a new one is added."""
-        found = self._index.setdefault(form, len(self.forms))
-        if found == len(self.forms):
+        number = self._index.setdefault(form, len(self.forms))
+        if number == len(self.forms):
             self.forms.append(form)
-        return found
+        return number
 
     def sizes(self) -> Ints:
         """Terms of each form (number of forms,)."""
@@ -169,7 +169,7 @@ def candidates(univariate: Sequence[Form]) -> list[Candidate]:
     >>> [candidate.form for candidate in candidates([(0, 1), (3,)])]  # 1 and P; D
     [(0, 1, 3), (3, 4)]
     """
-    found: dict[Form, Candidate] = {}
+    by_form: dict[Form, Candidate] = {}
     for blocks in partitions(range(len(univariate))):
         members = [[univariate[factor] for factor in block] for block in blocks]
         # A block with a constant in each of its forms has every term of its sum, and on the lines no more than that.
@@ -178,8 +178,8 @@ def candidates(univariate: Sequence[Form]) -> list[Candidate]:
             for of_block in members
         ]
         form = union([product_form(of_block) for of_block in members])
-        found.setdefault(form, Candidate(blocks, form, union(lines)))
-    return list(found.values())
+        by_form.setdefault(form, Candidate(blocks, form, union(lines)))
+    return list(by_form.values())
 
 
 def union(forms: Sequence[Form]) -> Form:

@@ -74,20 +74,20 @@ def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]],
     functions = []
     left_out: dict[str, None] = {}
     for number, (symbol, values) in enumerate(table.points.items()):
-        known: dict[str, bool] = {"1": True}
+        is_finite: dict[str, bool] = {"1": True}
         for category, of_category in zip(table.categories, defaults, strict=True):
             for model in of_category[number]:
                 for text in model.terms:
-                    if text not in known:
-                        known[text] = bool(np.isfinite(Formula(text).evaluate({"x": values})).all())
-                        if not known[text]:
+                    if text not in is_finite:
+                        is_finite[text] = bool(np.isfinite(Formula(text).evaluate({"x": values})).all())
+                        if not is_finite[text]:
                             left_out[f"{model.formula} of {symbol}"] = None
-            of_category[number] = tuple(model for model in of_category[number] if all(map(known.get, model.terms)))
+            of_category[number] = tuple(model for model in of_category[number] if all(map(is_finite.get, model.terms)))
             if not of_category[number]:
                 raise DataError(
                     f"there is no default model of {category!r} over {symbol}; add one to a file of --models"
                 )
-        functions.append(tuple(text for text, finite in known.items() if finite))
+        functions.append(tuple(text for text, finite in is_finite.items() if finite))
     if left_out:
         notes.append(f"default models left out, not finite at a measured point: {listing(left_out, 5)}")
     return Terms(tuple(table.points), tuple(functions))
@@ -118,24 +118,24 @@ def _fit(
     measured = ~np.isnan(table.values[used])
     patterns, pattern = np.unique(measured.T, axis=0, return_inverse=True)
     fitted, generations = [], []
-    for number, here in enumerate(patterns):
+    for number, is_measured in enumerate(patterns):
         categories = np.flatnonzero(pattern.ravel() == number).tolist()
-        points = used[here]
+        points = used[is_measured]
         coordinates = [values[points] for values in table.points.values()]
         grid = Grid(terms, terms.values(coordinates), table.values[points][:, categories].T.copy(), root[points])
         names = listing([table.categories[k] for k in categories], 3)
         try:
-            found = generate(grid, coordinates, [as_forms[k] for k in categories], options.criterion)
+            generated = generate(grid, coordinates, [as_forms[k] for k in categories], options.criterion)
         except DataError as error:
             raise DataError(f"{table.source}: {names}: {error}") from None
-        lost = [table.categories[k] for k, form in zip(categories, found.chosen.tolist(), strict=True) if form < 0]
+        lost = [table.categories[k] for k, form in zip(categories, generated.chosen.tolist(), strict=True) if form < 0]
         if lost:
             raise DataError(
                 f"{table.source}: {listing(lost, 3)}: no default model has fewer coefficients than the lines have "
                 "levels; measure more levels, or give --models with shorter formulas"
             )
-        fitted.append((found, categories, points, fit_forms(grid, found.forms.forms, found.chosen)))
-        generations.append(generation_of(found, terms, categories, points))
+        fitted.append((generated, categories, points, fit_forms(grid, generated.forms.forms, generated.chosen)))
+        generations.append(generation_of(generated, terms, categories, points))
     return fitted, generations
 
 
@@ -150,12 +150,14 @@ def _model(
     options: ModgenOptions,
     notes: Sequence[str],
 ) -> ModgenModel:
-    numbers = sorted({term for found, *_ in fitted for form in found.chosen for term in found.forms.forms[form]})
+    numbers = sorted(
+        {term for generated, *_ in fitted for form in generated.chosen for term in generated.forms.forms[form]}
+    )
     texts = {term: terms.text(term) for term in numbers}
     categories: dict[int, CategoryFit] = {}
-    for found, members, points, fits in fitted:
+    for generated, members, points, fits in fitted:
         for fit in fits:
-            form: Form = found.forms.forms[int(found.chosen[fit.series[0]])]
+            form: Form = generated.forms.forms[int(generated.chosen[fit.series[0]])]
             squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
             values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
             r2 = weighted_r2(squares, values, root[points])
@@ -205,13 +207,13 @@ def _model(
 
 def _used_models(used: dict[tuple[str, str], tuple[DefaultModel, ...]]) -> tuple[UsedModel, ...]:
     """Default models, each once, with the categories and the factor that they were tried for."""
-    found: dict[tuple[str, DefaultModel], list[str]] = {}
+    categories_of: dict[tuple[str, DefaultModel], list[str]] = {}
     for (category, symbol), models in used.items():
         for model in models:
-            found.setdefault((symbol, model), []).append(category)
+            categories_of.setdefault((symbol, model), []).append(category)
     return tuple(
         UsedModel(tuple(categories), symbol, model.formula, model.terms, model.origin)
-        for (symbol, model), categories in found.items()
+        for (symbol, model), categories in categories_of.items()
     )
 
 

@@ -130,25 +130,25 @@ class InstanceCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 def generation_of(
-    found: Generated, terms: Terms, categories: Sequence[int], points: npt.NDArray[np.int64]
+    generated: Generated, terms: Terms, categories: Sequence[int], points: npt.NDArray[np.int64]
 ) -> Generation:
     """The steps as a file keeps them.
 
     Parameters
     ----------
-    found : Generated
+    generated : Generated
     terms : Terms
     categories : sequence of int
         Places of the K categories in the model.
     points : (n,) int
         Places of the n points in the model's observations.
     """
-    arrays = [*found.instances, found.tuple_forms, found.steps.form, found.steps.result]
+    arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
     used = np.unique(np.concatenate([array.ravel() for array in arrays]))
     used = used[used >= 0]
-    renumber = np.full(len(found.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
+    renumber = np.full(len(generated.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
     renumber[used] = np.arange(len(used))
-    numbers = {number for form in used.tolist() for number in found.forms.forms[form]}
+    numbers = {number for form in used.tolist() for number in generated.forms.forms[form]}
     texts = {number: terms.text(number) for number in numbers}
     factors = tuple(
         FactorLines(
@@ -158,18 +158,18 @@ def generation_of(
             chosen=_rows(renumber[chosen]),
             r2=_r2_rows(r2),
         )
-        for lines, chosen, r2 in zip(found.lines, found.instances, found.instance_r2, strict=True)
+        for lines, chosen, r2 in zip(generated.lines, generated.instances, generated.instance_r2, strict=True)
     )
-    steps = found.steps
+    steps = generated.steps
     columns = (steps.category, renumber[steps.form], steps.n_tuples, renumber[steps.result], steps.score)
     return Generation(
         categories=tuple(categories),
         points=tuple(points.tolist()),
-        forms=tuple(tuple(texts[number] for number in found.forms.forms[form]) for form in used.tolist()),
+        forms=tuple(tuple(texts[number] for number in generated.forms.forms[form]) for form in used.tolist()),
         factors=factors,
-        tuples=tuple(points[found.tuples].tolist()),
-        tuple_forms=_rows(renumber[found.tuple_forms]),
-        tuple_r2=_r2_rows(found.tuple_r2),
+        tuples=tuple(points[generated.tuples].tolist()),
+        tuple_forms=_rows(renumber[generated.tuple_forms]),
+        tuple_r2=_r2_rows(generated.tuple_r2),
         steps=tuple(Step(*row) for row in zip(*(column.tolist() for column in columns), strict=True)),
     )
 
@@ -177,9 +177,9 @@ def generation_of(
 def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Average over lines or tuples (R, K) of each category's R^2; None where none is defined."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    known = np.isfinite(table)
-    counts = known.sum(axis=0)
-    sums = np.where(known, table, 0.0).sum(axis=0)
+    defined = np.isfinite(table)
+    counts = defined.sum(axis=0)
+    sums = np.where(defined, table, 0.0).sum(axis=0)
     return [float(total / count) if count else None for total, count in zip(sums, counts, strict=True)]
 
 

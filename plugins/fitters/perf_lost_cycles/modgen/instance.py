@@ -19,25 +19,25 @@ Floats = npt.NDArray[np.float64]
 
 
 def instance_candidates(
-    tried: Iterable[UsedModel], x: Floats, values: Floats, root: Floats, chosen: Collection[str]
+    models: Iterable[UsedModel], x: Floats, values: Floats, root: Floats, chosen: Collection[str]
 ) -> tuple[InstanceCandidate, ...]:
     """Default models fitted along one line.
 
     Parameters
     ----------
-    tried : iterable of UsedModel
+    models : iterable of UsedModel
         Those of one factor.
     x, values, root : (r,) float
         Levels of the factor on the line, times of the category, and square roots of the points' weights.
     chosen : collection of str
         Terms of the form that was chosen on the line, as formulas of the factor; none where none was.
     """
-    found = []
-    for default in tried:
+    candidates = []
+    for default in models:
         terms = [Formula(text).substituted({"x": Formula(default.factor)}).canonical for text in default.terms]
         design = np.stack([Formula(text).evaluate({"x": x}) for text in default.terms], axis=1)
         fits = fit_subsets((design * root[:, None])[None], [0], (values * root)[None], [list(range(len(terms)))])
-        found.append(
+        candidates.append(
             InstanceCandidate(
                 formula=default.formula,
                 origin=default.origin,
@@ -49,7 +49,7 @@ def instance_candidates(
                 chosen=set(terms) == set(chosen),
             )
         )
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _finite(value: float) -> float | None:

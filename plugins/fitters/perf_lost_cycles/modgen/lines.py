@@ -51,12 +51,12 @@ def lines_of(points: Sequence[Floats], factor: int) -> Lines:
         Values of each factor; no point twice.
     """
     others = [values for k, values in enumerate(points) if k != factor]
-    held = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].ravel() if others else None
-    held = np.zeros(len(points[factor]), dtype=np.int64) if held is None else held
-    order = np.lexsort((points[factor], held))
-    runs = np.split(order, np.flatnonzero(np.diff(held[order])) + 1)
+    group = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].ravel() if others else None
+    group = np.zeros(len(points[factor]), dtype=np.int64) if group is None else group
+    order = np.lexsort((points[factor], group))
+    runs = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     kept = [run for run in runs if len(run) >= FEWEST_LEVELS]
-    through = np.full(len(held), -1, dtype=np.int64)
+    through = np.full(len(group), -1, dtype=np.int64)
     for number, run in enumerate(kept):
         through[run] = number
     return Lines(factor, tuple(kept), through, len(runs) - len(kept))
@@ -87,22 +87,22 @@ def univariate_forms(
     lengths = np.array([len(points) for points in lines.points])
     of_factor, stride = grid.functions[lines.factor], grid.terms.strides[lines.factor]
     for length in np.unique(lengths).tolist():
-        alike = np.flatnonzero(lengths == length)
-        rows = np.stack([lines.points[line] for line in alike.tolist()])
+        same_length = np.flatnonzero(lengths == length)
+        rows = np.stack([lines.points[line] for line in same_length.tolist()])
         root = grid.root_weight[rows]
         designs = of_factor[rows] * root[:, :, None]
         for models, members in sets.items():
             values = grid.values[np.array(members)[None, :, None], rows[:, None, :]]
             targets = (values * root[:, None, :]).reshape(-1, length)
-            group = np.repeat(np.arange(len(alike)), len(members))
+            group = np.repeat(np.arange(len(same_length)), len(members))
             score, squares = _judge_models(designs, group, targets, [[t // stride for t in m] for m in models], name)
             best = score.argmin(axis=1)
-            found = np.isfinite(score.min(axis=1))
+            has_model = np.isfinite(score.min(axis=1))
             index = np.array([forms.index(model) for model in models])
-            place = np.ix_(alike, np.array(members))
-            chosen[place] = np.where(found, index[best], -1).reshape(len(alike), -1)
-            kept = np.where(found, squares[np.arange(len(best)), best], np.nan)
-            r2[place] = weighted_r2(kept.reshape(len(alike), -1), values, root[:, None, :])
+            place = np.ix_(same_length, np.array(members))
+            chosen[place] = np.where(has_model, index[best], -1).reshape(len(same_length), -1)
+            kept = np.where(has_model, squares[np.arange(len(best)), best], np.nan)
+            r2[place] = weighted_r2(kept.reshape(len(same_length), -1), values, root[:, None, :])
     return chosen, r2
 
 
@@ -114,17 +114,17 @@ def _judge_models(
     total = np.einsum("bn,bn->b", targets, targets)
     sizes = np.array([len(model) for model in models])
     for size in np.unique(sizes).tolist():
-        mine = np.flatnonzero(sizes == size)
-        fits = fit_subsets(designs, group, targets, [models[k] for k in mine.tolist()])
+        of_size = np.flatnonzero(sizes == size)
+        fits = fit_subsets(designs, group, targets, [models[k] for k in of_size.tolist()])
         rank, shape = fits.rank[group], fits.sum_of_squares.shape
         judged = criterion(
             Scores(
-                fits.sum_of_squares.ravel(), fits.leave_one_out.ravel(), np.repeat(total, len(mine)), rank.ravel(),
+                fits.sum_of_squares.ravel(), fits.leave_one_out.ravel(), np.repeat(total, len(of_size)), rank.ravel(),
                 np.full(rank.size, size), np.full(rank.size, targets.shape[1]),
             ),
             name,
         ).reshape(shape)  # fmt: skip
-        score[:, mine] = np.where(rank == size, judged, np.inf)
-        squares[:, mine] = fits.sum_of_squares
+        score[:, of_size] = np.where(rank == size, judged, np.inf)
+        squares[:, of_size] = fits.sum_of_squares
     # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
     return score * (1.0 + TIE * sizes), squares

@@ -130,8 +130,8 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     def predicted(self) -> tuple[Floats, Floats]:
         """The model at the measured points: each category (n, C), and the total (n,)."""
-        at = {symbol: np.array(values) for symbol, values in self.observations.points.items()}
-        each = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0)
+        points = {symbol: np.array(values) for symbol, values in self.observations.points.items()}
+        each = np.maximum(self.design(self.terms, points) @ self.coefficients, 0.0)
         return each, each.sum(axis=1)
 
     def instance(self, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
@@ -161,9 +161,9 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             raise OptionError(f"{symbol} has lines 0 to {len(factor.lines) - 1}, not {line}")
         points = np.array(factor.lines[line])
         best = factor.chosen[line][generation.categories.index(number)]
-        tried = (each for each in self.default_models if each.factor == symbol and category in each.categories)
+        models = (each for each in self.default_models if each.factor == symbol and category in each.categories)
         return instance_candidates(
-            tried,
+            models,
             np.array(self.observations.points[symbol])[points],
             np.array(self.observations.values[number], dtype=np.float64)[points],
             np.array(self.root_weights)[points],
@@ -186,15 +186,15 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         """Figures of the total, at the points of the fit and at those set aside; R^2 centered and unweighted."""
         aside = ~self.fitted
         total, model = self.measured()[1], self.predicted()[1]
-        found: dict[str, float | int | str | None] = {
+        figures: dict[str, float | int | str | None] = {
             "n_points": int((~aside).sum()),
             "n_categories": len(self.categories),
             "n_parameters": sum(len(category.terms) for category in self.categories),
             **figures_of_total(total[~aside], model[~aside]),
         }
         if aside.any():
-            found |= {"n_set_aside": int(aside.sum()), **figures_of_total(total[aside], model[aside], "set_aside_")}
-        return found
+            figures |= {"n_set_aside": int(aside.sum()), **figures_of_total(total[aside], model[aside], "set_aside_")}
+        return figures
 
     @property
     def formula(self) -> str:

@@ -11,7 +11,7 @@ from perfcore.hooks.options import option
 __all__ = ["ModgenOptions", "parse_share"]
 
 
-def parse_share(given: Any) -> float:
+def parse_share(value: Any) -> float:
     """A share of the points, ``20%`` or 0.2.
 
     Examples
@@ -19,12 +19,12 @@ def parse_share(given: Any) -> float:
     >>> parse_share("20%"), parse_share(0.2)
     (0.2, 0.2)
     """
-    text = str(given).strip()
+    text = str(value).strip()
     try:
         share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         share = -1.0
-    if isinstance(given, bool) or not 0.0 <= share <= 0.5:
+    if isinstance(value, bool) or not 0.0 <= share <= 0.5:
         raise ValueError("a share of the points from 0% to 50% is expected, such as 20%")
     return share
 

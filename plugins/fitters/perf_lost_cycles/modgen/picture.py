@@ -35,7 +35,7 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     figure.set_size_inches(11.0, 4.6)
     figure.suptitle(shortened(model.title, 110), x=0.01, ha="left", fontsize=10, parse_math=False)
     against, residuals, shares = figure.subplots(1, 3)
-    (measured, total), (each, whole) = model.measured(), model.predicted()
+    (measured, total), (each, predicted_total) = model.measured(), model.predicted()
     order = np.argsort(-category_figures(model)[0], kind="stable")
     named, rest = order[:_MOST_NAMED], order[_MOST_NAMED:]
     aside = np.zeros(len(total), dtype=np.bool_)
@@ -45,12 +45,14 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     if len(rest):
         parts.append((rest, f"{len(rest)} more", LIGHT, "."))
     for members, _, colour, marker in parts:
-        one, other = measured[:, members].ravel(), each[:, members].ravel()
-        against.plot(one, other, marker, color=colour, markersize=3, alpha=0.7, linestyle="none")
+        measured_times, model_times = measured[:, members].ravel(), each[:, members].ravel()
+        against.plot(measured_times, model_times, marker, color=colour, markersize=3, alpha=0.7, linestyle="none")
     for chosen, fill in ((~aside, INK), (aside, PAPER)):
         style = {"color": INK, "markerfacecolor": fill, "markersize": 4, "linestyle": "none"}
-        against.plot(total[chosen], whole[chosen], MARKERS[len(named)], **style)
-        residuals.plot(whole[chosen], whole[chosen] / total[chosen] - 1.0, MARKERS[len(named)], **style)
+        against.plot(total[chosen], predicted_total[chosen], MARKERS[len(named)], **style)
+        residuals.plot(
+            predicted_total[chosen], predicted_total[chosen] / total[chosen] - 1.0, MARKERS[len(named)], **style
+        )
     positive = np.concatenate([measured[measured > 0.0], total])
     limits = float(positive.min()) / 1.5, float(positive.max()) * 1.5
     if limits[1] / limits[0] > 1e6:  # the smallest categories would squeeze all others into a corner

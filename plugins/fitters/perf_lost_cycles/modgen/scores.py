@@ -108,14 +108,14 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
         for begin in range(0, len(jobs), length):
             part, keys = jobs[begin : begin + length], key[begin : begin + length]
             first = np.diff(keys, prepend=-1) > 0
-            form, at = np.divmod(keys[first], len(sets))
+            form, set_index = np.divmod(keys[first], len(sets))
             numbers = np.array([forms[k] for k in form.tolist()])
-            designs = _designs(grid, numbers, sets[at]) * grid.root_weight[sets[at]][:, :, None]
+            designs = _designs(grid, numbers, sets[set_index]) * grid.root_weight[sets[set_index]][:, :, None]
             points = sets[of_set[part]]
             targets = grid.values[of_series[part, None], points] * grid.root_weight[points]
-            found = _project(designs, np.cumsum(first) - 1, targets)
+            projected = _project(designs, np.cumsum(first) - 1, targets)
             scores.total[part] = np.einsum("bn,bn->b", targets, targets)
-            scores.sum_of_squares[part], scores.leave_one_out[part], scores.rank[part] = found
+            scores.sum_of_squares[part], scores.leave_one_out[part], scores.rank[part] = projected
     return scores
 
 
@@ -135,8 +135,8 @@ def _project(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, Flo
     sure = np.abs(np.diagonal(triangles, axis1=1, axis2=2)).min(axis=1) * _SURELY_FULL_RANK > 1.0
     sure[sure] = np.linalg.norm(np.linalg.inv(triangles[sure]), axis=(1, 2)) * np.sqrt(m) < _SURELY_FULL_RANK
     rest = 1.0 - np.einsum("gnm,gnm->gn", basis, basis)
-    mine = basis[group]
-    residuals = targets - np.einsum("bnm,bm->bn", mine, np.einsum("bnm,bn->bm", mine, targets))
+    job_basis = basis[group]
+    residuals = targets - np.einsum("bnm,bm->bn", job_basis, np.einsum("bnm,bn->bm", job_basis, targets))
     squares = np.einsum("bn,bn->b", residuals, residuals)
     # A point that is met whatever its value cannot be predicted from the others.
     determined = rest > _LEVERAGE_ROUNDING * n
@@ -147,8 +147,8 @@ def _project(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, Flo
     if not sure.all():
         doubtful = np.flatnonzero(~sure[group])
         number = np.cumsum(~sure) - 1
-        found = _decompose(designs[~sure], number[group[doubtful]], targets[doubtful])
-        squares[doubtful], left_out[doubtful], rank[doubtful] = found
+        decomposed = _decompose(designs[~sure], number[group[doubtful]], targets[doubtful])
+        squares[doubtful], left_out[doubtful], rank[doubtful] = decomposed
     return squares, left_out, rank
 
 
@@ -160,11 +160,11 @@ def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, F
 
 def _designs(grid: Grid, numbers: Ints, points: Ints) -> Floats:
     """Terms (B, m) at points (B, r): (B, r, m)."""
-    found = np.ones((*points.shape, numbers.shape[1]))
+    designs = np.ones((*points.shape, numbers.shape[1]))
     for of_factor, stride in zip(grid.functions, grid.terms.strides, strict=True):
         digits = numbers // stride % of_factor.shape[1]
-        found *= of_factor[points[:, :, None], digits[:, None, :]]
-    return found
+        designs *= of_factor[points[:, :, None], digits[:, None, :]]
+    return designs
 
 
 def criterion(scores: Scores, name: str) -> Floats:

@@ -112,13 +112,15 @@ def modgen_frame(model: ModgenModel) -> pd.DataFrame:
 
 def overview(model: ModgenModel) -> dict[str, list[float | None]]:
     """Average R^2 of each category (C,): by factor over its lines, and under ``tuples`` over the cross-tuples."""
-    found: dict[str, list[float | None]] = {name: [None] * len(model.categories) for name in [*model.columns, "tuples"]}
+    averages: dict[str, list[float | None]] = {
+        name: [None] * len(model.categories) for name in [*model.columns, "tuples"]
+    }
     for each in model.generations:
         tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
         for name, rows in tables.items():
             for category, value in zip(each.categories, mean_r2(rows), strict=True):
-                found[name][category] = value
-    return found
+                averages[name][category] = value
+    return averages
 
 
 def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:

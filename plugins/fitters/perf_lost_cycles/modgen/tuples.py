@@ -44,10 +44,10 @@ def tuple_forms(
         [of_factor[line.through[tuples]] for of_factor, line in zip(instances, lines, strict=True)], axis=2
     )
     usable = common(np.all(univariate >= 0, axis=2), univariate)
-    found, r2 = np.full(usable.shape, -1, dtype=np.int64), np.full(usable.shape, np.nan)
-    at, category = np.nonzero(usable)
-    if not len(at):
-        return found, r2
+    best_forms, r2 = np.full(usable.shape, -1, dtype=np.int64), np.full(usable.shape, np.nan)
+    tuple_index, category = np.nonzero(usable)
+    if not len(tuple_index):
+        return best_forms, r2
     chosen = univariate[usable]
     _, first, kind = np.unique(_keys(chosen), return_index=True, return_inverse=True)
     kind = kind.ravel()
@@ -55,7 +55,9 @@ def tuple_forms(
         [candidates([forms.forms[k] for k in row]) for row in chosen[first].tolist()], forms
     )
     sets = [np.unique(np.concatenate([line.points[line.through[point]] for line in lines])) for point in tuples]
-    scores, r2[at, category] = _on_lines(grid, sets, (at, category), (full[kind], cross[kind]), cross_forms, name)
+    scores, r2[tuple_index, category] = _on_lines(
+        grid, sets, (tuple_index, category), (full[kind], cross[kind]), cross_forms, name
+    )
     best = scores.min(axis=1, keepdims=True)
     tied = (scores <= best * (1.0 + TIE)) & np.isfinite(best)
     row, way = np.nonzero(tied)
@@ -65,8 +67,8 @@ def tuple_forms(
     everywhere = np.full(tied.shape, np.inf)
     everywhere[row, way] = settled[place.ravel()]
     decided = np.isfinite(everywhere.min(axis=1))
-    found[at, category] = np.where(decided, full[kind, everywhere.argmin(axis=1)], -1)
-    return found, r2
+    best_forms[tuple_index, category] = np.where(decided, full[kind, everywhere.argmin(axis=1)], -1)
+    return best_forms, r2
 
 
 def _on_lines(
@@ -76,27 +78,29 @@ def _on_lines(
 
     Jobs are pairs of tuple and category; their ways (B, W) are indices of forms and of what these span on lines.
     """
-    (at, category), (full, cross) = jobs, ways
-    lengths = np.array([len(points) for points in sets])[at]
-    scores, squares, r2 = np.full(full.shape, np.inf), np.full(full.shape, np.nan), np.empty(len(at))
+    (tuple_index, category), (full, cross) = jobs, ways
+    lengths = np.array([len(points) for points in sets])[tuple_index]
+    scores, squares, r2 = np.full(full.shape, np.inf), np.full(full.shape, np.nan), np.empty(len(tuple_index))
     for length in np.unique(lengths).tolist():
-        alike = np.flatnonzero(lengths == length)
-        used, of_set = np.unique(at[alike], return_inverse=True)
+        same_length = np.flatnonzero(lengths == length)
+        used, of_set = np.unique(tuple_index[same_length], return_inverse=True)
         points, of_set = np.stack([sets[k] for k in used.tolist()]), of_set.ravel()
         for way in range(full.shape[1]):
-            new = full[alike, way] >= 0
+            new = full[same_length, way] >= 0
             for earlier in range(way):
                 # A candidate that spans what an earlier one spans has its score.
-                same = new & (cross[alike, earlier] == cross[alike, way])
-                taken = alike[same]
-                scores[taken, way], squares[taken, way] = scores[taken, earlier], squares[taken, earlier]
+                same = new & (cross[same_length, earlier] == cross[same_length, way])
+                copied = same_length[same]
+                scores[copied, way], squares[copied, way] = scores[copied, earlier], squares[copied, earlier]
                 new &= ~same
-            mine = alike[new]
-            fits = score_forms(grid, cross_forms.forms, points, (cross[mine, way], of_set[new], category[mine]))
-            scores[mine, way], squares[mine, way] = criterion(fits, name), fits.sum_of_squares
-        here = points[of_set]
-        values = grid.values[category[alike, None], here]
-        r2[alike] = weighted_r2(squares[alike, scores[alike].argmin(axis=1)], values, grid.root_weight[here])
+            new_jobs = same_length[new]
+            fits = score_forms(grid, cross_forms.forms, points, (cross[new_jobs, way], of_set[new], category[new_jobs]))
+            scores[new_jobs, way], squares[new_jobs, way] = criterion(fits, name), fits.sum_of_squares
+        job_points = points[of_set]
+        values = grid.values[category[same_length, None], job_points]
+        r2[same_length] = weighted_r2(
+            squares[same_length, scores[same_length].argmin(axis=1)], values, grid.root_weight[job_points]
+        )
     return scores, r2
 
 
@@ -109,19 +113,19 @@ def common(usable: npt.NDArray[np.bool_], univariate: Ints) -> npt.NDArray[np.bo
     univariate : (T, K, number of factors) int
         The forms that the lines of a tuple suggest.
     """
-    at, category = np.nonzero(usable)
-    if not len(at):
+    tuple_index, category = np.nonzero(usable)
+    if not len(tuple_index):
         return usable
     _, pair, counts = np.unique(
-        _keys(np.column_stack([category, univariate[at, category]])), return_inverse=True, return_counts=True
+        _keys(np.column_stack([category, univariate[tuple_index, category]])), return_inverse=True, return_counts=True
     )
     count = counts[pair.ravel()]
     most = np.zeros(usable.shape[1], dtype=np.int64)
     np.maximum.at(most, category, count)
     enough = np.minimum(most, np.floor(_SHARE_OF_TUPLES * usable.sum(axis=0)))
-    found = usable.copy()
-    found[at, category] = count >= enough[category]
-    return found
+    is_common = usable.copy()
+    is_common[tuple_index, category] = count >= enough[category]
+    return is_common
 
 
 def _keys(rows: Ints) -> Ints:

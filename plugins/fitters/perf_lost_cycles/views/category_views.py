@@ -99,8 +99,8 @@ class LostCyclesViews:
                 if len(lines) > 1:
                     yield (FITTING, category, symbol)
                 if lines:
-                    known = [1.0 if line.r2 is None else line.r2 for line in lines]
-                    yield (FIT, category, symbol, str(int(np.argmin(known))))
+                    r2 = [1.0 if line.r2 is None else line.r2 for line in lines]
+                    yield (FIT, category, symbol, str(int(np.argmin(r2))))
             if isinstance(self._subject, ModgenSubject):
                 yield (STEPS, category)
 

@@ -39,10 +39,10 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         if _differ(one.r2, other.r2) or one.form != other.form
     ]
     formulas = [
-        (name, what, text)
+        (name, label, text)
         for name, one, other in zip(names, before.formulas(), after.formulas(), strict=True)
         if one != other
-        for what, text in (("now", one), ("after", other))
+        for label, text in (("now", one), ("after", other))
     ]
     blocks: list[Block] = []
     if not rows and not lines:
@@ -54,7 +54,7 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         blocks.append(
             Table(("category", "", "now", "after", "change"), tuple(rows[:_MOST_ROWS]), "Every R^2 that changes", note)
         )
-    others = {one for one, what in changed if one != category or (what in before.points and what != symbol)}
+    others = {one for one, label in changed if one != category or (label in before.points and label != symbol)}
     if others:
         text = (
             "More changes than this edit: the sets or files of models, or this program, are other than when the model "

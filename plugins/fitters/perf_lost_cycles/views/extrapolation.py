@@ -34,81 +34,88 @@ _MOST_ROWS = 40
 
 def extrapolation_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
     """Sliders, the total along each factor with bounds, and the categories at the chosen point."""
-    fields, at = [], dict[str, float]()
+    fields, point = [], dict[str, float]()
     for symbol, values in subject.points.items():
         lowest, highest, step = _scale(values)
-        at[symbol] = _number(query.get(_AT + symbol, ""), lowest, highest, _nearest(values, lowest, step))
-        text = [f"{number:.10g}" for number in (at[symbol], lowest, highest, step)]
+        point[symbol] = _number(query.get(_AT + symbol, ""), lowest, highest, _nearest(values, lowest, step))
+        text = [f"{number:.10g}" for number in (point[symbol], lowest, highest, step)]
         measured = f"{symbol} (measured {lowest:g} to {values.max():g})"
         fields.append(Field(_AT + symbol, measured, text[0], "range", (), text[1], text[2], text[3]))
-    given = query.get(_COVERAGE, "0.95")
-    coverage = given if given in _COVERAGES else "0.95"
+    typed = query.get(_COVERAGE, "0.95")
+    coverage = typed if typed in _COVERAGES else "0.95"
     form = Form(
         (*fields, Field(_COVERAGE, "coverage of the bounds", coverage, "choice", _COVERAGES)), (VERIFY,), "Predict",
         "Extrapolation",
     )  # fmt: skip
     try:
-        found = subject.model.predict({symbol: np.array([value]) for symbol, value in at.items()}, float(coverage))
-        remark = subject.model.remarks({symbol: np.array([value]) for symbol, value in at.items()})[0]
-        blocks: list[Block] = [_chart(subject, at, float(coverage)), _table(subject, at, float(coverage), found[0])]
+        predicted = subject.model.predict(
+            {symbol: np.array([value]) for symbol, value in point.items()}, float(coverage)
+        )
+        remark = subject.model.remarks({symbol: np.array([value]) for symbol, value in point.items()})[0]
+        blocks: list[Block] = [
+            _chart(subject, point, float(coverage)),
+            _table(subject, point, float(coverage), predicted[0]),
+        ]
     except PerfError as error:
         return form, Notice(str(error), "error")
     notices = (Notice(remark, "warning"),) if remark else ()
     return (form, *notices, *blocks)
 
 
-def _chart(subject: Subject, at: dict[str, float], coverage: float) -> Chart:
+def _chart(subject: Subject, point: dict[str, float], coverage: float) -> Chart:
     """The total along each factor, the others where their sliders stand."""
     model, unit = subject.model, f" ({subject.model.unit})" if subject.model.unit else ""
     curves = {}
     for symbol, values in subject.points.items():
-        x = np.geomspace(values.min(), max(at[symbol], values.max()), _CURVE_POINTS)
-        points = {name: x if name == symbol else np.full(len(x), value) for name, value in at.items()}
+        x = np.geomspace(values.min(), max(point[symbol], values.max()), _CURVE_POINTS)
+        points = {name: x if name == symbol else np.full(len(x), value) for name, value in point.items()}
         curves[symbol] = x, model.predict(points, coverage)
 
     def draw(figure: Figure) -> None:
-        for axes, (symbol, (x, found)) in zip(
+        for axes, (symbol, (x, predicted)) in zip(
             figure.subplots(1, len(curves), squeeze=False)[0], curves.items(), strict=True
         ):
-            axes.fill_between(x, found[:, 1], found[:, 2], color=SERIES[0], alpha=0.2, linewidth=0.0)
-            axes.plot(x, found[:, 0], color=SERIES[0], linewidth=1.8)
+            axes.fill_between(x, predicted[:, 1], predicted[:, 2], color=SERIES[0], alpha=0.2, linewidth=0.0)
+            axes.plot(x, predicted[:, 0], color=SERIES[0], linewidth=1.8)
             values = subject.points[symbol]
-            met = np.all([subject.points[name] == value for name, value in at.items() if name != symbol], axis=0)
-            met = np.broadcast_to(met, values.shape)
-            axes.plot(values[met], subject.total[met], "o", color=INK, markersize=4)
+            on_line = np.all([subject.points[name] == value for name, value in point.items() if name != symbol], axis=0)
+            on_line = np.broadcast_to(on_line, values.shape)
+            axes.plot(values[on_line], subject.total[on_line], "o", color=INK, markersize=4)
             axes.axvspan(values.min(), values.max(), color=PALE, zorder=0)
-            axes.axvline(at[symbol], color=SERIES[1], linewidth=1.2, linestyle="--")
+            axes.axvline(point[symbol], color=SERIES[1], linewidth=1.2, linestyle="--")
             set_logarithmic(axes, "x", float(x[0]) / 1.1, float(x[-1]) * 1.1, base=2)
-            shown = np.concatenate([found[found > 0.0], subject.total[met]])
-            set_logarithmic(axes, "y", float(shown.min()) / 1.2, float(shown.max()) * 1.2)
-            held = ", ".join(f"{name}={value:g}" for name, value in at.items() if name != symbol)
-            axes.set_xlabel(f"{symbol}; {held}" if held else symbol, fontsize=LABEL_POINTS, parse_math=False)
+            drawn = np.concatenate([predicted[predicted > 0.0], subject.total[on_line]])
+            set_logarithmic(axes, "y", float(drawn.min()) / 1.2, float(drawn.max()) * 1.2)
+            held_text = ", ".join(f"{name}={value:g}" for name, value in point.items() if name != symbol)
+            axes.set_xlabel(f"{symbol}; {held_text}" if held_text else symbol, fontsize=LABEL_POINTS, parse_math=False)
             axes.set_ylabel(f"total{unit}", fontsize=LABEL_POINTS)
 
     tables = tuple(
         Table(
             (symbol, f"total{unit}", "lower", "upper"),
-            tuple((f"{level:.4g}", *(f"{v:.5g}" for v in row)) for level, row in list(zip(x, found, strict=True))[::6]),
+            tuple(
+                (f"{level:.4g}", *(f"{v:.5g}" for v in row)) for level, row in list(zip(x, predicted, strict=True))[::6]
+            ),
             f"along {symbol}",
         )
-        for symbol, (x, found) in curves.items()
+        for symbol, (x, predicted) in curves.items()
     )
     text = f"Predicted total along each factor with {coverage:.0%} bounds of a single run; grey where it was measured"
     return Chart(draw, text, tables, text, (10.0, 3.6))
 
 
-def _table(subject: Subject, at: dict[str, float], coverage: float, total: Floats) -> Table:
+def _table(subject: Subject, point: dict[str, float], coverage: float, total: Floats) -> Table:
     names, count = subject.model.names, len(subject.model.names)
-    points = {symbol: np.full(count, value) for symbol, value in at.items()}
+    points = {symbol: np.full(count, value) for symbol, value in point.items()}
     plain = subject.model.predict({**points, CATEGORY: np.array(names)})
     largest = np.argsort(-plain, kind="stable")[:_MOST_ROWS]
     chosen = {symbol: values[: len(largest)] for symbol, values in points.items()}
-    found = subject.model.predict({**chosen, CATEGORY: np.array(names)[largest]}, coverage)
+    predicted = subject.model.predict({**chosen, CATEGORY: np.array(names)[largest]}, coverage)
     rows = [(TOTAL, *_bounds(total), "100.0%")]
-    for k, row in zip(largest.tolist(), found, strict=True):
+    for k, row in zip(largest.tolist(), predicted, strict=True):
         rows.append((names[k], *_bounds(row), f"{row[0] / total[0]:.1%}" if total[0] > 0.0 else "-"))
     unit = f" ({subject.model.unit})" if subject.model.unit else ""
-    where = ", ".join(f"{symbol}={value:g}" for symbol, value in at.items())
+    where = ", ".join(f"{symbol}={value:g}" for symbol, value in point.items())
     note = f"The largest {len(largest)} of {count:,} categories." if len(largest) < count else ""
     return Table(("", f"predicted{unit}", "lower", "upper", "share"), tuple(rows), f"Prediction at {where}", note)
 

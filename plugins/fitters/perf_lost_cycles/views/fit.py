@@ -47,12 +47,12 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
     x, y = subject.points[symbol][points], subject.values[subject.model.names.index(category), points]
     order = np.argsort(x, kind="stable")
     points, x, y = points[order], x[order], y[order]
-    drawn = [one for one in candidates if None not in one.coefficients][:_MOST_DRAWN]
+    drawn = [candidate for candidate in candidates if None not in candidate.coefficients][:_MOST_DRAWN]
     runs = runs_on_line(subject, data, category, symbol, points)
     spread = None if subject.spread is None else subject.spread[subject.model.names.index(category), points]
     root = np.array(subject.model.root_weights)[points]
     unit = f" ({subject.model.unit})" if subject.model.unit else ""
-    predicted = [_curve(one, symbol, x) for one in drawn]
+    predicted = [_curve(candidate, symbol, x) for candidate in drawn]
     table = _points_table(symbol, unit, x, y, drawn, predicted)
 
     def draw(figure: Figure) -> None:
@@ -67,14 +67,14 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
         Link("Formulae: add, change or remove one", (FORMULAE, category, symbol)),
         Link("All lines", (FITTING, category, symbol)),
     )
-    shown = "single runs and what stands for them" if len(runs[0]) else "measured points"
-    rows = tuple(_row(one) for one in candidates)
-    remarks = tuple(f"{one.formula}: {one.note}" for one in candidates if one.note)
+    marks = "single runs and what stands for them" if len(runs[0]) else "measured points"
+    rows = tuple(_row(candidate) for candidate in candidates)
+    remarks = tuple(f"{candidate.formula}: {candidate.note}" for candidate in candidates if candidate.note)
     return (
         Text((f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}",), links=links),
         Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
         *((Text(remarks, "What stands against a fit"),) if remarks else ()),
-        Chart(draw, f"{category} over {symbol}: {shown}, candidates, residuals of the first, and their quantiles",
+        Chart(draw, f"{category} over {symbol}: {marks}, candidates, residuals of the first, and their quantiles",
               (table,), "Graph", (10.0, 4.2)),
     )  # fmt: skip
 

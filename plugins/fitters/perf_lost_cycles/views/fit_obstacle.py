@@ -41,15 +41,15 @@ def fit_obstacle(terms: Sequence[str], symbol: str, along: Sequence[npt.NDArray[
     >>> fit_obstacle(["1", "x", "x^2"], "P", levels)[1]
     'cannot be fitted: 3 constants, and 3 levels of P; fewer constants than levels are needed'
     """
-    shown = ", ".join(Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical for term in terms)
+    terms_text = ", ".join(Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical for term in terms)
     patterns = {levels.tobytes(): levels for levels in along}  # most lines have the same levels
     obstacles = {key: _obstacle(terms, symbol, levels) for key, levels in patterns.items()}
-    met = [obstacles[levels.tobytes()] for levels in along]
-    wrong = [text for text in met if text]
+    line_obstacles = [obstacles[levels.tobytes()] for levels in along]
+    wrong = [text for text in line_obstacles if text]
     if not wrong:
-        return f"terms {shown}", ""
-    where = "" if len(wrong) == len(met) else f" on {len(wrong)} of {len(met)} lines"
-    return f"terms {shown}", f"cannot be fitted{where}: {wrong[0]}"
+        return f"terms {terms_text}", ""
+    where = "" if len(wrong) == len(line_obstacles) else f" on {len(wrong)} of {len(line_obstacles)} lines"
+    return f"terms {terms_text}", f"cannot be fitted{where}: {wrong[0]}"
 
 
 def _obstacle(terms: Sequence[str], symbol: str, levels: npt.NDArray[np.float64]) -> str:

@@ -28,8 +28,8 @@ def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block,
         )
         for number, line in enumerate(lines)
     )
-    known = [line.r2 for line in lines if line.r2 is not None]
-    mean = f"On average R^2 is {np.mean(known):.4f}." if known else "The times do not vary along any line."
+    r2 = [line.r2 for line in lines if line.r2 is not None]
+    mean = f"On average R^2 is {np.mean(r2):.4f}." if r2 else "The times do not vary along any line."
     table = Table(("held", "R^2", "chosen form", "points", symbol), rows, f"{category} over {symbol}", SHADES)
     return Text((f"{mean} Click a number to see all candidates on that line.",), links=links), table
 

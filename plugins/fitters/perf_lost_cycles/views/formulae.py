@@ -85,16 +85,16 @@ def formula_checks(subject: Subject, category: str, symbol: str, form: Query) ->
     formulas = _typed(form)
     mistakes = formula_mistakes(formulas, symbol, np.unique(subject.points[symbol]).tolist())
     along = [np.unique(subject.points[symbol][line.points]) for line in subject.instances(category, symbol)]
-    found = []
+    checks = []
     for number, (formula, mistake) in enumerate(zip(formulas, mistakes, strict=True), 1):
         if not formula:
             continue
         if mistake:
-            found.append(Check(mistake, is_fine=False))
+            checks.append(Check(mistake, is_fine=False))
             continue
-        shown, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, symbol, along)
-        found.append(Check("; ".join(filter(None, (f"line {number}: {shown}", obstacle))), is_fine=not obstacle))
-    return tuple(found) or (Check("no formula is left", is_fine=False),)
+        terms_text, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, symbol, along)
+        checks.append(Check("; ".join(filter(None, (f"line {number}: {terms_text}", obstacle))), is_fine=not obstacle))
+    return tuple(checks) or (Check("no formula is left", is_fine=False),)
 
 
 @dataclass(frozen=True)
@@ -146,28 +146,28 @@ def formulae_edit(
     names, model = _names(subject), subject.model
     check_formulas(_typed(form), symbol, np.unique(subject.points[symbol]).tolist())
     lines = [line for line in _typed(form) if line]
-    given = form.get(_FILE, "").strip() or str(models_file(names, file))
-    if not given.lower().endswith(".toml"):
-        raise OptionError(f"your models file is {given!r}; its name must end with .toml")
+    path = form.get(_FILE, "").strip() or str(models_file(names, file))
+    if not path.lower().endswith(".toml"):
+        raise OptionError(f"your models file is {path!r}; its name must end with .toml")
     present = {tuple(sorted(one.terms)): one.formula for one in models_for(find_models(names), category, symbol)}
-    wanted = {tuple(sorted(DefaultModel(category, symbol, line).terms)): line for line in lines}
-    if set(present) == set(wanted):
+    typed = {tuple(sorted(DefaultModel(category, symbol, line).terms)): line for line in lines}
+    if set(present) == set(typed):
         raise OptionError("nothing would change: these are its formulas already")
-    target, origin = Path(given), form.get(_ORIGIN, "").strip()
+    target, origin = Path(path), form.get(_ORIGIN, "").strip()
     before = content(target)
-    used, own = edited_models(names, target, category, tuple(subject.points), symbol, lines, origin)
-    made = refitted(model, used, [*find_models(used[:-1] if own else used), *own])
-    files = [FileEdit(target, before, _with_models(target, before, own) if own else None)]
+    used, file_models = edited_models(names, target, category, tuple(subject.points), symbol, lines, origin)
+    new_model = refitted(model, used, [*find_models(used[:-1] if file_models else used), *file_models])
+    files = [FileEdit(target, before, _with_models(target, before, file_models) if file_models else None)]
     if file is not None:
-        files.append(FileEdit(file, stored, _written(made.save)))
-    parts = [f"+ {line}" for terms, line in wanted.items() if terms not in present]
-    parts += [f"- {line}" for terms, line in present.items() if terms not in wanted]
-    blocks = difference_blocks(subject, subject_of(made), category, symbol)
-    if not own:
+        files.append(FileEdit(file, stored, _written(new_model.save)))
+    parts = [f"+ {line}" for terms, line in typed.items() if terms not in present]
+    parts += [f"- {line}" for terms, line in present.items() if terms not in typed]
+    blocks = difference_blocks(subject, subject_of(new_model), category, symbol)
+    if not file_models:
         blocks = (Notice(f"No model is left in {target}; the file is removed.", "warning"), *blocks)
     if file is None:
         blocks += (Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),)
-    return Edit(made, f"{category} over {symbol}: {', '.join(parts)}", blocks, tuple(files))
+    return Edit(new_model, f"{category} over {symbol}: {', '.join(parts)}", blocks, tuple(files))
 
 
 def _with_models(target: Path, before: bytes | None, models: Sequence[DefaultModel]) -> bytes:

@@ -25,7 +25,7 @@ from perfcore.base.errors import DataError, PerfError
 __all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]
 
 
-def models_file(names: Sequence[str], beside: Path | None) -> Path:
+def models_file(names: Sequence[str], model_file: Path | None) -> Path:
     """The file that edits go to: the last one of the model, or a new one beside the model's own file.
 
     Examples
@@ -36,7 +36,7 @@ def models_file(names: Sequence[str], beside: Path | None) -> Path:
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
-    return Path("models.toml") if beside is None else beside.with_name(f"{beside.stem}-models.toml")
+    return Path("models.toml") if model_file is None else model_file.with_name(f"{model_file.stem}-models.toml")
 
 
 def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> None:
@@ -82,29 +82,29 @@ def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float])
     >>> formula_mistakes(["a + b*log2(P)", "c + d*log2(P)"], "P", [1.0, 2.0])
     ['', "line 2: 'c + d*log2(P)' has the terms of line 1; leave one of them out"]
     """
-    found, seen = [], dict[tuple[str, ...], int]()
+    mistakes, first_lines = [], dict[tuple[str, ...], int]()
     for number, line in enumerate(lines, 1):
         if not line:
-            found.append("")
+            mistakes.append("")
             continue
         try:
             terms = DefaultModel(ANY, symbol, line).terms
         except PerfError as error:
-            found.append(f"line {number}: {error}")
+            mistakes.append(f"line {number}: {error}")
             continue
-        first = seen.setdefault(tuple(sorted(terms)), number)
+        first = first_lines.setdefault(tuple(sorted(terms)), number)
         wrong = "" if first == number else f" has the terms of line {first}; leave one of them out"
         for term in terms:
-            at = [level for level in levels if not _is_finite(term, level)]
-            if at and not wrong:
-                shown = Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical
-                wrong = f": {shown} is not finite at {symbol}={at[0]:g}, which was measured"
-        found.append(f"line {number}: {line!r}{wrong}" if wrong else "")
-    return found
+            infinite = [level for level in levels if not _is_finite(term, level)]
+            if infinite and not wrong:
+                term_text = Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical
+                wrong = f": {term_text} is not finite at {symbol}={infinite[0]:g}, which was measured"
+        mistakes.append(f"line {number}: {line!r}{wrong}" if wrong else "")
+    return mistakes
 
 
 def edited_models(
-    names: Sequence[str], file: Path, category: str, symbols: Sequence[str], factor: str, wanted: Sequence[str],
+    names: Sequence[str], file: Path, category: str, symbols: Sequence[str], factor: str, formulas: Sequence[str],
     origin: str,
 ) -> tuple[tuple[str, ...], tuple[DefaultModel, ...]]:  # fmt: skip
     """Sets and files of the model after an edit, the user's file last, and what that then holds.
@@ -122,7 +122,7 @@ def edited_models(
         All factors of the model.
     factor : str
         Symbol of the one whose formulas change.
-    wanted : sequence of str
+    formulas : sequence of str
         Formulas that `check_formulas` accepts.
     origin : str
         Where new ones come from.
@@ -133,25 +133,25 @@ def edited_models(
         A file of the model cannot be read.
     """
     others = [name for name in names if not _is(name, file)]
-    own = list(read_models(file)) if file.exists() else []
+    file_models = list(read_models(file)) if file.exists() else []
     foreign = list(find_models(others))
     # The order in which a fit reads them decides of which of two equal models the origin is shown.
-    everything = find_models(names) if len(others) < len(names) else (*foreign, *own)
+    everything = find_models(names) if len(others) < len(names) else (*foreign, *file_models)
     present = models_for(everything, category, factor)
     by_terms = {_terms(model.formula, factor): model for model in present}
-    kept = {_terms(line, factor) for line in wanted} & set(by_terms)
+    kept = {_terms(line, factor) for line in formulas} & set(by_terms)
     shared = bool(present) and all(model.category == ANY for model in present)
-    added = [DefaultModel(category, factor, line, origin) for line in wanted if _terms(line, factor) not in by_terms]
+    added = [DefaultModel(category, factor, line, origin) for line in formulas if _terms(line, factor) not in by_terms]
     if shared and (added or len(kept) < len(present)):
         # A category that is named has its own models only, so that it keeps of the shared ones what it is given.
         copies = [_narrowed(model, category, [factor]) for terms, model in by_terms.items() if terms in kept]
-        return (*others, str(file)), (*own, *copies, *added)
+        return (*others, str(file)), (*file_models, *copies, *added)
     gone = {terms for terms in by_terms if terms not in kept}
     if any(_serves(model, category, factor) and _terms_of(model) in gone for model in foreign):
-        others, own = [], list(everything)
+        others, file_models = [], list(everything)
     rest = [
         part
-        for model in own
+        for model in file_models
         for part in (
             _without(model, category, factor, symbols)
             if _serves(model, category, factor) and _terms_of(model) in gone
@@ -179,10 +179,10 @@ def _serves(model: DefaultModel, category: str, factor: str) -> bool:
 
 def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:
     """The model for everything but one category over one factor."""
-    found = []
+    remaining = []
     left = [word for word in _words(model.category) if plain_name(word) != plain_name(category)]
     if left:
-        found.append(DefaultModel("|".join(left), model.factor, model.formula, model.origin))
+        remaining.append(DefaultModel("|".join(left), model.factor, model.formula, model.origin))
     if model.factor == ANY:
         factors = [symbol for symbol in symbols if symbol != factor]
     else:
@@ -190,8 +190,8 @@ def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[
         if not any(plain_name(word) == plain_name(symbol) for word in factors for symbol in symbols):
             factors = []  # names that other programs give to the same factor, as P and procs
     if factors:
-        found.append(_narrowed(model, category, factors))
-    return found
+        remaining.append(_narrowed(model, category, factors))
+    return remaining
 
 
 def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:

@@ -38,9 +38,9 @@ def refitted(
     PerfError
         A category is left without a default model that the observations can judge.
     """
-    made = _modgen(model, models) if isinstance(model, ModgenModel) else _lca(model, models)
+    new_model = _modgen(model, models) if isinstance(model, ModgenModel) else _lca(model, models)
     options = {**model.origin.options, "models": list(names)}
-    return msgspec.structs.replace(made, origin=msgspec.structs.replace(model.origin, options=options))
+    return msgspec.structs.replace(new_model, origin=msgspec.structs.replace(model.origin, options=options))
 
 
 def _modgen(model: ModgenModel, models: Sequence[DefaultModel]) -> ModgenModel:
@@ -57,8 +57,8 @@ def _modgen(model: ModgenModel, models: Sequence[DefaultModel]) -> ModgenModel:
         value_name=model.value_name,
         source=model.origin.source,
     )
-    made = generate_model(table, models, options, np.array(model.root_weights), ~subject.fitted)
-    return msgspec.structs.replace(made, notes=tuple(dict.fromkeys([*model.notes, *made.notes])))
+    new_model = generate_model(table, models, options, np.array(model.root_weights), ~subject.fitted)
+    return msgspec.structs.replace(new_model, notes=tuple(dict.fromkeys([*model.notes, *new_model.notes])))
 
 
 def _lca(model: LcaModel, models: Sequence[DefaultModel]) -> LcaModel:

@@ -36,23 +36,23 @@ def runs_on_line(
         return none
     options, columns = subject.model.origin.options, subject.model.factors
     try:
-        told = data.with_roles(
+        measurements = data.with_roles(
             dict(columns), subject.model.value_name, category=options["category"], unit=options["unit"]
         )
         if options["where"]:
-            told = told.where(options["where"])
-        roles = told.roles
+            measurements = measurements.where(options["where"])
+        roles = measurements.roles
         if roles.value is None or not roles.category:
             return none
-        value = numbers_of(told, roles.value, optional=True, zero=True)
+        value = numbers_of(measurements, roles.value, optional=True, zero=True)
         kept = np.isfinite(value)
-        at = {name: numbers_of(told, column, kept) for name, column in columns.items()}
-        names, of_row = labels_of(told, "category", kept)
+        levels = {name: numbers_of(measurements, column, kept) for name, column in columns.items()}
+        names, of_row = labels_of(measurements, "category", kept)
     except PerfError:  # the data were changed since; the model's own observations are shown all the same
         return none
     rows = np.flatnonzero(kept)[of_row == names.index(category)] if category in names else np.empty(0, dtype=np.int64)
-    for name, values in at.items():
+    for name, values in levels.items():
         if name != symbol:
             rows = rows[values[rows] == subject.points[name][points[0]]]
-    rows = rows[np.isin(at[symbol][rows], subject.points[symbol][points])]
-    return at[symbol][rows], value[rows]
+    rows = rows[np.isin(levels[symbol][rows], subject.points[symbol][points])]
+    return levels[symbol][rows], value[rows]

@@ -15,14 +15,14 @@ def steps_blocks(subject: ModgenSubject, category: str) -> tuple[Block, ...]:
     """The steps from the lines through each tuple to the one form of all points."""
     generation, place = subject.generation(category)
     forms = [form_text(form) for form in generation.forms]
-    taken = [step for step in generation.steps if step.category == place]
+    category_steps = [step for step in generation.steps if step.category == place]
     steps = []
-    for number, step in enumerate(taken, 1):
-        what = "a term was dropped" if step.form < 0 else "taken" if number == 1 else "added"
+    for number, step in enumerate(category_steps, 1):
+        action = "a term was dropped" if step.form < 0 else "taken" if number == 1 else "added"
         steps.append(
             (
                 str(number),
-                what,
+                action,
                 forms[step.form] if step.form >= 0 else "-",
                 str(step.n_tuples) if step.form >= 0 else "-",
                 forms[step.result],

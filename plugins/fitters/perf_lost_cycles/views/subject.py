@@ -126,7 +126,7 @@ class ModgenSubject:
 
     def __init__(self, model: ModgenModel) -> None:
         self._model = model
-        self.points = {symbol: np.array(given) for symbol, given in model.observations.points.items()}
+        self.points = {symbol: np.array(levels) for symbol, levels in model.observations.points.items()}
         self.values = np.array(model.observations.values, dtype=np.float64)
         self.total = np.array(model.observations.total)
         self.fitted = model.fitted
@@ -152,8 +152,8 @@ class ModgenSubject:
     def generation(self, category: str) -> tuple[Generation, int]:
         """How a category came about, and its place among the categories of that."""
         number = self._model.names.index(category)
-        found = next(each for each in self._model.generations if number in each.categories)
-        return found, found.categories.index(number)
+        history = next(each for each in self._model.generations if number in each.categories)
+        return history, history.categories.index(number)
 
     def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
         """See `Subject.instances`."""
@@ -174,24 +174,26 @@ class ModgenSubject:
         points = self.instances(category, symbol)[line].points
         values = self.values[self._model.names.index(category), points]
         root = np.array(self._model.root_weights)[points]
-        found = [
+        fits = [
             Candidate(
-                one.formula,
-                one.origin,
-                one.terms,
-                one.coefficients,
-                one.standard_errors,
-                one.r2,
-                None if one.leave_one_out is None else _known(weighted_r2(np.array(one.leave_one_out), values, root)),
-                one.chosen,
+                candidate.formula,
+                candidate.origin,
+                candidate.terms,
+                candidate.coefficients,
+                candidate.standard_errors,
+                candidate.r2,
+                None
+                if candidate.leave_one_out is None
+                else _known(weighted_r2(np.array(candidate.leave_one_out), values, root)),
+                candidate.chosen,
             )
-            for one in self._model.instance(category, symbol, line)
+            for candidate in self._model.instance(category, symbol, line)
         ]
-        return tuple(sorted(found, key=_order))
+        return tuple(sorted(fits, key=_order))
 
-    def point_text(self, at: int) -> str:
+    def point_text(self, index: int) -> str:
         """A point as a person reads it."""
-        return held_text(self.points, at, "")
+        return held_text(self.points, index, "")
 
 
 class LcaSubject:
@@ -231,10 +233,10 @@ class LcaSubject:
         """See `Subject.instances`."""
         number = self._model.names.index(category)
         chosen = self._model.fits[number].model
-        held = ", ".join(f"{name}={value:g}" for name, value in self._model.held.items())
+        held_factors = ", ".join(f"{name}={value:g}" for name, value in self._model.held.items())
         points = np.flatnonzero(np.isfinite(self.values[number]))
         form = form_text(tuple(map(self._model.in_factor, chosen.terms)))
-        return (Instance(held or "all points", points, chosen.r2, form),)
+        return (Instance(held_factors or "all points", points, chosen.r2, form),)
 
     def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
         """See `Subject.candidates`."""
@@ -265,9 +267,9 @@ def form_text(terms: Sequence[str]) -> str:
     return " + ".join(f"({term})" if " " in term else term for term in terms)
 
 
-def held_text(points: Mapping[str, Floats], at: int, varied: str) -> str:
+def held_text(points: Mapping[str, Floats], index: int, varied: str) -> str:
     """The factors that are held on a line, at one of its points."""
-    return ", ".join(f"{symbol}={values[at]:g}" for symbol, values in points.items() if symbol != varied)
+    return ", ".join(f"{symbol}={values[index]:g}" for symbol, values in points.items() if symbol != varied)
 
 
 def _known(value: npt.ArrayLike) -> float | None:

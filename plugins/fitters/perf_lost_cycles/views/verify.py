@@ -53,13 +53,16 @@ def verify_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
             "No points were set aside, so each point is predicted from the fit of the same forms to all others "
             "(leave-one-out). The forms were chosen with all points: with --set-aside 20% the test is harder."
         )
-    whole = np.nansum(each, axis=0)
+    predicted_total = np.nansum(each, axis=0)
     known = np.isfinite(each).all(axis=0) | ~np.isfinite(measured).any(axis=0)
     blocks: list[Block] = [Text((how,))]
     if not known.all():
         blocks.append(Notice(f"{int((~known).sum())} points have a category that the others do not determine; its time "
                              "is left out of the total there.", "warning"))  # fmt: skip
-    blocks += [_chart(subject, points, measured, each, total, whole), _category_table(subject, measured, each, total)]
+    blocks += [
+        _chart(subject, points, measured, each, total, predicted_total),
+        _category_table(subject, measured, each, total),
+    ]
     return (*blocks, *extrapolation_blocks(subject, query))
 
 
@@ -74,27 +77,32 @@ def left_out(model: CategorySum) -> Floats:
         Not below 0; NaN where a category was not measured, or where the others do not determine it.
     """
     points, values, root = model.fitted_points, model.fitted_values, model.fitted_root_weights
-    found = np.full(values.shape, np.nan)
+    predicted = np.full(values.shape, np.nan)
     bases: dict[tuple[tuple[str, ...], bytes], tuple[Floats, Floats]] = {}
     for k, (terms, coefficients) in enumerate(model.formulas):
-        met = np.flatnonzero(np.isfinite(values[k]))
-        key = (terms, met.tobytes())
+        rows = np.flatnonzero(np.isfinite(values[k]))
+        key = (terms, rows.tobytes())
         if key not in bases:
-            design = term_values(terms, {symbol: levels[met] for symbol, levels in points.items()})
-            weighted = design * root[met, None]
+            design = term_values(terms, {symbol: levels[rows] for symbol, levels in points.items()})
+            weighted = design * root[rows, None]
             norms = np.linalg.norm(weighted, axis=0)
             basis = np.linalg.qr(weighted / np.where(norms > 0.0, norms, 1.0))[0]
             bases[key] = design, 1.0 - (basis**2).sum(axis=1)
         design, rest = bases[key]
-        residual = values[k, met] - design @ coefficients
+        residual = values[k, rows] - design @ coefficients
         with np.errstate(divide="ignore", invalid="ignore"):
-            left = values[k, met] - residual / rest
-        found[k, met] = np.where(rest > 1e-12 * len(met), np.maximum(left, 0.0), np.nan)
-    return found
+            left = values[k, rows] - residual / rest
+        predicted[k, rows] = np.where(rest > 1e-12 * len(rows), np.maximum(left, 0.0), np.nan)
+    return predicted
 
 
 def _chart(
-    subject: Subject, points: Mapping[str, Floats], measured: Floats, each: Floats, total: Floats, whole: Floats
+    subject: Subject,
+    points: Mapping[str, Floats],
+    measured: Floats,
+    each: Floats,
+    total: Floats,
+    predicted_total: Floats,
 ) -> Chart:
     names, unit = subject.model.names, subject.model.unit
     largest = np.argsort(-np.nansum(measured, axis=1), kind="stable")[:_MOST_NAMED]
@@ -103,44 +111,59 @@ def _chart(
 
     def draw(figure: Figure) -> None:
         against, errors = figure.subplots(1, 2, width_ratios=[1.0, 1.0])
-        handles, shown = [], []
-        groups = [(np.array([k]), names[k], SERIES[at], MARKERS[at]) for at, k in enumerate(largest.tolist())]
+        handles, labels = [], []
+        groups = [(np.array([k]), names[k], SERIES[i], MARKERS[i]) for i, k in enumerate(largest.tolist())]
         if len(rest):
             groups.append((rest, f"{len(rest)} more", LIGHT, "."))
         for members, name, colour, marker in groups:
-            one, other = measured[members].ravel(), each[members].ravel()
+            measured_times, predicted_times = measured[members].ravel(), each[members].ravel()
             style = {"color": colour, "markersize": 3.5, "linestyle": "none"}
-            (dots,) = against.plot(one, other, marker, rasterized=one.size > _MOST_VECTORS, **style)
+            (dots,) = against.plot(
+                measured_times, predicted_times, marker, rasterized=measured_times.size > _MOST_VECTORS, **style
+            )
             handles.append(dots)
-            shown.append(shortened(name))
-        (dots,) = against.plot(total, whole, "p", color=INK, markersize=5.5)
+            labels.append(shortened(name))
+        (dots,) = against.plot(total, predicted_total, "p", color=INK, markersize=5.5)
         handles.append(dots)
-        shown.append("total")
+        labels.append("total")
         against.axline((1.0, 1.0), slope=1.0, color=RULE, linewidth=0.8)
-        seen = np.concatenate([measured[measured > 0.0], total[total > 0.0]])
-        if len(seen):
-            set_logarithmic(against, "x", *_around(seen))
-            set_logarithmic(against, "y", *_around(np.concatenate([seen, each[each > 0.0], whole[whole > 0.0]])))
+        times = np.concatenate([measured[measured > 0.0], total[total > 0.0]])
+        if len(times):
+            set_logarithmic(against, "x", *_around(times))
+            set_logarithmic(
+                against,
+                "y",
+                *_around(np.concatenate([times, each[each > 0.0], predicted_total[predicted_total > 0.0]])),
+            )
         against.set_xlabel(f"measured{label}", fontsize=LABEL_POINTS)
         against.set_ylabel(f"predicted{label}", fontsize=LABEL_POINTS)
-        some = total > 0.0
-        errors.plot(total[some], 100.0 * (whole[some] / total[some] - 1.0), "p", color=INK, markersize=5.5)
+        positive = total > 0.0
+        errors.plot(
+            total[positive], 100.0 * (predicted_total[positive] / total[positive] - 1.0), "p", color=INK, markersize=5.5
+        )
         errors.axhline(0.0, color=RULE, linewidth=0.8)
-        if some.any():
-            set_logarithmic(errors, "x", *_around(total[some]))
+        if positive.any():
+            set_logarithmic(errors, "x", *_around(total[positive]))
         errors.set_xlabel(f"measured total{label}", fontsize=LABEL_POINTS)
         errors.set_ylabel("relative error of the total (%)", fontsize=LABEL_POINTS)
         set_plain(errors)
-        add_legend(figure, shown, handles, loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+        add_legend(figure, labels, handles, loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
-    order = np.argsort(-np.abs(whole / np.where(total > 0.0, total, np.nan) - 1.0), kind="stable")[:_MOST_ROWS]
+    order = np.argsort(-np.abs(predicted_total / np.where(total > 0.0, total, np.nan) - 1.0), kind="stable")[
+        :_MOST_ROWS
+    ]
     rows = tuple(
-        (held_text(points, k, ""), f"{total[k]:.5g}", f"{whole[k]:.5g}", _percent(whole[k] - total[k], total[k]))
+        (
+            held_text(points, k, ""),
+            f"{total[k]:.5g}",
+            f"{predicted_total[k]:.5g}",
+            _percent(predicted_total[k] - total[k], total[k]),
+        )
         for k in order.tolist()
     )
     title = "The worst points" if len(order) < len(total) else "All points, the worst first"
     table = Table(("point", f"measured{label}", f"predicted{label}", "relative error"), rows, title)
-    figures = figures_of_total(total, whole)
+    figures = figures_of_total(total, predicted_total)
     median, most = figures["median_relative_error"], figures["max_relative_error"]
     title = f"Total: R^2 centered {r2_text(figures['r2_centered'])}"
     if median is not None and most is not None:
@@ -158,20 +181,20 @@ def _category_table(subject: Subject, measured: Floats, each: Floats, total: Flo
     """Errors by category, those first that do most harm to the total."""
     rows = []
     for k, name in enumerate(subject.model.names):
-        met = np.isfinite(measured[k]) & np.isfinite(each[k]) & (total > 0.0)
-        error = np.abs(each[k, met] - measured[k, met])
-        if not met.any():
+        usable = np.isfinite(measured[k]) & np.isfinite(each[k]) & (total > 0.0)
+        error = np.abs(each[k, usable] - measured[k, usable])
+        if not usable.any():
             rows.append((-1.0, (name, "-", "-", "-", "-", "0")))
             continue
-        harm = float(np.median(error / total[met]))
-        own = measured[k, met] > 0.0
-        relative = error[own] / measured[k, met][own]
-        squares = float(((measured[k, met] - measured[k, met].mean()) ** 2).sum())
+        harm = float(np.median(error / total[usable]))
+        positive = measured[k, usable] > 0.0
+        relative = error[positive] / measured[k, usable][positive]
+        squares = float(((measured[k, usable] - measured[k, usable].mean()) ** 2).sum())
         r2 = 1.0 - float((error**2).sum()) / squares if squares > 0.0 else None
         rows.append((
             harm,
-            (name, f"{harm:.2%}", f"{(error / total[met]).max():.2%}",
-             f"{np.median(relative):.1%}" if len(relative) else "-", r2_text(r2), str(int(met.sum()))),
+            (name, f"{harm:.2%}", f"{(error / total[usable]).max():.2%}",
+             f"{np.median(relative):.1%}" if len(relative) else "-", r2_text(r2), str(int(usable.sum()))),
         ))  # fmt: skip
     rows.sort(key=lambda row: -row[0])
     note = "errors as a share of the total of their point; of own time: of the category's own"

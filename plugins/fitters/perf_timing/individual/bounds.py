@@ -25,14 +25,16 @@ Floats = npt.NDArray[np.float64]
 _POINTS_AT_ONCE = 128
 
 
-def pair_bounds(model: ScalingModel, pairs: Sequence[PairFit], at: Places, values: Floats, interval: float) -> Floats:
+def pair_bounds(
+    model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
+) -> Floats:
     """Values with the bounds of single runs, in the user's unit.
 
     Parameters
     ----------
     model : ScalingModel
     pairs : sequence of PairFit
-    at : Places
+    places : Places
         n points.
     values : (n,) float
         What the model predicts there.
@@ -44,46 +46,48 @@ def pair_bounds(model: ScalingModel, pairs: Sequence[PairFit], at: Places, value
     (n, 3) float
         Value, lower and upper bound, which have the value between them; NaN for pairs without bounds.
     """
-    found = np.column_stack([values, np.full((len(at), 2), np.nan)])
-    asked = at.code * len(model.systems) + at.system
+    bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
+    cells = places.code * len(model.systems) + places.system
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for pair in pairs:
         cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
-        rows = np.flatnonzero(asked == cell)
+        rows = np.flatnonzero(cells == cell)
         if pair.degrees_of_freedom < LEAST_FREEDOM or None in pair.standard_errors:
             continue
         for begin in range(0, len(rows), _POINTS_AT_ONCE):
             part = rows[begin : begin + _POINTS_AT_ONCE]
-            ends = _bounds(model, pair, cell, _some(at, part), values[part], shares)
-            found[part, 1] = np.minimum(ends[0], values[part])
-            found[part, 2] = np.maximum(ends[1], values[part])
-    return found
+            ends = _bounds(model, pair, cell, _some(places, part), values[part], shares)
+            bounds[part, 1] = np.minimum(ends[0], values[part])
+            bounds[part, 2] = np.maximum(ends[1], values[part])
+    return bounds
 
 
 def _bounds(
-    model: ScalingModel, pair: PairFit, cell: int, at: Places, values: Floats, shares: tuple[float, float]
+    model: ScalingModel, pair: PairFit, cell: int, places: Places, values: Floats, shares: tuple[float, float]
 ) -> Floats:
     """Quantiles (2, k) of single runs of one pair at k points."""
-    seen = model.measured_places
-    mine = np.flatnonzero(seen.code * len(model.systems) + seen.system == cell)
-    here, own = _some(seen, mine), model.observations
+    measured_places = model.measured_places
+    rows = np.flatnonzero(measured_places.code * len(model.systems) + measured_places.system == cell)
+    pair_places, observed = _some(measured_places, rows), model.observations
     functions = characteristics(model.functions, tuple(model.columns))
-    measured = np.array(own.value)[mine]
+    measured = np.array(observed.value)[rows]
     shapes = shapes_of(
         measured,
-        design(functions, here.points),
-        design(functions, at.points),
+        design(functions, pair_places.points),
+        design(functions, places.points),
         _hypotheses(model.origin.options, pair, len(functions)),
         signed=min(pair.coefficients, default=0.0) < 0.0,
         expected=values,
     )
-    spread = np.array([np.nan if own.spread[k] is None else own.spread[k] for k in mine.tolist()], dtype=np.float64)
+    spread = np.array(
+        [np.nan if observed.spread[k] is None else observed.spread[k] for k in rows.tolist()], dtype=np.float64
+    )
     runs = expected_runs(
         measured,
-        np.array(own.repetitions, dtype=np.float64)[mine],
+        np.array(observed.repetitions, dtype=np.float64)[rows],
         spread / measured,
-        here.points,
-        at.points,
+        pair_places.points,
+        places.points,
         shapes,
     )
     return runs.ratio_quantiles(shares)
@@ -107,5 +111,7 @@ def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tup
     return subsets(n_functions, sizes or [len(pair.functions)])
 
 
-def _some(at: Places, rows: npt.NDArray[np.int64]) -> Places:
-    return Places({name: column[rows] for name, column in at.points.items()}, at.code[rows], at.system[rows])
+def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
+    return Places(
+        {name: column[rows] for name, column in places.points.items()}, places.code[rows], places.system[rows]
+    )

@@ -57,30 +57,33 @@ class Comparison:
         self._target = prepared.target * prepared.root_weight
         everything = tuple(range(len(candidates)))
         sizes = number_of_terms(options.terms)
-        wanted = (everything,) if self.is_named else subsets(len(candidates), sizes)
-        most = max(map(len, wanted), default=0)
-        if not wanted or most == 0:
+        requested = (everything,) if self.is_named else subsets(len(candidates), sizes)
+        most = max(map(len, requested), default=0)
+        if not requested or most == 0:
             raise OptionError(
                 f"--terms {options.terms} asks for more functions than there are: {', '.join(self.names)}"
             )
 
         def fitted(bounds: bool) -> tuple[IndividualFits, IndividualFits]:
-            hypotheses = subsets(len(candidates), range(1, most + 1)) if bounds else wanted
+            hypotheses = subsets(len(candidates), range(1, most + 1)) if bounds else requested
             return fit_individually(design, self._target, prepared.seen.cell, hypotheses, bounds=bounds)
 
         free, bounded = fitted(options.sign == "bounded" or (options.sign == "nonnegative" and not self.is_named))
         if options.sign == "nonnegative" and self.is_named and free.negative.any():
             free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
         self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
-        asked = bounded if options.sign == "bounded" else free
-        self._free, self._taken = free, asked if options.sign == "any" else asked.instead(free.negative, bounded)
+        preferred = bounded if options.sign == "bounded" else free
+        self._free, self._taken = (
+            free,
+            preferred if options.sign == "any" else preferred.instead(free.negative, bounded),
+        )
         # A function that a pair or two of many would need below 0 must not discredit it for all the others: held at 0
         # there it costs what it costs. Of a single pair that would only repeat a smaller model.
         is_free = options.sign == "any" or (options.sign == "nonnegative" and len(self._cells) == 1)
         self.fits = free if is_free else self._taken
-        kept = set(wanted)
+        kept = set(requested)
         self._shown = np.array([h for h, hypothesis in enumerate(free.hypotheses) if hypothesis in kept])
-        if not asked.determined[:, self._shown].any():
+        if not preferred.determined[:, self._shown].any():
             fewest = int(self.fits.sizes[self._shown].min())
             raise DataError(
                 f"{prepared.seen.source}: no code on any system has enough different points for {fewest} function"
@@ -95,20 +98,20 @@ class Comparison:
 
     def _best(self) -> Ints:
         """The hypothesis that does best for each pair by itself (K,)."""
-        fits, shown = self._taken, self._shown
-        values = fits.criterion(self.options.criterion)[:, shown]
+        fits, columns = self._taken, self._shown
+        values = fits.criterion(self.options.criterion)[:, columns]
         # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
         # whose errors are rounding, the first.
-        size = np.where(fits.determined[:, shown], fits.sizes[shown], np.inf)
-        squares = fits.sum_of_squares[:, shown]
+        size = np.where(fits.determined[:, columns], fits.sizes[columns], np.inf)
+        squares = fits.sum_of_squares[:, columns]
         exact = squares <= _EXACT * self._totals()[0][:, None]
-        judged = np.where(exact & fits.determined[:, shown], -np.inf, values)
-        comes_last = ~fits.determined[:, shown]
+        judged = np.where(exact & fits.determined[:, columns], -np.inf, values)
+        comes_last = ~fits.determined[:, columns]
         if self.options.sign == "nonnegative":
-            comes_last |= self._free.negative[:, shown]
-        keys = (np.where(exact, 0.0, squares), size, judged, self._lacking(fits)[:, shown], comes_last)
+            comes_last |= self._free.negative[:, columns]
+        keys = (np.where(exact, 0.0, squares), size, judged, self._lacking(fits)[:, columns], comes_last)
         order = np.lexsort(keys, axis=1)
-        return np.asarray(shown[order[:, 0]])
+        return np.asarray(columns[order[:, 0]])
 
     def _lacking(self, fits: IndividualFits) -> Ints:
         """How many degrees of freedom short of `LEAST_FREEDOM` each fit is (K, H); one that was named may be short."""
@@ -118,10 +121,10 @@ class Comparison:
 
     def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
         """The fit of each pair by its chosen hypothesis."""
-        seen, fits = self.prepared.seen, self._taken
+        observed, fits = self.prepared.seen, self._taken
         uncentered, centered = self._totals()
         remarks = _remarks(fits)
-        found = []
+        fitted_pairs = []
         for k, h in enumerate(chosen):
             fitted = int(fits.effective[k, h])
             members = fits.hypotheses[fitted] if fitted >= 0 else ()
@@ -131,11 +134,11 @@ class Comparison:
             determined = bool(fits.determined[k, h]) and freedom > 0
             variance = fits.sum_of_squares[k, h] / freedom if determined else np.nan
             loo = float(fits.leave_one_out[k, h])
-            code, system = divmod(int(self._cells[k]), len(seen.systems))
-            found.append(
+            code, system = divmod(int(self._cells[k]), len(observed.systems))
+            fitted_pairs.append(
                 PairFit(
-                    code=seen.codes[code],
-                    system=seen.systems[system],
+                    code=observed.codes[code],
+                    system=observed.systems[system],
                     functions=tuple(self.names[f] for f in members),
                     coefficients=tuple(fits.coefficients[k, fitted, :m].tolist()),
                     standard_errors=tuple(
@@ -148,28 +151,30 @@ class Comparison:
                     centered_squares=float(centered[k]),
                     leave_one_out=loo if np.isfinite(loo) else None,
                     determined=bool(fits.determined[k, h]),
-                    note=", ".join(text for text, met in remarks.items() if met[k, h]),
+                    note=", ".join(text for text, applies in remarks.items() if applies[k, h]),
                 )
             )
-        return tuple(found)
+        return tuple(fitted_pairs)
 
     def ranking(self) -> Ranking:
         """Every hypothesis used for all pairs (Table 2), for a single pair with its coefficients (Table 1)."""
-        seen = self.prepared.seen
+        observed = self.prepared.seen
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
             candidates.insert(0, self._best_of_each())
         scale = self.prepared.preparation
-        where = seen.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
+        where = (
+            observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
+        )
         total, centered = (float(values.sum()) for values in self._totals())
         summary = (
-            f"{len(self._shown)} models of {where}: {len(seen):,} observations of {seen.value_name}",
+            f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
             f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
             f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
             self._order_line(alone),
             *self._freedom_lines(),
-            *seen.notes,
+            *observed.notes,
             *([] if alone else ["notes count the pairs that they concern"]),
         )
         return Ranking(summary, tuple(candidates))
@@ -195,15 +200,15 @@ class Comparison:
         return [freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
 
     def _candidates(self) -> tuple[Characteristic, ...]:
-        given = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
+        names = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
         variables = tuple(self.prepared.seen.points)
         if not self.is_named and "p" not in variables:
-            given = tuple(name for name in given if name not in registered_functions() or name == "1")
-        twice = [name for name in given if given.count(name) > 1]
+            names = tuple(name for name in names if name not in registered_functions() or name == "1")
+        twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise OptionError(f"function {twice[0]!r} is given twice; a linear model cannot tell the two apart")
-        found = characteristics(given, variables)
-        return found if self.is_named else by_growth(found, variables)
+        functions = characteristics(names, variables)
+        return functions if self.is_named else by_growth(functions, variables)
 
     def _order(self) -> Ints:
         """Hypotheses from best to worst for all pairs together."""
@@ -269,8 +274,8 @@ class Comparison:
     def _note(self, h: int) -> str:
         """Remarks on a hypothesis over all pairs, with how many pairs they concern."""
         if len(self._cells) == 1:
-            return ", ".join(text for text, met in self._remarks.items() if met[0, h])
-        counts = {text: int(met[:, h].sum()) for text, met in self._remarks.items()}
+            return ", ".join(text for text, applies in self._remarks.items() if applies[0, h])
+        counts = {text: int(applies[:, h].sum()) for text, applies in self._remarks.items()}
         return ", ".join(f"{text}: {count}" for text, count in counts.items() if count)
 
     def _totals(self) -> tuple[Floats, Floats]:

@@ -142,26 +142,26 @@ def fit_individually(
     )
     sizes, effective = fits.sizes, fits.effective.copy()
     for count in np.unique(counts):
-        mine = np.flatnonzero(counts == count)
-        rows = first[mine, None] + np.arange(count)
+        of_count = np.flatnonzero(counts == count)
+        rows = first[of_count, None] + np.arange(count)
         designs, group = _shared(design[rows])
         values = target[rows]
-        done: list[SubsetFits] = []
+        subset_fits: list[SubsetFits] = []
         for size in np.unique(sizes).tolist():
             chosen = np.flatnonzero(sizes == size)
-            found = fit_subsets(designs, group, values, [hypotheses[int(h)] for h in chosen])
-            done.append(found)
-            place = np.ix_(mine, chosen)
+            fit = fit_subsets(designs, group, values, [hypotheses[int(h)] for h in chosen])
+            subset_fits.append(fit)
+            place = np.ix_(of_count, chosen)
             # A view of the own functions first: an index array and a slice in one subscript would move the axes.
-            fits.coefficients[:, :, :size][place] = found.coefficients
-            fits.covariance[:, :, :size, :size][place] = found.covariance[group]
-            fits.sum_of_squares[place] = found.sum_of_squares
-            fits.leave_one_out[place] = found.leave_one_out
-            fits.rank[place] = found.rank[group]
-            fits.condition[place] = found.condition[group]
+            fits.coefficients[:, :, :size][place] = fit.coefficients
+            fits.covariance[:, :, :size, :size][place] = fit.covariance[group]
+            fits.sum_of_squares[place] = fit.sum_of_squares
+            fits.leave_one_out[place] = fit.leave_one_out
+            fits.rank[place] = fit.rank[group]
+            fits.condition[place] = fit.condition[group]
             if bounds:
-                active = fit_nonnegative(done, values).active
-                effective[place] = _positions(active, found.subsets, hypotheses)
+                active = fit_nonnegative(subset_fits, values).active
+                effective[place] = _positions(active, fit.subsets, hypotheses)
     return fits, _bounded(fits, effective) if bounds else fits
 
 

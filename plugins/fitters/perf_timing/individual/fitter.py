@@ -50,10 +50,10 @@ class IndividualFitter(Fitter):
     def suits(cls, data: Any) -> bool:
         """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`."""
         try:
-            seen = data.observations(duplicates="drop")
+            observed = data.observations(duplicates="drop")
         except PerfError:
             return False
-        return bool(np.bincount(seen.cell).max() >= _LEAST_POINTS)
+        return bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
         """Fit; see `perfcore.fit`.
@@ -64,25 +64,25 @@ class IndividualFitter(Fitter):
             Data or options that do not go together, in one line.
         """
         compared = Comparison(prepare(data, options, "individual"), options)
-        seen = compared.prepared.seen
+        observed = compared.prepared.seen
         return IndividualModel(
             origin=Origin(
                 fitter="individual",
                 options=to_dict(options),
-                source=seen.source,
-                fingerprint=seen.fingerprint(),
+                source=observed.source,
+                fingerprint=observed.fingerprint(),
                 version=perfcore.__version__,
             ),
-            columns=dict(seen.columns),
-            value_name=seen.value_name,
-            unit=seen.unit,
+            columns=dict(observed.columns),
+            value_name=observed.value_name,
+            unit=observed.unit,
             preparation=compared.prepared.preparation,
             relative=options.weights == "relative",
-            codes=seen.codes,
-            systems=seen.systems,
+            codes=observed.codes,
+            systems=observed.systems,
             functions=compared.names,
-            notes=seen.notes,
-            observations=FittedObservations.of(seen),
+            notes=observed.notes,
+            observations=FittedObservations.of(observed),
             root_weights=tuple(compared.prepared.root_weight.tolist()),
             pairs=compared.pairs(compared.chosen()),
             ranking=() if compared.is_named else compared.ranking().candidates,

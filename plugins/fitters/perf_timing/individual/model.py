@@ -82,24 +82,24 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """
         if interval is not None:
             check_coverage(interval)
-        at = self.places(points)
-        scaled = np.full(len(at), np.nan)
-        for part in self._parts(at):
+        places = self.places(points)
+        scaled = np.full(len(places), np.nan)
+        for part in self._parts(places):
             scaled[part.rows] = part.values
-        values = scaled / self.factor(at)
-        return values if interval is None else pair_bounds(self, self.pairs, at, values, interval)
+        values = scaled / self.factor(places)
+        return values if interval is None else pair_bounds(self, self.pairs, places, values, interval)
 
     def remarks(self, points: Points) -> list[str]:
         """Where nothing determines a pair's model, or too little its bounds, or a parameter is outside of the data."""
-        found, at = super().remarks(points), self.places(points)
-        pair_at = self._pair_of_cell()[at.code * len(self.systems) + at.system]
+        lines, places = super().remarks(points), self.places(points)
+        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
-                found[place] = "not determined by the points of this pair"
+                lines[place] = "not determined by the points of this pair"
             elif pair >= 0 and (freedom := self.pairs[pair].degrees_of_freedom) < LEAST_FREEDOM:
                 few = f"no bounds: {freedom} degree{'s' * (freedom != 1)} of freedom"
-                found[place] = f"{found[place]}; {few}" if found[place] else few
-        return found
+                lines[place] = f"{lines[place]}; {few}" if lines[place] else few
+        return lines
 
     def design_rows(self, points: Points) -> DesignRows:
         """Rows of the pairs that the points belong to, each pair a part of its own.
@@ -115,10 +115,10 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """Other functions for the pair that the points belong to; none where they belong to several."""
         return individual_rivals(self, self.pairs, self.ranking, points)
 
-    def _parts(self, at: Places) -> Iterator[_Part]:
+    def _parts(self, places: Places) -> Iterator[_Part]:
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
-        design = self.scaled_design(at)
-        pair_at = self._pair_of_cell()[at.code * len(self.systems) + at.system]
+        design = self.scaled_design(places)
+        pair_at = self._pair_of_cell()[places.code * len(self.systems) + places.system]
         for functions, members in self._pairs_by_functions().items():
             rows = np.flatnonzero(np.isin(pair_at, members))
             which = np.searchsorted(members, pair_at[rows])
@@ -145,17 +145,17 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def _pairs_by_functions(self) -> dict[tuple[str, ...], Ints]:
         """Indices of the pairs, increasing, by the functions that they are made of."""
-        found: dict[tuple[str, ...], list[int]] = {}
+        indices: dict[tuple[str, ...], list[int]] = {}
         for k, pair in enumerate(self.pairs):
-            found.setdefault(pair.functions, []).append(k)
-        return {functions: np.array(members) for functions, members in found.items()}
+            indices.setdefault(pair.functions, []).append(k)
+        return {functions: np.array(members) for functions, members in indices.items()}
 
     def outliers(self) -> Outliers:
         """Residuals by which outliers are told, each against the fit of its own pair."""
-        at, root = self.measured_places, np.array(self.root_weights)
-        residuals, leverage = np.zeros(len(at)), np.ones(len(at))
-        squares, freedom = np.zeros(len(at)), np.zeros(len(at))
-        for part in self._parts(at):
+        places, root = self.measured_places, np.array(self.root_weights)
+        residuals, leverage = np.zeros(len(places)), np.ones(len(places))
+        squares, freedom = np.zeros(len(places)), np.zeros(len(places))
+        for part in self._parts(places):
             residuals[part.rows] = part.values
             leverage[part.rows] = part.leverage * root[part.rows] ** 2
             fits = [(pair.sum_of_squares, pair.total_squares, pair.degrees_of_freedom) for pair in part.pairs]
@@ -163,7 +163,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             squares[part.rows] = of_pair
             # Residuals of an exact fit are rounding, among which there is always a largest.
             freedom[part.rows] = np.where(of_pair > _EXACT * total, left, 0.0)
-        residuals = (np.array(self.observations.value) * self.factor(at) - residuals) * root
+        residuals = (np.array(self.observations.value) * self.factor(places) - residuals) * root
         with np.errstate(divide="ignore", invalid="ignore"):
             leave_out = np.where(leverage < _FULL_LEVERAGE, residuals / (1.0 - leverage), np.nan)
         return find_outliers(residuals, leave_out, freedom, squares)
@@ -180,7 +180,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         )
 
     def _name(self, pair: PairFit) -> str:
-        names = [n for n, known in ((pair.code, self.codes), (pair.system, self.systems)) if len(known) > 1]
+        names = [n for n, labels in ((pair.code, self.codes), (pair.system, self.systems)) if len(labels) > 1]
         return " on ".join(names) or self.value_name
 
     @property
@@ -189,7 +189,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         n = sum(pair.n_observations for pair in self.pairs)
         count = sum(len(pair.functions) for pair in self.pairs)
         squares = sum(pair.sum_of_squares for pair in self.pairs)
-        known = [pair.leave_one_out for pair in self.pairs if pair.leave_one_out is not None]
+        left_out = [pair.leave_one_out for pair in self.pairs if pair.leave_one_out is not None]
         aicc = float(information(squares, n, count)[0])
         errors = self.errors()
         return {
@@ -201,7 +201,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "r2_uncentered": float(r_squared(squares, total)),
             "r2_centered": _finite(float(r_squared(squares, sum(pair.centered_squares for pair in self.pairs)))),
             "aicc": _finite(aicc),
-            "loo_rmse": float(np.sqrt(sum(known) / n)) if len(known) == len(self.pairs) else None,
+            "loo_rmse": float(np.sqrt(sum(left_out) / n)) if len(left_out) == len(self.pairs) else None,
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
         }

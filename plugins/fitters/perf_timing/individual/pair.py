@@ -23,8 +23,8 @@ def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
     'warning: 1 of 3 pairs has fewer than 2 degrees of freedom: no bounds there, and a good fit says little'
     """
     which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
-    what = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
-    return f"warning: {which} {what}: no bounds there, and a good fit says little"
+    shortage = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
+    return f"warning: {which} {shortage}: no bounds there, and a good fit says little"
 
 
 class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

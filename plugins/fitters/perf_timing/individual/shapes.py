@@ -21,8 +21,8 @@ _SIZES = (0.3, 0.5, 0.2)  # how likely one, two, three or more functions are
 
 def shapes_of(
     values: Floats,
-    here: Floats,
-    there: Floats,
+    measured_design: Floats,
+    new_design: Floats,
     hypotheses: Sequence[tuple[int, ...]],
     *,
     signed: bool,
@@ -37,7 +37,7 @@ def shapes_of(
     ----------
     values : (n,) float
         Measured, > 0.
-    here, there : (n, F), (k, F) float
+    measured_design, new_design : (n, F), (k, F) float
         Functions at the measured and at the asked points.
     hypotheses : sequence of tuple of int
         Functions of each sum.
@@ -46,7 +46,7 @@ def shapes_of(
     expected : (k,) float
         What the model predicts: the last resort where no shape is positive.
     """
-    found = GatheredShapes()
+    gathered = GatheredShapes()
     sizes = np.array([min(len(members), len(_SIZES)) for members in hypotheses])
     counts = np.bincount(sizes, minlength=len(_SIZES) + 1)[1:]
     likely = np.where(counts > 0, _SIZES, 0.0)
@@ -55,33 +55,33 @@ def shapes_of(
         prior = float(np.log(likely[size - 1] / counts[size - 1]))
         columns = list(members)
         if len(columns) == 1:
-            found.single(here[:, columns[0]], there[:, columns[0]], prior)
+            gathered.single(measured_design[:, columns[0]], new_design[:, columns[0]], prior)
         elif len(columns) == 2:
-            _proportions(found, here[:, columns], there[:, columns], prior)
+            _proportions(gathered, measured_design[:, columns], new_design[:, columns], prior)
         if len(columns) > 2 or signed:
-            found.about_fit(values, here[:, columns], there[:, columns], prior, signed=signed)
-    shapes = found.shapes()
+            gathered.about_fit(values, measured_design[:, columns], new_design[:, columns], prior, signed=signed)
+    shapes = gathered.shapes()
     if shapes is None:
-        found.last_resort(values, values, expected)
-        shapes = found.shapes()
+        gathered.last_resort(values, values, expected)
+        shapes = gathered.shapes()
     assert shapes is not None
     return shapes
 
 
-def _proportions(found: GatheredShapes, here: Floats, there: Floats, prior: float) -> None:
+def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: Floats, prior: float) -> None:
     """Two functions in all proportions, none of them negative."""
-    if (here < 0.0).any() or (there < 0.0).any():
+    if (measured_design < 0.0).any() or (new_design < 0.0).any():
         return
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log(here[:, 0] / here[:, 1])
+        ratios = np.log(measured_design[:, 0] / measured_design[:, 1])
     ratios = ratios[np.isfinite(ratios)]
     if not len(ratios):
         return
     low, high = -ratios.max() - _HIDDEN, -ratios.min() + _HIDDEN
     half = np.exp(0.5 * np.linspace(low, high, 1 + int(np.ceil((high - low) / _STEP))))[:, None]
-    first = half * here[:, 0], half * there[:, 0]
-    second = here[:, 1] / half, there[:, 1] / half
-    whole = first[0] + second[0], first[1] + second[1]
+    first = half * measured_design[:, 0], half * new_design[:, 0]
+    second = measured_design[:, 1] / half, new_design[:, 1] / half
+    sums = first[0] + second[0], first[1] + second[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        tilt, tilt_there = (part / both - 0.5 for part, both in zip(first, whole, strict=True))
-    found.add(*whole, tilt[:, None], tilt_there[:, None], _TILT, prior - float(np.log(len(half))))
+        tilt, tilt_new = (part / both - 0.5 for part, both in zip(first, sums, strict=True))
+    gathered.add(*sums, tilt[:, None], tilt_new[:, None], _TILT, prior - float(np.log(len(half))))

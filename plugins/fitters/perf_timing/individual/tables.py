@@ -36,17 +36,17 @@ def individual_summary(model: IndividualModel) -> list[str]:
 
 def individual_tables(model: IndividualModel) -> Tables:
     """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
-    found = [_pairs(model)]
+    tables = [_pairs(model)]
     header, rows = outlier_table(
         model.outliers(), model.describe, model.value_name, model.observations.value, model.errors()
     )
     if rows:
-        found.append(("Outliers, in standard errors of their own pair", header, rows))
+        tables.append(("Outliers, in standard errors of their own pair", header, rows))
     if model.ranking:
         title = "The same functions for all pairs" if len(model.pairs) > 1 else "All models"
         first = model.ranking[:_MOST_CANDIDATES]
-        found.append((f"{title} (the best {len(first)} of {len(model.ranking)})", *candidate_table(first)))
-    return found
+        tables.append((f"{title} (the best {len(first)} of {len(model.ranking)})", *candidate_table(first)))
+    return tables
 
 
 def individual_frame(model: IndividualModel) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def individual_frame(model: IndividualModel) -> pd.DataFrame:
     """
     import pandas as pd
 
-    taken = [name for name in model.functions if any(name in pair.functions for pair in model.pairs)]
+    names = [name for name in model.functions if any(name in pair.functions for pair in model.pairs)]
     rows = []
     for pair in _worst_first(model):
         row: dict[str, Any] = {
@@ -69,12 +69,12 @@ def individual_frame(model: IndividualModel) -> pd.DataFrame:
             "note": pair.note,
         }
         estimates = dict(zip(pair.functions, zip(pair.coefficients, pair.standard_errors, strict=True), strict=True))
-        for name in taken:
+        for name in names:
             coefficient, error = estimates.get(name, (None, None))
             row |= {name: coefficient, f"standard error of {name}": error}
         rows.append(row)
     frame = pd.DataFrame(rows)
-    numbers = [column for name in taken for column in (name, f"standard error of {name}")]
+    numbers = [column for name in names for column in (name, f"standard error of {name}")]
     return frame.astype(dict.fromkeys(numbers, float))
 
 
@@ -83,21 +83,21 @@ def _worst_first(model: IndividualModel) -> list[PairFit]:
 
 
 def _pairs(model: IndividualModel) -> tuple[str, list[str], list[list[str]]]:
-    shown = _worst_first(model)[:_MOST_PAIRS]
+    worst = _worst_first(model)[:_MOST_PAIRS]
     columns = {
-        "code": [pair.code for pair in shown] if len(model.codes) > 1 else None,
-        "system": [pair.system for pair in shown] if len(model.systems) > 1 else None,
-        "points": [str(pair.n_observations) for pair in shown],
-        "functions": [" + ".join(pair.functions) or "none" for pair in shown],
-        "coefficients ± standard error": [_coefficients(pair) for pair in shown],
-        "SSE": [f"{pair.sum_of_squares:.4g}" for pair in shown],
-        "R^2 uncentered": [f"{pair.r2_uncentered:.5f}" for pair in shown],
-        "note": [pair.note for pair in shown] if any(pair.note for pair in shown) else None,
+        "code": [pair.code for pair in worst] if len(model.codes) > 1 else None,
+        "system": [pair.system for pair in worst] if len(model.systems) > 1 else None,
+        "points": [str(pair.n_observations) for pair in worst],
+        "functions": [" + ".join(pair.functions) or "none" for pair in worst],
+        "coefficients ± standard error": [_coefficients(pair) for pair in worst],
+        "SSE": [f"{pair.sum_of_squares:.4g}" for pair in worst],
+        "R^2 uncentered": [f"{pair.r2_uncentered:.5f}" for pair in worst],
+        "note": [pair.note for pair in worst] if any(pair.note for pair in worst) else None,
     }
     kept = {name: cells for name, cells in columns.items() if cells is not None}
     title = "Pairs"
-    if len(shown) < len(model.pairs):
-        title += f" (the worst {len(shown)} of {len(model.pairs):,}; --json has all)"
+    if len(worst) < len(model.pairs):
+        title += f" (the worst {len(worst)} of {len(model.pairs):,}; --json has all)"
     return title, list(kept), [list(row) for row in zip(*kept.values(), strict=True)]
 
 

@@ -64,14 +64,16 @@ class PairPoints:
     common: int = 0
 
 
-def expected_runs(off: Floats, measured: PairPoints, asked: PairPoints, level: Floats, run: float) -> NormalMixture:
+def expected_runs(
+    off: Floats, measured: PairPoints, new_points: PairPoints, level: Floats, run: float
+) -> NormalMixture:
     """Logarithm of single runs over the model, at the asked points.
 
     Parameters
     ----------
     off : (n,) float
         ln of the measured values over the model.
-    measured, asked : PairPoints
+    measured, new_points : PairPoints
         n and k points.
     level : (n,) float
         Relative variance of a measured value by the noise of its runs.
@@ -82,15 +84,15 @@ def expected_runs(off: Floats, measured: PairPoints, asked: PairPoints, level: F
     -------
     NormalMixture
     """
-    measured, asked, apart = _with_common_drift(*_independent(measured, asked))
-    groups = [_Group.of(measured, asked, cells) for cells in _cells_by_size(measured.cell)]
-    far = drift_variance(asked.place)
+    measured, new_points, unexplained = _with_common_drift(*_independent(measured, new_points))
+    groups = [_Group.of(measured, new_points, cells) for cells in _cells_by_size(measured.cell)]
+    far = drift_variance(new_points.place)
     parts = []
     for effect in _EFFECTS:
         for noise, drift, log_prior in misfits():
-            given = _given(off, asked.gradient, groups, far, level + noise**2, effect**2, drift**2)
+            conditional = _given(off, new_points.gradient, groups, far, level + noise**2, effect**2, drift**2)
             for common in _COMMON_DRIFTS:
-                likelihood, mean, variance = given.with_common(common, measured.common, apart)
+                likelihood, mean, variance = conditional.with_common(common, measured.common, unexplained)
                 parts.append((likelihood + log_prior, mean, variance, noise))
     best = max(part[0] for part in parts)
     kept = [part for part in parts if part[0] > best - _NEGLIGIBLE]
@@ -131,19 +133,19 @@ class _Group:
     cross: Floats
 
     @classmethod
-    def of(cls, measured: PairPoints, asked: PairPoints, cells: Ints) -> _Group:
+    def of(cls, measured: PairPoints, new_points: PairPoints, cells: Ints) -> _Group:
         rows = np.stack([np.flatnonzero(measured.cell == cell) for cell in cells])
-        there = np.flatnonzero(np.isin(asked.cell, cells))
-        pair = np.searchsorted(cells, asked.cell[there])
+        new_rows = np.flatnonzero(np.isin(new_points.cell, cells))
+        pair = np.searchsorted(cells, new_points.cell[new_rows])
         places = measured.place[rows]
-        cross = [drift_covariance(asked.place[[k]], places[b])[0] for k, b in zip(there, pair, strict=True)]
+        cross = [drift_covariance(new_points.place[[k]], places[b])[0] for k, b in zip(new_rows, pair, strict=True)]
         return cls(
             rows=rows,
             gradient=measured.gradient[rows],
             own=np.stack([drift_covariance(place, place) for place in places]),
-            asked=there,
+            asked=new_rows,
             pair=pair,
-            cross=np.array(cross).reshape(len(there), rows.shape[1]),
+            cross=np.array(cross).reshape(len(new_rows), rows.shape[1]),
         )
 
 
@@ -161,7 +163,7 @@ def _independent(*parts: PairPoints) -> Iterator[PairPoints]:
         yield replace(points, gradient=points.gradient @ directions)
 
 
-def _with_common_drift(measured: PairPoints, asked: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
+def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
     """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike.
 
     The functions of the model are the same for all pairs; where they are not quite right, all pairs drift away. The
@@ -170,14 +172,14 @@ def _with_common_drift(measured: PairPoints, asked: PairPoints) -> tuple[PairPoi
     """
     places, index = np.unique(measured.place, axis=0, return_inverse=True)
     values, vectors = np.linalg.eigh(drift_covariance(places, places))
-    there = values > _ROUNDING * max(float(values[-1]), 0.0)
-    root = vectors[:, there] * np.sqrt(values[there])
-    across = drift_covariance(asked.place, places) @ (vectors[:, there] / np.sqrt(values[there]))
+    positive = values > _ROUNDING * max(float(values[-1]), 0.0)
+    root = vectors[:, positive] * np.sqrt(values[positive])
+    across = drift_covariance(new_points.place, places) @ (vectors[:, positive] / np.sqrt(values[positive]))
     first, second = (
-        replace(points, gradient=np.hstack([points.gradient, part]), common=int(there.sum()))
-        for points, part in ((measured, root[index.ravel()]), (asked, across))
+        replace(points, gradient=np.hstack([points.gradient, part]), common=int(positive.sum()))
+        for points, part in ((measured, root[index.ravel()]), (new_points, across))
     )
-    return first, second, np.maximum(drift_variance(asked.place) - (across**2).sum(axis=1), 0.0)
+    return first, second, np.maximum(drift_variance(new_points.place) - (across**2).sum(axis=1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class _Given:
     mean: Floats
     variance: Floats
 
-    def with_common(self, drift: float, count: int, apart: Floats) -> tuple[float, Floats, Floats]:
+    def with_common(self, drift: float, count: int, unexplained: Floats) -> tuple[float, Floats, Floats]:
         """Logarithm of the restricted likelihood, mean and variance (k,), for a common drift in the last parameters.
 
         What that is free to do besides, at the asked points, has the variances apart (k,) for a drift of 1.
@@ -214,13 +216,13 @@ class _Given:
         shift = np.linalg.solve(normal, np.column_stack([right, left.T]))
         likelihood = self.constant - 0.5 * (float(np.linalg.slogdet(normal)[1]) - float(right @ shift[:, 0]))
         mean = self.mean + left @ shift[:, 0]
-        variance = np.maximum(self.variance, 1e-12) + drift**2 * apart + np.einsum("kp,pk->k", left, shift[:, 1:])
+        variance = np.maximum(self.variance, 1e-12) + drift**2 * unexplained + np.einsum("kp,pk->k", left, shift[:, 1:])
         return likelihood, mean, variance
 
 
 def _given(
     off: Floats,
-    asked: Floats,
+    gradient: Floats,
     groups: Sequence[_Group],
     far: Floats,
     level: Floats,
@@ -232,7 +234,7 @@ def _given(
     Parameters
     ----------
     off : (n,) float
-    asked : (k, P) float
+    gradient : (k, P) float
         Derivatives at the asked points.
     groups : sequence of _Group
     far : (k,) float
@@ -240,9 +242,9 @@ def _given(
     level : (n,) float
     effect, drift : float
     """
-    count = asked.shape[1]
+    count = gradient.shape[1]
     normal, right, constant = np.zeros((count, count)), np.zeros(count), 0.0
-    left, mean, variance = asked.copy(), np.zeros(len(far)), effect + drift * far
+    left, mean, variance = gradient.copy(), np.zeros(len(far)), effect + drift * far
     for group in groups:
         values = off[group.rows]
         covariance = effect + drift * group.own + level[group.rows][:, :, None] * np.eye(group.rows.shape[1])

@@ -64,22 +64,22 @@ class JointComparison:
 
     def __init__(self, prepared: Prepared, options: JointOptions, functions: tuple[str, ...] | None = None) -> None:
         self.prepared, self.options = prepared, options
-        wanted = options.functions if functions is None else functions
-        self.is_named = wanted != ("all",)
-        seen = prepared.seen
-        _check_table(seen)
-        variables = tuple(seen.points)
-        given = tuple(dict.fromkeys(wanted)) if self.is_named else (*registered_functions(), *options.function)
-        if "each" in given:
+        requested = options.functions if functions is None else functions
+        self.is_named = requested != ("all",)
+        data = prepared.seen
+        _check_table(data)
+        variables = tuple(data.points)
+        names = tuple(dict.fromkeys(requested)) if self.is_named else (*registered_functions(), *options.function)
+        if "each" in names:
             raise OptionError("--functions each belongs to the fitter individual; a joint model has the same for all")
-        candidates = characteristics(given, variables)
+        candidates = characteristics(names, variables)
         candidates = candidates if self.is_named else by_growth(candidates, variables)
         self.names = tuple(function.name for function in candidates)
-        self._design = measured_design(candidates, seen) * (prepared.by_point * prepared.root_weight)[:, None]
+        self._design = measured_design(candidates, data) * (prepared.by_point * prepared.root_weight)[:, None]
         self.target = prepared.target * prepared.root_weight
-        self.reference = _reference(seen, options.reference)
+        self.reference = _reference(data, options.reference)
         if self.is_named:
-            self.combinations = [tuple(self.names.index(name) for name in wanted)]
+            self.combinations = [tuple(self.names.index(name) for name in requested)]
         else:
             self.combinations = [
                 members
@@ -92,14 +92,14 @@ class JointComparison:
 
     def problem(self, members: tuple[int, ...]) -> JointProblem:
         """The least-squares problem of one combination."""
-        seen = self.prepared.seen
+        data = self.prepared.seen
         return JointProblem(
             self._design[:, members],
             self.target,
-            seen.code,
-            seen.system,
-            len(seen.codes),
-            len(seen.systems),
+            data.code,
+            data.system,
+            len(data.codes),
+            len(data.systems),
             self.reference,
         )
 
@@ -117,14 +117,14 @@ class JointComparison:
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
         given = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
-        found: dict[tuple[int, ...], _Compared] = {}
+        compared: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
             for at, answer in as_they_end(executor, compare_part, [(given, part) for part in parts]):
                 outcomes = msgspec.msgpack.decode(answer, type=list[Outcome])
                 for members, outcome in zip(parts[at], outcomes, strict=True):
-                    found[members] = _Compared(members, outcome, self._candidate(members, outcome))
+                    compared[members] = _Compared(members, outcome, self._candidate(members, outcome))
                 advance(len(parts[at]))
-        return sorted((found[members] for members in self.combinations), key=self._place)
+        return sorted((compared[members] for members in self.combinations), key=self._place)
 
     def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:
         """What combinations are sorted by: whether the fit failed, negative parameters, its criterion, its squares."""
@@ -136,18 +136,18 @@ class JointComparison:
 
     def ranking(self, executor: Executor | None = None) -> Ranking:
         """Every combination with its figures, best first (Table 3); see `compare`."""
-        seen, scale = self.prepared.seen, self.prepared.preparation
+        data, scale = self.prepared.seen, self.prepared.preparation
         total, centered = self.totals()
         summary = (
-            f"{len(self.combinations)} joint models of {len(seen.codes)} codes on {len(seen.systems)} systems: "
-            f"{len(seen):,} observations of {seen.value_name}",
+            f"{len(self.combinations)} joint models of {len(data.codes)} codes on {len(data.systems)} systems: "
+            f"{len(data):,} observations of {data.value_name}",
             f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
             f"total sum of squares: {total:.6g} (about the mean: {centered:.6g})",
             f"ordered by {JOINT_CRITERIA[self.options.criterion]}"
             + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),
-            *seen.notes,
+            *data.notes,
         )
-        return Ranking(summary, tuple(one.candidate for one in self.compare(executor)))
+        return Ranking(summary, tuple(compared.candidate for compared in self.compare(executor)))
 
     def totals(self) -> tuple[float, float]:
         """Sums of squares of the weighted values, about zero and about their mean."""
@@ -186,14 +186,14 @@ class JointComparison:
         DataError
             None is left.
         """
-        seen = self.prepared.seen
-        each = len(seen.codes) + len(seen.systems) - 1
-        fitting = [members for members in self.combinations if len(members) * each <= len(seen)]
+        data = self.prepared.seen
+        each = len(data.codes) + len(data.systems) - 1
+        fitting = [members for members in self.combinations if len(members) * each <= len(data)]
         if not fitting:
             fewest = min(map(len, self.combinations)) * each
             raise DataError(
-                f"{seen.source}: {len(seen)} observations are fewer than the {fewest} parameters of "
-                f"{len(seen.codes)} codes on {len(seen.systems)} systems; measure more, combine fewer functions "
+                f"{data.source}: {len(data)} observations are fewer than the {fewest} parameters of "
+                f"{len(data.codes)} codes on {len(data.systems)} systems; measure more, combine fewer functions "
                 "(--terms), or select fewer codes or systems (--where)"
             )
         self.combinations = fitting
@@ -206,37 +206,37 @@ _SHORT = {
 }
 
 
-def _check_table(seen: Observations) -> None:
+def _check_table(data: Observations) -> None:
     """Refuse a table that no joint model can join.
 
     Raises
     ------
     DataError
     """
-    if len(seen.systems) < 2:
-        named = seen.systems[0]
+    if len(data.systems) < 2:
+        named = data.systems[0]
         raise DataError(
-            f"{seen.source}: there is one system only ({named}), so that nothing joins the codes; name the column of "
+            f"{data.source}: there is one system only ({named}), so that nothing joins the codes; name the column of "
             "systems (--system COLUMN), or fit each code by itself (--fitter individual)"
         )
-    by_code, by_system = components(seen.code, seen.system, len(seen.codes), len(seen.systems))
+    by_code, by_system = components(data.code, data.system, len(data.codes), len(data.systems))
     if by_code.max(initial=0) == 0 and by_system.max(initial=0) == 0:
         return
-    main = int(np.bincount(by_code[seen.code]).argmax())
-    apart = [name for name, part in zip(seen.codes, by_code, strict=True) if part != main]
-    alone = [name for name, part in zip(seen.systems, by_system, strict=True) if part != main]
+    main = int(np.bincount(by_code[data.code]).argmax())
+    other_codes = [name for name, part in zip(data.codes, by_code, strict=True) if part != main]
+    other_systems = [name for name, part in zip(data.systems, by_system, strict=True) if part != main]
     raise DataError(
-        f"{seen.source}: code {listing(apart, 5)} was measured on no system that the others share (only on "
-        f"{listing(alone, 5)}); measure one of them on a shared system, or leave it out with --where"
+        f"{data.source}: code {listing(other_codes, 5)} was measured on no system that the others share (only on "
+        f"{listing(other_systems, 5)}); measure one of them on a shared system, or leave it out with --where"
     )
 
 
-def _reference(seen: Observations, name: str | None) -> int:
+def _reference(data: Observations, name: str | None) -> int:
     if name is None:
-        return int(np.bincount(seen.system, minlength=len(seen.systems)).argmax())
-    if name not in seen.systems:
-        raise UnknownNameError("system", name, seen.systems)
-    return seen.systems.index(name)
+        return int(np.bincount(data.system, minlength=len(data.systems)).argmax())
+    if name not in data.systems:
+        raise UnknownNameError("system", name, data.systems)
+    return data.systems.index(name)
 
 
 def _finite(value: float) -> float | None:

@@ -103,18 +103,18 @@ class CompressedProblem:
         v = np.ones((side - 1, n_systems)) if v is None else v
         theta = np.empty((side - 1) * (n_codes + n_systems - 1))
         root = np.empty((len(theta), len(theta)))
-        found = _kernels().search(self.triangles, self.place, v, theta, root)
-        return _descent(theta, root, *found)
+        outcome = _kernels().search(self.triangles, self.place, v, theta, root)
+        return _descent(theta, root, *outcome)
 
-    def descend(self, theta: Floats, held: int = -1) -> Descent | None:
+    def descend(self, theta: Floats, fixed: int = -1) -> Descent | None:
         """The optimum from theta (P,), with one parameter held if its place is given.
 
         None where no optimum is reached in some dozens of evaluations, where the data do not determine every free
         parameter or nearly fail to, and where the reference has no part in a function.
         """
         theta, root = theta.copy(), np.empty((len(theta), len(theta)))
-        found = _kernels().descend(self.triangles, self.place, theta, held, root)
-        return _descent(theta, root, *found)
+        outcome = _kernels().descend(self.triangles, self.place, theta, fixed, root)
+        return _descent(theta, root, *outcome)
 
 
 def _descent(theta: Floats, root: Floats, converged: bool, squares: float, evaluations: int) -> Descent | None:

@@ -131,32 +131,32 @@ def _model(
     ranking: Any,
     executor: Executor | None,
 ) -> JointModel:
-    seen, problem = prepared.seen, compared.problem(members)
+    observed, problem = prepared.seen, compared.problem(members)
     total, centered = compared.totals()
-    known = bool(np.isfinite(fit.covariance).all())
+    has_covariance = bool(np.isfinite(fit.covariance).all())
     model = JointModel(
         origin=Origin(
             fitter="strohmaier",
             options=to_dict(options),
-            source=seen.source,
-            fingerprint=seen.fingerprint(),
+            source=observed.source,
+            fingerprint=observed.fingerprint(),
             version=perfcore.__version__,
         ),
-        columns=dict(seen.columns),
-        value_name=seen.value_name,
-        unit=seen.unit,
+        columns=dict(observed.columns),
+        value_name=observed.value_name,
+        unit=observed.unit,
         preparation=prepared.preparation,
         relative=prepared.weights == "relative",
-        codes=seen.codes,
-        systems=seen.systems,
+        codes=observed.codes,
+        systems=observed.systems,
         functions=tuple(compared.names[f] for f in members),
-        notes=seen.notes,
-        observations=FittedObservations.of(seen),
+        notes=observed.notes,
+        observations=FittedObservations.of(observed),
         root_weights=tuple(prepared.root_weight.tolist()),
-        reference=seen.systems[compared.reference],
+        reference=observed.systems[compared.reference],
         work=_rows(fit.w),
         inverse_speed=_rows(fit.v),
-        covariance=_rows(fit.covariance) if known else None,
+        covariance=_rows(fit.covariance) if has_covariance else None,
         undetermined=tuple(fit.undetermined.tolist()),
         at_bound=tuple(fit.at_bound.tolist()),
         rank=fit.rank,
@@ -198,9 +198,9 @@ def _intervals(
         if options.loss != "linear":
             raise OptionError("--intervals profile needs least squares; with --loss use --intervals bootstrap")
         with progress.bar("profiling parameters", count) as advance:
-            found = profile_intervals(problem, fit, range(count), level=options.level, advance=advance)
-        lower, upper, complete = found.lower, found.upper, found.converged
-        if found.lowest < fit.sum_of_squares * (1.0 - _SAME_OPTIMUM):
+            profile = profile_intervals(problem, fit, range(count), level=options.level, advance=advance)
+        lower, upper, complete = profile.lower, profile.upper, profile.converged
+        if profile.lowest < fit.sum_of_squares * (1.0 - _SAME_OPTIMUM):
             progress.note("the profiles met a better optimum than the fit; use more --starts")
     else:
         with progress.bar("bootstrap", options.draws) as advance:
@@ -216,12 +216,12 @@ def _intervals(
         complete.tolist(),
         strict=True,
     )
-    return tuple(Interval(name, _closed(low), _closed(high), whole) for name, low, high, whole in ends)
+    return tuple(Interval(name, _closed(low), _closed(high), is_complete) for name, low, high, is_complete in ends)
 
 
-def _unless_zero(inverse: Floats, own: Floats, turned: Floats) -> Floats:
+def _unless_zero(inverse: Floats, direct: Floats, turned: Floats) -> Floats:
     """Ends of speeds; where the inverse speed is 0 it is reported itself, so its own ends."""
-    return np.where(inverse == 0.0, own, turned)
+    return np.where(inverse == 0.0, direct, turned)
 
 
 def _closed(end: float) -> float | None:

@@ -27,7 +27,7 @@ def same_functions(basis: Floats) -> list[list[int]]:
     unit = basis / np.where(length > 0.0, length, 1.0)
     same = unit.T @ unit > 1.0 - _SAME_FUNCTION
     np.fill_diagonal(same, val=True)
-    return [found.tolist() for k, row in enumerate(same) if (found := np.flatnonzero(row))[0] == k]
+    return [columns.tolist() for k, row in enumerate(same) if (columns := np.flatnonzero(row))[0] == k]
 
 
 def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tuple[Floats, Floats]:

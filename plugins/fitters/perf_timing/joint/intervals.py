@@ -161,8 +161,8 @@ class _Profile:
             return theta
 
         if self.compressed is not None and (quick := self.compressed.descend(whole(start), self.index)) is not None:
-            return self._met(value, quick.objective, quick.theta[others])
-        found = trust_region.solve(
+            return self._remember(value, quick.objective, quick.theta[others])
+        solution = trust_region.solve(
             lambda part: self.problem.residuals(whole(part)),
             lambda part: self.problem.jacobian(whole(part))[:, others],
             start,
@@ -170,10 +170,10 @@ class _Profile:
             max_evaluations=MOST_EVALUATIONS,
             polish=False,
         )
-        self.converged &= found.status is trust_region.Status.CONVERGED
-        return self._met(value, found.sum_of_squares, found.theta)
+        self.converged &= solution.status is trust_region.Status.CONVERGED
+        return self._remember(value, solution.sum_of_squares, solution.theta)
 
-    def _met(self, value: float, squares: float, others: Floats) -> float:
+    def _remember(self, value: float, squares: float, others: Floats) -> float:
         """Keep the least sum of squares at a value with the other parameters there; its distance."""
         self.lowest = min(self.lowest, squares)
         rise = max(squares - self.fit.sum_of_squares, 0.0)

@@ -70,15 +70,15 @@ def evaluate(basis, target, code, system, place, theta, residuals, jacobian):  #
     n_systems = len(place)
     n_codes = len(theta) // m - n_systems + 1
     for n in range(len(target)):
-        at = place[system[n]]
+        column = place[system[n]]
         total = -target[n]
         for i in range(m):
             work = i * n_codes + code[n]
-            speed = m * n_codes + i * (n_systems - 1) + at
-            inverse_speed = theta[speed] if at >= 0 else 1.0
+            speed = m * n_codes + i * (n_systems - 1) + column
+            inverse_speed = theta[speed] if column >= 0 else 1.0
             total += basis[n, i] * theta[work] * inverse_speed
             jacobian[n, work] = basis[n, i] * inverse_speed
-            if at >= 0:
+            if column >= 0:
                 jacobian[n, speed] = basis[n, i] * theta[work]
         residuals[n] = total
 
@@ -93,11 +93,11 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
     n_codes, n_systems, m = triangles.shape[0], triangles.shape[1], triangles.shape[2] - 1
     works = m * n_codes
     everywhere = np.arange(n_systems)
-    whole = np.zeros(works + m * n_systems)
+    parameters = np.zeros(works + m * n_systems)
     for i in range(m):
         for s in range(n_systems):
-            whole[works + i * n_systems + s] = v[i, s]
-    size = len(whole)
+            parameters[works + i * n_systems + s] = v[i, s]
+    size = len(parameters)
     free = np.ones(size, dtype=np.bool_)
     normal, factor = np.empty((size, size)), np.empty((size, size))
     gradient, step = np.empty(size), np.empty(size)
@@ -105,18 +105,18 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
     for half in range(2 * _SWEEPS + 1):
         free[:works] = half % 2 == 0
         free[works:] = half % 2 == 1
-        _accumulate(triangles, everywhere, whole, False, normal, gradient)
+        _accumulate(triangles, everywhere, parameters, False, normal, gradient)
         if not _factorize(normal, free, _SWEEP_DAMPING, factor):
             return False, np.nan, half + 1
         _solve(factor, gradient, free, step)
-        whole += step
+        parameters += step
     sweeps = 2 * _SWEEPS + 1
     free[:] = True
-    converged, squares, evaluations = _minimise(triangles, everywhere, whole, free, True)
+    converged, squares, evaluations = _minimise(triangles, everywhere, parameters, free, True)
     if not converged:
         return False, squares, sweeps + evaluations
     for i in range(m):
-        speeds = whole[works + i * n_systems : works + (i + 1) * n_systems]
+        speeds = parameters[works + i * n_systems : works + (i + 1) * n_systems]
         for s in range(n_systems):
             if place[s] < 0:
                 scale = speeds[s]
@@ -124,13 +124,13 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
             if place[s] >= 0:
                 theta[works + i * (n_systems - 1) + place[s]] = speeds[s] / scale
         for work in range(i * n_codes, (i + 1) * n_codes):
-            theta[work] = whole[work] * scale
+            theta[work] = parameters[work] * scale
     converged, squares, further = descend(triangles, place, theta, -1, root)
     return converged, squares, sweeps + evaluations + further
 
 
 @kernel
-def descend(triangles, place, theta, held, root):  # type: ignore[no-untyped-def]
+def descend(triangles, place, theta, fixed, root):  # type: ignore[no-untyped-def]
     """Bring theta (P,) to the last digits of an optimum, in the gauge of the reference.
 
     Parameters
@@ -141,7 +141,7 @@ def descend(triangles, place, theta, held, root):  # type: ignore[no-untyped-def
         Place of each system among the fitted ones, -1 for the reference.
     theta : (P,) float
         The start; then the optimum.
-    held : int
+    fixed : int
         Place of a parameter to leave as it is, or -1.
     root : (P, P) float
         Then the inverse of the lower Cholesky factor of J'J at the optimum, a held parameter apart.
@@ -155,8 +155,8 @@ def descend(triangles, place, theta, held, root):  # type: ignore[no-untyped-def
     """
     size = len(theta)
     free = np.ones(size, dtype=np.bool_)
-    if held >= 0:
-        free[held] = False
+    if fixed >= 0:
+        free[fixed] = False
     converged, squares, evaluations = _minimise(triangles, place, theta, free, False)
     if not converged:
         return False, squares, evaluations
@@ -248,9 +248,9 @@ def _accumulate(triangles, place, theta, second_order, normal, gradient):  # typ
     squares = 0.0
     for c in range(n_codes):
         for s in range(n_systems):
-            triangle, at = triangles[c, s], place[s]
+            triangle, column = triangles[c, s], place[s]
             for i in range(m):
-                inverse_speed[i] = theta[works + i * n_fitted + at] if at >= 0 else 1.0
+                inverse_speed[i] = theta[works + i * n_fitted + column] if column >= 0 else 1.0
             squares += triangle[m, m] ** 2
             for k in range(m):
                 total = -triangle[k, m]
@@ -265,9 +265,9 @@ def _accumulate(triangles, place, theta, second_order, normal, gradient):  # typ
                 pull[i] = total
             for i in range(m):
                 work = i * n_codes + c
-                speed = works + i * n_fitted + at
+                speed = works + i * n_fitted + column
                 gradient[work] += pull[i] * inverse_speed[i]
-                if at >= 0:
+                if column >= 0:
                     gradient[speed] += pull[i] * theta[work]
                     if second_order:
                         normal[speed, work] += pull[i]
@@ -278,10 +278,10 @@ def _accumulate(triangles, place, theta, second_order, normal, gradient):  # typ
                     other = j * n_codes + c
                     if j <= i:
                         normal[work, other] += product * inverse_speed[i] * inverse_speed[j]
-                    if at >= 0:
+                    if column >= 0:
                         normal[speed, other] += product * theta[work] * inverse_speed[j]
                         if j <= i:
-                            normal[speed, works + j * n_fitted + at] += product * theta[work] * theta[other]
+                            normal[speed, works + j * n_fitted + column] += product * theta[work] * theta[other]
     return squares
 
 
@@ -294,12 +294,12 @@ def _sum_of_squares(triangles, place, theta):  # type: ignore[no-untyped-def]
     squares = 0.0
     for c in range(n_codes):
         for s in range(n_systems):
-            triangle, at = triangles[c, s], place[s]
+            triangle, column = triangles[c, s], place[s]
             squares += triangle[m, m] ** 2
             for k in range(m):
                 total = -triangle[k, m]
                 for i in range(k, m):
-                    inverse_speed = theta[works + i * n_fitted + at] if at >= 0 else 1.0
+                    inverse_speed = theta[works + i * n_fitted + column] if column >= 0 else 1.0
                     total += triangle[k, i] * theta[i * n_codes + c] * inverse_speed
                 squares += total * total
     return squares
@@ -321,13 +321,13 @@ def _factorize(normal, free, damping, factor):  # type: ignore[no-untyped-def]
                 factor[i, j] = total / factor[j, j]
             else:
                 factor[i, j] = 0.0
-        whole = normal[i, i] * (1.0 + damping)
-        if not free[i] or (damping > 0.0 and whole == 0.0):
-            whole = 1.0
-        pivot = whole
+        diagonal = normal[i, i] * (1.0 + damping)
+        if not free[i] or (damping > 0.0 and diagonal == 0.0):
+            diagonal = 1.0
+        pivot = diagonal
         for k in range(i):
             pivot -= factor[i, k] ** 2
-        if not pivot > _LEAST_PIVOT * whole:
+        if not pivot > _LEAST_PIVOT * diagonal:
             return False
         factor[i, i] = np.sqrt(pivot)
     return True

@@ -141,47 +141,55 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         (n,) or (n, 3) float
             Values, or value, lower and upper bound.
         """
-        at = self.places(points)
-        factor = self.factor(at)
-        problem = self.problem(at)
+        places = self.places(points)
+        factor = self.factor(places)
+        problem = self.problem(places)
         scaled = problem.predict(self.theta)
         if interval is None:
             return scaled / factor
         check_coverage(interval)
         values = scaled / factor
-        return np.column_stack([values, self._bounds(at, problem, values, interval)])
+        return np.column_stack([values, self._bounds(places, problem, values, interval)])
 
-    def _bounds(self, at: Places, problem: JointProblem, values: Floats, interval: float) -> Floats:
+    def _bounds(self, places: Places, problem: JointProblem, values: Floats, interval: float) -> Floats:
         """Lower and upper bounds of single runs (n, 2), with the values between them."""
         if self.degrees_of_freedom <= 0 or self.covariance is None:
-            return np.full((len(at), 2), np.nan)
-        seen, free, own = self.measured_places, ~np.array(self.at_bound), self.observations
-        here, there = positions(seen.points, at.points)
-        measured, model = np.array(own.value) * self.factor(seen), self.problem(seen)
+            return np.full((len(places), 2), np.nan)
+        measured_places, free, observed = self.measured_places, ~np.array(self.at_bound), self.observations
+        measured_positions, new_positions = positions(measured_places.points, places.points)
+        measured, model = np.array(observed.value) * self.factor(measured_places), self.problem(measured_places)
         fitted = np.maximum(model.predict(self.theta), _LEAST * measured)
         expected = np.maximum(problem.predict(self.theta), 0.0)
         safe = np.where(expected > 0.0, expected, 1.0)
-        spread = np.array([np.nan if value is None else value for value in own.spread]) / np.array(own.value)
-        repetitions = np.array(own.repetitions, dtype=np.float64)
+        spread = np.array([np.nan if value is None else value for value in observed.spread]) / np.array(observed.value)
+        repetitions = np.array(observed.repetitions, dtype=np.float64)
         run = run_variance(repetitions, spread)
         systems = len(self.systems)
         runs = expected_runs(
             np.log(measured / fitted),
-            PairPoints(seen.code * systems + seen.system, here, model.jacobian(self.theta)[:, free] / fitted[:, None]),
-            PairPoints(at.code * systems + at.system, there, problem.jacobian(self.theta)[:, free] / safe[:, None]),
+            PairPoints(
+                measured_places.code * systems + measured_places.system,
+                measured_positions,
+                model.jacobian(self.theta)[:, free] / fitted[:, None],
+            ),
+            PairPoints(
+                places.code * systems + places.system,
+                new_positions,
+                problem.jacobian(self.theta)[:, free] / safe[:, None],
+            ),
             run / repetitions,
             run,
         )
         ends = values[:, None] * runs.ratio_quantiles((0.5 - 0.5 * interval, 0.5 + 0.5 * interval)).T
-        known = (expected > 0.0) & self._determined(problem.jacobian(self.theta))
+        determined = (expected > 0.0) & self._determined(problem.jacobian(self.theta))
         ends = np.column_stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)])
-        return np.where(known[:, None], ends, np.nan)
+        return np.where(determined[:, None], ends, np.nan)
 
     def remarks(self, points: Points) -> list[str]:
         """Where a pair was never measured, a parameter is outside of what was measured, or nothing determines it."""
-        found = super().remarks(points)
+        lines = super().remarks(points)
         determined = self._determined(self.problem(self.places(points)).jacobian(self.theta))
-        return [text if known else _UNDETERMINED for text, known in zip(found, determined, strict=True)]
+        return [text if is_determined else _UNDETERMINED for text, is_determined in zip(lines, determined, strict=True)]
 
     def design_rows(self, points: Points) -> DesignRows:
         """Gradients at the estimate, of the parameters that are not held at 0.
@@ -193,14 +201,14 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """
         if self.degrees_of_freedom <= 0:
             raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
-        at, free = self.places(points), ~np.array(self.at_bound)
-        problem = self.problem(at)
+        places, free = self.places(points), ~np.array(self.at_bound)
+        problem = self.problem(places)
         weights = self.new_weights(problem.predict(self.theta))
         return DesignRows(
             measured=(self.weighted_problem().jacobian(self.theta)[:, free],),
             asked=(problem.jacobian(self.theta)[:, free] * weights[:, None],),
             errors=np.array([[self.sum_of_squares / self.degrees_of_freedom]]),
-            scale=1.0 / (weights * self.factor(at)),
+            scale=1.0 / (weights * self.factor(places)),
             points=self.measured_points(),
             repetitions=np.array(self.observations.repetitions),
             unit=self.unit,
@@ -214,13 +222,13 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         measured = self.weighted_problem().jacobian(self.theta)
         return JacobianFactor.of(measured[:, free]).determines(gradients[:, free])
 
-    def problem(self, at: Places) -> JointProblem:
+    def problem(self, places: Places) -> JointProblem:
         """The bilinear problem at points, with targets of 0."""
         return JointProblem(
-            self.scaled_design(at),
-            np.zeros(len(at)),
-            at.code,
-            at.system,
+            self.scaled_design(places),
+            np.zeros(len(places)),
+            places.code,
+            places.system,
             len(self.codes),
             len(self.systems),
             self.systems.index(self.reference),
@@ -228,14 +236,14 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def weighted_problem(self) -> JointProblem:
         """The least-squares problem that was solved."""
-        at, root = self.measured_places, np.array(self.root_weights)
-        problem = self.problem(at)
-        target = np.array(self.observations.value) * self.factor(at) * root
+        places, root = self.measured_places, np.array(self.root_weights)
+        problem = self.problem(places)
+        target = np.array(self.observations.value) * self.factor(places) * root
         return JointProblem(
             problem.basis * root[:, None],
             target,
-            at.code,
-            at.system,
+            places.code,
+            places.system,
             len(self.codes),
             len(self.systems),
             problem.reference,
@@ -278,16 +286,18 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """
         errors = self.standard_errors()
         unit = self.coefficient_unit
-        found = []
+        estimates = []
         for name, value, error, is_speed in self._named_values(errors):
-            shown = None if np.isnan(error) else float(error)
+            standard_error = None if np.isnan(error) else float(error)
             if not is_speed:
-                found.append(Parameter(name, value, shown, unit))
+                estimates.append(Parameter(name, value, standard_error, unit))
             elif value == 0.0:
-                found.append(Parameter(f"1/{name}", value, shown))
+                estimates.append(Parameter(f"1/{name}", value, standard_error))
             else:
-                found.append(Parameter(name, 1.0 / value, None if shown is None else shown / value**2))
-        return tuple(found)
+                estimates.append(
+                    Parameter(name, 1.0 / value, None if standard_error is None else standard_error / value**2)
+                )
+        return tuple(estimates)
 
     def standard_errors(self) -> Floats:
         """Asymptotic standard errors of `theta` (P,); NaN where there are none."""
@@ -334,7 +344,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         aicc, bic = (float(value) for value in information(self.sum_of_squares, n, self.rank))
         errors = self.errors()
         cells = self.left_out_errors()
-        known = cells[np.isfinite(cells)]
+        defined = cells[np.isfinite(cells)]
         freedom = self.degrees_of_freedom
         return {
             "n_observations": n,
@@ -350,8 +360,8 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "loo_rmse": _finite(float(np.sqrt(np.mean(self.leave_one_out() ** 2)))),
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
-            "mean_relative_error_left_out_cells": float(known.mean()) if len(known) else None,
-            "max_relative_error_left_out_cells": float(known.max()) if len(known) else None,
+            "mean_relative_error_left_out_cells": float(defined.mean()) if len(defined) else None,
+            "max_relative_error_left_out_cells": float(defined.max()) if len(defined) else None,
             "quantile_correlation": self._straightness(),
             "status": self.status,
             "starts": self.starts,

@@ -19,13 +19,13 @@ JOINT_CRITERIA = {
 _LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 
-def parse_coverage(given: Any) -> float:
+def parse_coverage(value: Any) -> float:
     """A coverage above 0 and below 1."""
     try:
-        coverage = float(given)
+        coverage = float(value)
     except (TypeError, ValueError):
         coverage = 0.0
-    if isinstance(given, bool) or not 0.0 < coverage < 1.0:
+    if isinstance(value, bool) or not 0.0 < coverage < 1.0:
         raise ValueError("a number above 0 and below 1 is expected, such as 0.95")
     return coverage
 

@@ -97,11 +97,11 @@ def bootstrap(
     given = packed_fit(problem, fit)
     sizes = [min(_DRAWS_OF_A_PART, draws - before) for before in range(0, draws, _DRAWS_OF_A_PART)]
     parts = [(given, seed, part, size) for part, size in enumerate(sizes)]
-    found = []
+    estimates = []
     for size, answer in zip(sizes, in_order(executor, bootstrap_part, parts), strict=True):
-        found.append(np.frombuffer(answer, "<f8"))
+        estimates.append(np.frombuffer(answer, "<f8"))
         advance(size)
-    refits = np.concatenate([np.empty(0), *found]).reshape(-1, problem.n_parameters)
+    refits = np.concatenate([np.empty(0), *estimates]).reshape(-1, problem.n_parameters)
     return Bootstrap(refits, draws - len(refits))
 
 

@@ -178,15 +178,15 @@ def solve(
     """
     compiled = compiled and loss == "linear" and not positive
     compressed = CompressedProblem.of(problem) if compiled else None
-    found: list[Descent | trust_region.Solution] = []
+    optima: list[Descent | trust_region.Solution] = []
     for v in _beginnings(problem, starts, rng):
         quick = compressed.search(v) if compressed else None
         if quick is not None:
-            found.append(quick)
+            optima.append(quick)
             continue
         theta = data_driven_start(problem) if v is None else alternate(problem, v)
-        found.append(search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale))
-    best = min(found, key=lambda one: one.objective)
+        optima.append(search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale))
+    best = min(optima, key=lambda optimum: optimum.objective)
     same = best.objective * (1.0 + _SAME_OPTIMUM) + _EXACT * float(problem.target @ problem.target)
     judged = _judged_quickly(problem, best) if isinstance(best, Descent) else _judged(best, loss, loss_scale)
     hidden = judged.undetermined | judged.at_bound
@@ -211,8 +211,8 @@ def solve(
         at_bound=judged.at_bound,
         status=_status(best, judged.undetermined, problem.n_functions * problem.n_codes),
         starts=starts,
-        starts_reached=sum(one.objective <= same for one in found),
-        evaluations=sum(one.evaluations for one in found),
+        starts_reached=sum(optimum.objective <= same for optimum in optima),
+        evaluations=sum(optimum.evaluations for optimum in optima),
         positive=positive,
         loss=loss,
         loss_scale=loss_scale,
@@ -296,21 +296,21 @@ class _Judged:
     at_bound: Flags
 
 
-def _judged(found: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
-    free, count = ~found.at_bound, len(found.theta)
-    factor = JacobianFactor.of(found.jacobian[:, free])
+def _judged(optimum: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
+    free, count = ~optimum.at_bound, len(optimum.theta)
+    factor = JacobianFactor.of(optimum.jacobian[:, free])
     covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
-    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, found.residuals, loss, loss_scale)
+    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, optimum.residuals, loss, loss_scale)
     undetermined[free] = factor.undetermined
-    return _Judged(found.residuals, found.jacobian, factor.rank, covariance, undetermined, found.at_bound)
+    return _Judged(optimum.residuals, optimum.jacobian, factor.rank, covariance, undetermined, optimum.at_bound)
 
 
-def _judged_quickly(problem: JointProblem, found: Descent) -> _Judged:
+def _judged_quickly(problem: JointProblem, optimum: Descent) -> _Judged:
     """The same for an optimum that is known to determine every parameter, by least squares."""
-    residuals, jacobian = evaluate(problem, found.theta)
+    residuals, jacobian = evaluate(problem, optimum.theta)
     spare, count = problem.n_rows - problem.n_parameters, problem.n_parameters
     variance = float(residuals @ residuals) / spare if spare else np.nan
-    covariance = variance * (found.inverse_root.T @ found.inverse_root)
+    covariance = variance * (optimum.inverse_root.T @ optimum.inverse_root)
     none = np.zeros(count, dtype=bool)
     return _Judged(residuals, jacobian, count, covariance, none, none)
 
@@ -331,11 +331,11 @@ def _inside(problem: JointProblem, theta: Floats) -> Floats:
     return problem.pack(raised[0], raised[1])
 
 
-def _status(found: Descent | trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
+def _status(optimum: Descent | trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
     # An inverse speed that no code has work for may have any size.
-    huge = (np.abs(found.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
+    huge = (np.abs(optimum.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
     if huge[first_speed:].any():
         return JointStatus.NO_REFERENCE
-    if not isinstance(found, Descent) and found.status is not trust_region.Status.CONVERGED:
+    if not isinstance(optimum, Descent) and optimum.status is not trust_region.Status.CONVERGED:
         return JointStatus.NOT_CONVERGED
     return JointStatus.UNDETERMINED if undetermined.any() else JointStatus.CONVERGED

@@ -79,21 +79,21 @@ def joint_summary(model: JointModel) -> list[str]:
 
 def _spread_of_cells(model: JointModel) -> float:
     """Ratio of the largest to the smallest mean of a code on a system in the scale of the fit."""
-    at = model.measured_places
-    values = np.array(model.observations.value) * model.factor(at)
-    cell = at.code * len(model.systems) + at.system
+    places = model.measured_places
+    values = np.array(model.observations.value) * model.factor(places)
+    cell = places.code * len(model.systems) + places.system
     means = np.bincount(cell, values)[np.unique(cell)] / np.bincount(cell)[np.unique(cell)]
     return float(means.max() / means.min())
 
 
 def joint_tables(model: JointModel) -> Tables:
     """Parameters, cells, outliers, correlations, and the ranking."""
-    found = [_parameters(model), _cells(model), *_outliers(model), *_correlations(model)]
+    tables = [_parameters(model), _cells(model), *_outliers(model), *_correlations(model)]
     if model.ranking:
         first = model.ranking[:_MOST_CANDIDATES]
         title = f"Other combinations (the best {len(first)} of {len(model.ranking)})"
-        found.append((title, *candidate_table(first)))
-    return found
+        tables.append((title, *candidate_table(first)))
+    return tables
 
 
 def joint_frame(model: JointModel) -> pd.DataFrame:
@@ -157,27 +157,27 @@ def _parameters(model: JointModel) -> Table:
 
 def _cells(model: JointModel) -> Table:
     """The pairs, worst first."""
-    seen, errors, left = model.observations, model.errors(), model.left_out_errors()
-    cell = np.array(seen.code) * len(model.systems) + np.array(seen.system)
-    found = []
-    for one in np.unique(cell):
-        mine = cell == one
-        code, system = divmod(int(one), len(model.systems))
-        known = left[mine][np.isfinite(left[mine])]
-        found.append((float(errors[mine].max()), code, system, mine, known))
-    found.sort(key=lambda item: -item[0])
+    observed, errors, left = model.observations, model.errors(), model.left_out_errors()
+    cell = np.array(observed.code) * len(model.systems) + np.array(observed.system)
+    pairs = []
+    for number in np.unique(cell):
+        mask = cell == number
+        code, system = divmod(int(number), len(model.systems))
+        defined = left[mask][np.isfinite(left[mask])]
+        pairs.append((float(errors[mask].max()), code, system, mask, defined))
+    pairs.sort(key=lambda item: -item[0])
     header = ["code", "system", "points", "mean error", "largest error"]
     rows = [
-        [model.codes[code], model.systems[system], str(int(mine.sum())), f"{errors[mine].mean():.1%}", f"{largest:.1%}"]
-        for largest, code, system, mine, _ in found[:_MOST_CELLS]
+        [model.codes[code], model.systems[system], str(int(mask.sum())), f"{errors[mask].mean():.1%}", f"{largest:.1%}"]
+        for largest, code, system, mask, _ in pairs[:_MOST_CELLS]
     ]
     if model.left_out:
         header.append("mean error when left out")
         rows = [
-            [*row, f"{known.mean():.1%}" if len(known) else "not determined"]
-            for row, (*_, known) in zip(rows, found, strict=False)
+            [*row, f"{defined.mean():.1%}" if len(defined) else "not determined"]
+            for row, (*_, defined) in zip(rows, pairs, strict=False)
         ]
-    more = "" if len(found) <= _MOST_CELLS else f" (the worst {_MOST_CELLS} of {len(found):,})"
+    more = "" if len(pairs) <= _MOST_CELLS else f" (the worst {_MOST_CELLS} of {len(pairs):,})"
     return f"Codes on systems{more}", header, rows
 
 

@@ -33,12 +33,12 @@ class JointViews(ScalingViews):
 
     def parameter_blocks(self) -> tuple[Block, ...]:
         """Work w of the codes and speed r of the systems with error bars."""
-        shown = select(self._joint, self._data)
+        selection = select(self._joint, self._data)
 
         def draw(figure: Figure) -> None:
-            draw_parameters(shown, self._joint, figure)
+            draw_parameters(selection, self._joint, figure)
 
         stacked = 2 if len(self._joint.functions) > 2 else 1
-        height = stacked * (0.9 + 0.19 * max(len(shown.codes), len(shown.systems)))
+        height = stacked * (0.9 + 0.19 * max(len(selection.codes), len(selection.systems)))
         alternative = "Work of the codes and speed of the systems for each function, with standard errors"
         return Chart(draw, alternative, (), size=(11.0, max(height, 2.2))), parameter_table(self._joint)

@@ -47,7 +47,7 @@ class Curve:
     upper: Floats
 
 
-def predicted_curves(shown: Selection) -> list[Curve]:
+def predicted_curves(selection: Selection) -> list[Curve]:
     """The model of each code on each system that is drawn, from one prediction of all.
 
     A line runs from a fourth of the least to four times the largest value, and below 1 only as far as was measured;
@@ -55,28 +55,30 @@ def predicted_curves(shown: Selection) -> list[Curve]:
 
     Parameters
     ----------
-    shown : Selection
+    selection : Selection
 
     Returns
     -------
     list of Curve
         Code by code, system by system.
     """
-    model, at, first = shown.model, shown.at, shown.first
-    own = model.measured_places
-    here = np.ones(len(own), dtype=np.bool_)
-    for symbol, value in shown.others.items():
-        here &= own.points[symbol] == value
+    model, shown_places, first = selection.model, selection.at, selection.first
+    measured_places = model.measured_places
+    matching = np.ones(len(measured_places), dtype=np.bool_)
+    for symbol, value in selection.others.items():
+        matching &= measured_places.points[symbol] == value
     pairs, grids = [], []
-    for code in shown.codes:
-        drawn = shown.in_panels & (at.code == code)
-        for system in shown.systems:
-            mine = drawn & (at.system == system)
-            if not (mine.any() or is_drawn_everywhere(model)):
+    for code in selection.codes:
+        drawn = selection.in_panels & (shown_places.code == code)
+        for system in selection.systems:
+            of_pair = drawn & (shown_places.system == system)
+            if not (of_pair.any() or is_drawn_everywhere(model)):
                 continue
-            measured = own.points[first][here & (own.code == code) & (own.system == system)]
+            measured = measured_places.points[first][
+                matching & (measured_places.code == code) & (measured_places.system == system)
+            ]
             low, high = (measured.min(), measured.max()) if len(measured) else (np.nan, np.nan)
-            points = at.points[first][mine if mine.any() else drawn]
+            points = shown_places.points[first][of_pair if of_pair.any() else drawn]
             start, end = np.fmin(low, points.min()), np.fmax(high, points.max())
             # Lines end at 1, where there is one processor; the ends of what was measured are places of their own.
             places = np.geomspace(max(start / _BEYOND, min(start, 1.0)), end * _BEYOND, 61)
@@ -85,7 +87,7 @@ def predicted_curves(shown: Selection) -> list[Curve]:
     sizes = [len(grid) for grid in grids]
     over = np.concatenate(grids)
     of_code, of_system = (np.repeat([pair[k] for pair in pairs], sizes).astype(np.int64) for k in (0, 1))
-    everywhere = {first: over, **{symbol: np.full(len(over), value) for symbol, value in shown.others.items()}}
+    everywhere = {first: over, **{symbol: np.full(len(over), value) for symbol, value in selection.others.items()}}
     values = np.split(_predicted(model, Places(everywhere, of_code, of_system)), np.cumsum(sizes)[:-1])
     return [
         Curve(code, system, grid, low, high, *part.T)
@@ -93,15 +95,17 @@ def predicted_curves(shown: Selection) -> list[Curve]:
     ]
 
 
-def _predicted(model: ScalingModel, at: Places) -> Floats:
+def _predicted(model: ScalingModel, places: Places) -> Floats:
     """Value, lower and upper bound (n, 3); NaN where a function is not finite or the data do not determine them."""
-    found = np.full((len(at), 3), np.nan)
-    able = np.isfinite(design(characteristics(model.functions, tuple(model.columns)), at.points)).all(axis=1)
+    bounds = np.full((len(places), 3), np.nan)
+    able = np.isfinite(design(characteristics(model.functions, tuple(model.columns)), places.points)).all(axis=1)
     if able.any():
-        part = Places({symbol: values[able] for symbol, values in at.points.items()}, at.code[able], at.system[able])
-        found[able] = model.predict(named_places(model, part), interval=COVERAGE)
+        part = Places(
+            {symbol: values[able] for symbol, values in places.points.items()}, places.code[able], places.system[able]
+        )
+        bounds[able] = model.predict(named_places(model, part), interval=COVERAGE)
     if isinstance(model, JointModel) and model.covariance is not None:
-        found[np.isnan(found[:, 1])] = np.nan
+        bounds[np.isnan(bounds[:, 1])] = np.nan
     elif isinstance(model, IndividualModel):
         # As many points as functions have no errors either, but determine the line.
         arbitrary = {
@@ -109,7 +113,9 @@ def _predicted(model: ScalingModel, at: Places) -> Floats:
             for pair in model.pairs
             if None in pair.standard_errors and pair.n_observations != len(pair.functions)
         }
-        names = ((model.codes[code], model.systems[system]) for code, system in zip(at.code, at.system, strict=True))
-        found[[name in arbitrary for name in names]] = np.nan
-    found[~(found[:, 0] > 0.0), 0] = np.nan  # has no place on a logarithmic axis
-    return found
+        names = (
+            (model.codes[code], model.systems[system]) for code, system in zip(places.code, places.system, strict=True)
+        )
+        bounds[[name in arbitrary for name in names]] = np.nan
+    bounds[~(bounds[:, 0] > 0.0), 0] = np.nan  # has no place on a logarithmic axis
+    return bounds

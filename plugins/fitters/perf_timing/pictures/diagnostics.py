@@ -35,14 +35,14 @@ Ints = npt.NDArray[np.int64]
 _MOST_NAMED = 10  # outliers beside the residuals
 
 
-def draw_residuals(shown: Selection, area: FigureBase, over: Axes, quantiles: Axes) -> None:
+def draw_residuals(selection: Selection, area: FigureBase, over: Axes, quantiles: Axes) -> None:
     """Draw weighted residuals in the scale of the fit over the prediction, and their quantiles against normal ones.
 
     Of a single pair they are drawn over the first parameter: its prediction hardly varies in the scale of the fit.
 
     Parameters
     ----------
-    shown : Selection
+    selection : Selection
     area : matplotlib FigureBase
         Holds both panels, and gets the names of outliers.
     over, quantiles : matplotlib Axes
@@ -50,56 +50,56 @@ def draw_residuals(shown: Selection, area: FigureBase, over: Axes, quantiles: Ax
     """
     from scipy.stats import probplot
 
-    model, at = shown.model, shown.at
-    factor = model.factor(at)
-    scaled = model.predict(named_places(model, at)) * factor
-    residuals = shown.value * factor - scaled
-    if shown.are_own:
+    model, shown_places = selection.model, selection.at
+    factor = model.factor(shown_places)
+    scaled = model.predict(named_places(model, shown_places)) * factor
+    residuals = selection.value * factor - scaled
+    if selection.are_own:
         residuals = residuals * np.array(model.root_weights)
     elif model.relative:  # other weights of other data are not known
-        residuals = residuals / (shown.value * factor)
-    known = np.flatnonzero(np.isfinite(residuals))
-    values = residuals[known]
+        residuals = residuals / (selection.value * factor)
+    finite = np.flatnonzero(np.isfinite(residuals))
+    values = residuals[finite]
     is_one_pair = len(model.codes) * len(model.systems) == 1
-    across = (at.points[shown.first] if is_one_pair else scaled)[known]
-    is_weighted = shown.are_own and np.ptp(model.root_weights) > 0.0
+    across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
+    is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
     label = "relative residual" if model.relative else "weighted residual" if is_weighted else "residual"
-    for axes, what, title in (
-        (over, model.columns[shown.first] if is_one_pair else "model, in the scale of the fit", "Residuals"),
+    for axes, x_label, title in (
+        (over, model.columns[selection.first] if is_one_pair else "model, in the scale of the fit", "Residuals"),
         (quantiles, "quantile of the normal distribution", "Normal Q-Q"),
     ):
         axes.set_title(title, fontsize=LABEL_POINTS)
-        axes.set_xlabel(shortened(what, 60), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_xlabel(shortened(x_label, 60), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(label, fontsize=LABEL_POINTS)
         axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.06, y=0.1)
         set_plain(axes)
-    if not len(known):
+    if not len(finite):
         return
     order = np.argsort(values, kind="stable")
-    normal = np.zeros(len(known))
-    if len(known) > 1:
+    normal = np.zeros(len(finite))
+    if len(finite) > 1:
         normal[order] = probplot(values, fit=False)[0]
     if across.min() > 0.0:
         set_logarithmic(over, "x", across.min() / 1.3, across.max() * 1.3, base=2 if is_one_pair else 10)
-    for system, (colour, marker) in {-1: (LIGHT, "."), **shown.systems}.items():
-        mine = at.system[known] == system
+    for system, (colour, marker) in {-1: (LIGHT, "."), **selection.systems}.items():
+        mask = shown_places.system[finite] == system
         if system < 0:
-            mine = ~np.isin(at.system[known], list(shown.systems))
+            mask = ~np.isin(shown_places.system[finite], list(selection.systems))
         for axes, places in ((over, across), (quantiles, normal)):
-            axes.plot(places[mine], values[mine], marker, color=colour, markersize=3.5, markeredgewidth=0, alpha=0.8,
-                      rasterized=bool(mine.sum() > MOST_VECTORS))  # fmt: skip
-    if len(known) > 2 and np.ptp(values) > 0.0:
+            axes.plot(places[mask], values[mask], marker, color=colour, markersize=3.5, markeredgewidth=0, alpha=0.8,
+                      rasterized=bool(mask.sum() > MOST_VECTORS))  # fmt: skip
+    if len(finite) > 2 and np.ptp(values) > 0.0:
         slope, intercept, correlation = probplot(values)[1]
         ends = normal[order[[0, -1]]]
         quantiles.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
         quantiles.set_title(f"Normal Q-Q, correlation {correlation:.3f}", fontsize=LABEL_POINTS)
-    if isinstance(model, (IndividualModel, JointModel)) and shown.are_own:
-        flagged = np.flatnonzero(model.outliers().flagged[known])
+    if isinstance(model, (IndividualModel, JointModel)) and selection.are_own:
+        flagged = np.flatnonzero(model.outliers().flagged[finite])
         flagged = flagged[np.argsort(-np.abs(values[flagged]), kind="stable")]
-        names = [shortened(model.describe(int(k)), 40) for k in known[flagged[:_MOST_NAMED]]]
+        names = [shortened(model.describe(int(k)), 40) for k in finite[flagged[:_MOST_NAMED]]]
         # Below a narrow column of panels, beside a wide row of them.
-        where = "outside lower left" if len(shown.codes) == 1 else "outside right upper"
+        where = "outside lower left" if len(selection.codes) == 1 else "outside right upper"
         _ring_outliers(area, ((over, across), (quantiles, normal)), values, flagged, names, where)
 
 

@@ -32,30 +32,30 @@ Floats = npt.NDArray[np.float64]
 _BAND = f"{COVERAGE:.0%} of single runs"
 
 
-def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> None:
+def draw_panels(selection: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> None:
     """Draw points and lines of each code, with what line styles mean above them and what colours mean below.
 
     Parameters
     ----------
-    shown : Selection
+    selection : Selection
     area : matplotlib FigureBase
         Holds the panels, and gets the legends.
     grid : (rows, columns) array of matplotlib Axes
         At least one for each code, with a common horizontal axis; those left over are removed.
     """
-    model, curves, drawn = shown.model, predicted_curves(shown), set[str]()
-    panels: list[Axes] = list(grid.flat[: len(shown.codes)])
+    model, curves, drawn = selection.model, predicted_curves(selection), set[str]()
+    panels: list[Axes] = list(grid.flat[: len(selection.codes)])
     for unused in grid.flat[len(panels) :]:
         unused.remove()
     unit = f" ({model.unit})" if model.unit else ""
-    for number, (axes, code) in enumerate(zip(panels, shown.codes, strict=True)):
-        drawn |= _draw_panel(shown, axes, code, [curve for curve in curves if curve.code == code])
+    for number, (axes, code) in enumerate(zip(panels, selection.codes, strict=True)):
+        drawn |= _draw_panel(selection, axes, code, [curve for curve in curves if curve.code == code])
         if number % grid.shape[1] == 0:
             axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         if number + grid.shape[1] >= len(panels):
             axes.tick_params(labelbottom=True)
     for axes in panels[-(-len(panels) // grid.shape[1]) * grid.shape[1] - grid.shape[1] :]:
-        axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
     _set_across(panels[0], curves)
     line: dict[str, Any] = {"color": DARK, "linewidth": 1.2}
     kinds: dict[str, Line2D | Patch] = {
@@ -68,34 +68,34 @@ def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> N
     kinds = {name: handle for name, handle in kinds.items() if name in drawn}
     add_legend(area, list(kinds), list(kinds.values()), loc="outside upper right", ncols=5, fontsize=SMALL_POINTS)
     if len(model.systems) > 1:
-        add_system_legend(shown, area)
+        add_system_legend(selection, area)
 
 
 def scaling_panels(model: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
     """Panels by name: ``curves`` of the first code, ``curves-2`` of the next, ``residuals`` and ``quantiles``."""
     from perf_timing.pictures.diagnostics import draw_residuals
 
-    shown = select(model, data)
-    curves = predicted_curves(shown)
+    selection = select(model, data)
+    curves = predicted_curves(selection)
     unit = f" ({model.unit})" if model.unit else ""
 
     def draw(axes: Axes, code: int) -> None:
-        own = [curve for curve in curves if curve.code == code]
-        _draw_panel(shown, axes, code, own)
+        code_curves = [curve for curve in curves if curve.code == code]
+        _draw_panel(selection, axes, code, code_curves)
         _set_across(axes, curves)
-        axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_xlabel(shortened(model.columns[selection.first]), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         if len(model.systems) > 1:
-            names, handles = _system_handles(shown)
+            names, handles = _system_handles(selection)
             add_legend(axes, names, handles, fontsize=TINY_POINTS)
 
     panels: dict[str, Callable[[Axes], None]] = {
         f"curves-{number}" if number > 1 else "curves": partial(draw, code=code)
-        for number, code in enumerate(shown.codes, 1)
+        for number, code in enumerate(selection.codes, 1)
     }
     # Two panels that are drawn together, each with names of outliers beside it: the other one is left aside.
-    panels["residuals"] = lambda axes: draw_residuals(shown, aside := Figure(), axes, aside.add_subplot())
-    panels["quantiles"] = lambda axes: draw_residuals(shown, aside := Figure(), aside.add_subplot(), axes)
+    panels["residuals"] = lambda axes: draw_residuals(selection, aside := Figure(), axes, aside.add_subplot())
+    panels["quantiles"] = lambda axes: draw_residuals(selection, aside := Figure(), aside.add_subplot(), axes)
     return panels
 
 
@@ -105,53 +105,59 @@ def _set_across(axes: Axes, curves: list[Curve]) -> None:
     set_logarithmic(axes, "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
 
 
-def _system_handles(shown: Selection) -> tuple[list[str], list[Line2D]]:
+def _system_handles(selection: Selection) -> tuple[list[str], list[Line2D]]:
     """Names of the systems, and lines in their colours and with their markers."""
-    names = [shortened(shown.model.systems[system]) for system in shown.systems]
-    return names, [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()]
+    names = [shortened(selection.model.systems[system]) for system in selection.systems]
+    return names, [
+        Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in selection.systems.values()
+    ]
 
 
-def add_system_legend(shown: Selection, area: FigureBase) -> None:
+def add_system_legend(selection: Selection, area: FigureBase) -> None:
     """What colours and markers mean, below the panels of an area."""
-    names, handles = _system_handles(shown)
-    columns = legend_columns(shown)
+    names, handles = _system_handles(selection)
+    columns = legend_columns(selection)
     add_legend(area, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 
 
-def legend_columns(shown: Selection) -> int:
+def legend_columns(selection: Selection) -> int:
     """The number of columns of the legend of systems, whose names may be long."""
-    longest = max(len(shortened(shown.model.systems[system])) for system in shown.systems)
+    longest = max(len(shortened(selection.model.systems[system])) for system in selection.systems)
     return max(2, min(10, 170 // (longest + 8)))
 
 
-def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) -> set[str]:
+def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]) -> set[str]:
     """One code; returns the kinds of things that were drawn."""
-    model, at, drawn = shown.model, shown.at, set[str]()
-    across, value, mine = at.points[shown.first], shown.value, shown.in_panels & (at.code == code)
+    model, places, drawn = selection.model, selection.at, set[str]()
+    across, value, of_code = (
+        places.points[selection.first],
+        selection.value,
+        selection.in_panels & (places.code == code),
+    )
     axes.set_yscale("log")
     if len(model.codes) > 1:
         axes.set_title(shortened(model.codes[code]), fontsize=LABEL_POINTS, parse_math=False)
-    rest = mine & ~np.isin(at.system, list(shown.systems))
+    rest = of_code & ~np.isin(places.system, list(selection.systems))
     if rest.any():
         axes.plot(across[rest], value[rest], ".", color=LIGHT, markersize=3, zorder=1.5,
                   rasterized=bool(rest.sum() > MOST_VECTORS))  # fmt: skip
         drawn.add("other systems")
-    bottom, top = _limits(value[mine], shown.spread[mine], curves)
-    has_bands = len(np.unique(at.system[mine])) <= MOST_BANDS
+    bottom, top = _limits(value[of_code], selection.spread[of_code], curves)
+    has_bands = len(np.unique(places.system[of_code])) <= MOST_BANDS
     for curve in curves:
-        colour, marker = shown.systems[curve.system]
-        known = np.isfinite(curve.lower)
-        if has_bands and known.any():
+        colour, marker = selection.systems[curve.system]
+        has_bounds = np.isfinite(curve.lower)
+        if has_bands and has_bounds.any():
             lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
-            axes.fill_between(curve.over, lower, upper, where=known.tolist(), color=colour, alpha=0.1, linewidth=0)
+            axes.fill_between(curve.over, lower, upper, where=has_bounds.tolist(), color=colour, alpha=0.1, linewidth=0)
             drawn.add(_BAND)
         drawn |= _draw_line(axes, curve, colour, model.systems[curve.system])
-        here = mine & (at.system == curve.system)
-        several = here & (shown.spread > 0.0)
+        of_system = of_code & (places.system == curve.system)
+        several = of_system & (selection.spread > 0.0)
         if several.any():
-            axes.errorbar(across[several], value[several], yerr=shown.spread[several], fmt="none", ecolor=colour,
+            axes.errorbar(across[several], value[several], yerr=selection.spread[several], fmt="none", ecolor=colour,
                           elinewidth=0.8, capsize=2)  # fmt: skip
-        axes.plot(across[here], value[here], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
+        axes.plot(across[of_system], value[of_system], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
                   markeredgecolor=PAPER, zorder=3)  # fmt: skip
     set_logarithmic(axes, "y", bottom, top)
     return drawn
@@ -166,8 +172,8 @@ def _draw_line(axes: Axes, curve: Curve, colour: str, system: str) -> set[str]:
         return {"never measured (predicted)"}
     inside = (curve.over >= curve.low) & (curve.over <= curve.high)
     axes.plot(curve.over[inside], curve.value[inside], color=colour, linewidth=1.2, label=system)
-    for side, beyond in (("below", curve.over <= curve.low), ("above", curve.over >= curve.high)):
-        axes.plot(curve.over[beyond], curve.value[beyond], "--", color=colour, linewidth=0.9,
+    for side, outside in (("below", curve.over <= curve.low), ("above", curve.over >= curve.high)):
+        axes.plot(curve.over[outside], curve.value[outside], "--", color=colour, linewidth=0.9,
                   label=f"{system} (extrapolated {side})")  # fmt: skip
     return {"fit", "extrapolated"}
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["draw_parameters"]
 
 
-def draw_parameters(shown: Selection, model: JointModel, area: FigureBase) -> None:
+def draw_parameters(selection: Selection, model: JointModel, area: FigureBase) -> None:
     """Draw work of the codes and speed of the systems with their standard errors, function by function.
 
     Parameters
     ----------
-    shown : Selection
+    selection : Selection
         Its codes and systems are drawn, but the reference, whose speed is 1.
     model : JointModel
         That of the selection.
@@ -33,8 +33,8 @@ def draw_parameters(shown: Selection, model: JointModel, area: FigureBase) -> No
         Empty.
     """
     unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
-    systems = [model.systems[system] for system in shown.systems if model.systems[system] != model.reference]
-    blocks = [("w", [model.codes[code] for code in shown.codes], f"work{unit}")]
+    systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
+    blocks = [("w", [model.codes[code] for code in selection.codes], f"work{unit}")]
     if systems:
         blocks.append(("r", systems, f"speed over that of {shortened(model.reference)}"))
     functions = model.functions[:MOST_FUNCTIONS]
@@ -61,23 +61,23 @@ def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
     The axis is that of estimates which are larger than their errors, up to three times as long for the others; what
     lies beyond it is printed at its end.
     """
-    given = [model.parameters[k] for k in places]
-    value = np.array([parameter.estimate for parameter in given])
-    error = np.array([parameter.standard_error or 0.0 for parameter in given])
+    parameters = [model.parameters[k] for k in places]
+    value = np.array([parameter.estimate for parameter in parameters])
+    error = np.array([parameter.standard_error or 0.0 for parameter in parameters])
     is_open = np.array([model.undetermined[k] for k in places])
-    is_endless = np.array([parameter.name.startswith("1/r_") for parameter in given])
-    known = ~is_open & ~is_endless
-    sure = known & (error <= np.abs(value))
+    is_endless = np.array([parameter.name.startswith("1/r_") for parameter in parameters])
+    determined = ~is_open & ~is_endless
+    sure = determined & (error <= np.abs(value))
     ends = np.array([0.0, *(value - error)[sure], *(value + error)[sure]])
     reach = np.ptp(ends) if sure.any() else np.inf
-    ends = np.array([*ends, *value[known & (np.abs(value) <= 3.0 * reach)]])
+    ends = np.array([*ends, *value[determined & (np.abs(value) <= 3.0 * reach)]])
     margin = 0.06 * float(np.ptp(ends) or 1.0)
     left, right = float(ends.min()) - margin, float(ends.max()) + margin
     for row, (x, e) in enumerate(zip(value, error, strict=True)):
-        if known[row] and left <= x <= right:
+        if determined[row] and left <= x <= right:
             axes.errorbar(x, row, xerr=e, fmt="o", color=SERIES[0], markersize=4, elinewidth=1.0, capsize=2)
             continue
-        if not known[row]:
+        if not determined[row]:
             place, side, text = 0.5, "center", "not determined" if is_open[row] else "without end"
         elif x < left:
             place, side, text = 0.02, "left", f"← {x:.3g} ± {e:.3g}"

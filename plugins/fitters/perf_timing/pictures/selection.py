@@ -83,34 +83,34 @@ def select(model: ScalingModel, data: Any) -> Selection:
     DataError
         The data have another unit or other parameters than the model, or none of its codes on its systems.
     """
-    at, value, spread, are_own, remarks = _measured(model, data)
+    places, value, spread, are_own, remarks = _measured(model, data)
     others: dict[str, float] = {}
-    in_panels = np.ones(len(at), dtype=np.bool_)
+    in_panels = np.ones(len(places), dtype=np.bool_)
     symbols = list(model.columns)[1:]
     if symbols:
-        table = np.column_stack([at.points[symbol] for symbol in symbols])
-        found, which, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        table = np.column_stack([places.points[symbol] for symbol in symbols])
+        combinations, which, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         in_panels = which.ravel() == np.argmax(counts)
-        others = dict(zip(symbols, found[np.argmax(counts)].tolist(), strict=True))
+        others = dict(zip(symbols, combinations[np.argmax(counts)].tolist(), strict=True))
         text = ", ".join(f"{model.columns[symbol]}={number:g}" for symbol, number in others.items())
-        remarks.append(f"lines at {text}, where {in_panels.sum():,} of {len(at):,} points are")
-    codes = _most_frequent(at.code[in_panels], _MOST_PANELS)
-    drawn = in_panels & np.isin(at.code, codes)
-    systems = _most_frequent(at.system[drawn], len(MARKERS))
+        remarks.append(f"lines at {text}, where {in_panels.sum():,} of {len(places):,} points are")
+    codes = _most_frequent(places.code[in_panels], _MOST_PANELS)
+    drawn = in_panels & np.isin(places.code, codes)
+    systems = _most_frequent(places.system[drawn], len(MARKERS))
     if is_drawn_everywhere(model):
         systems = tuple(range(len(model.systems)))
-    pairs = np.unique(np.column_stack([at.code[drawn], at.system[drawn]]), axis=0)
+    pairs = np.unique(np.column_stack([places.code[drawn], places.system[drawn]]), axis=0)
     crowded = np.unique(pairs[:, 0], return_counts=True)[1] > MOST_BANDS
     left_out = {
-        "codes not shown": len(np.unique(at.code)) - len(codes),
-        "systems in grey": len(np.unique(at.system[drawn])) - len(systems),
+        "codes not shown": len(np.unique(places.code)) - len(codes),
+        "systems in grey": len(np.unique(places.system[drawn])) - len(systems),
         "panels too full for bounds": int(crowded.sum()),
     }
     if isinstance(model, JointModel):
         left_out["functions whose w and r are not shown"] = len(model.functions) - MOST_FUNCTIONS
-    remarks += [f"{what}: {number:,}" for what, number in left_out.items() if number > 0]
+    remarks += [f"{reason}: {number:,}" for reason, number in left_out.items() if number > 0]
     styles = {s: (SERIES[k % len(SERIES)], MARKERS[k]) for k, s in enumerate(systems)}
-    return Selection(model, at, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
+    return Selection(model, places, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
 
 
 def is_drawn_everywhere(model: ScalingModel) -> bool:
@@ -118,40 +118,44 @@ def is_drawn_everywhere(model: ScalingModel) -> bool:
     return isinstance(model, JointModel) and len(model.systems) <= _MOST_PREDICTED
 
 
-def named_places(model: ScalingModel, at: Places) -> dict[str, Any]:
+def named_places(model: ScalingModel, places: Places) -> dict[str, Any]:
     """Places as `ScalingModel.predict` takes them: columns by name, with names of codes and systems."""
-    return {**at.points, "code": np.array(model.codes)[at.code], "system": np.array(model.systems)[at.system]}
+    return {
+        **places.points,
+        "code": np.array(model.codes)[places.code],
+        "system": np.array(model.systems)[places.system],
+    }
 
 
 def _measured(model: ScalingModel, data: Any) -> tuple[Places, Floats, Floats, bool, list[str]]:
     """Points, values, spreads, whether they are the model's own, and remarks."""
-    seen = None if data is None else model.check_data(data)
+    observed = None if data is None else model.check_data(data)
     dropped = model.dropped if isinstance(model, JointModel) else ()
-    if seen is not None and dropped:
-        seen = seen.select(np.array([seen.describe(k) not in dropped for k in range(len(seen))]))
+    if observed is not None and dropped:
+        observed = observed.select(np.array([observed.describe(k) not in dropped for k in range(len(observed))]))
     remarks = [f"outliers left out of fit and picture: {len(dropped):,}"] if dropped else []
-    if seen is None or seen.fingerprint() == model.origin.fingerprint:
-        own = model.observations
-        spread = np.array([np.nan if s is None else s for s in own.spread])
-        return model.measured_places, np.array(own.value), spread, True, remarks
+    if observed is None or observed.fingerprint() == model.origin.fingerprint:
+        observations = model.observations
+        spread = np.array([np.nan if s is None else s for s in observations.spread])
+        return model.measured_places, np.array(observations.value), spread, True, remarks
     code, system = (
         np.array([places.get(name, -1) for name in names], dtype=np.int64)[index]
         for index, names, places in (
-            (seen.code, seen.codes, {name: k for k, name in enumerate(model.codes)}),
-            (seen.system, seen.systems, {name: k for k, name in enumerate(model.systems)}),
+            (observed.code, observed.codes, {name: k for k, name in enumerate(model.codes)}),
+            (observed.system, observed.systems, {name: k for k, name in enumerate(model.systems)}),
         )
     )
     kept = (code >= 0) & (system >= 0)
-    if set(seen.points) != set(model.columns) or not kept.any():
-        raise DataError(f"{seen.source}: no code on a system over {', '.join(model.columns)} that the model has")
-    remarks.append(f"points of other data than the model's, {seen.source}")
+    if set(observed.points) != set(model.columns) or not kept.any():
+        raise DataError(f"{observed.source}: no code on a system over {', '.join(model.columns)} that the model has")
+    remarks.append(f"points of other data than the model's, {observed.source}")
     if not kept.all():
         remarks.append(f"{(~kept).sum():,} points are of codes or systems that the model does not have")
-    at = Places({symbol: seen.points[symbol][kept] for symbol in model.columns}, code[kept], system[kept])
-    return at, seen.value[kept], seen.spread[kept], False, remarks
+    points = Places({symbol: observed.points[symbol][kept] for symbol in model.columns}, code[kept], system[kept])
+    return points, observed.value[kept], observed.spread[kept], False, remarks
 
 
 def _most_frequent(index: Ints, most: int) -> tuple[int, ...]:
     """The numbers that occur most often, in rising order."""
-    found, counts = np.unique(index, return_counts=True)
-    return tuple(sorted(found[np.argsort(-counts, kind="stable")[:most]].tolist()))
+    numbers, counts = np.unique(index, return_counts=True)
+    return tuple(sorted(numbers[np.argsort(-counts, kind="stable")[:most]].tolist()))

@@ -54,18 +54,18 @@ def period_of(values: Floats) -> float:
     spectrum = np.fft.rfft(jumps - jumps.mean(), 2 * len(jumps))
     # What repeats itself seldom may have parts that are alike: these are no period.
     last = len(values) // _SEEN_PERIODS
-    alike = np.fft.irfft(np.abs(spectrum) ** 2)[: last + 2]
-    alike = alike / alike[0]
-    inner = alike[_SHORTEST : last + 1]
-    peaks = (inner >= alike[_SHORTEST - 1 : last]) & (inner >= alike[_SHORTEST + 1 : last + 2])
+    autocorrelation = np.fft.irfft(np.abs(spectrum) ** 2)[: last + 2]
+    autocorrelation = autocorrelation / autocorrelation[0]
+    inner = autocorrelation[_SHORTEST : last + 1]
+    peaks = (inner >= autocorrelation[_SHORTEST - 1 : last]) & (inner >= autocorrelation[_SHORTEST + 1 : last + 2])
     best = 0
     for lag in _SHORTEST + np.flatnonzero(peaks & (inner >= _LIKE)):
-        if not best or alike[lag] > _LONGER * alike[best]:
+        if not best or autocorrelation[lag] > _LONGER * autocorrelation[best]:
             best = int(lag)
     if not best or best > longest:
         return 0.0
-    before, at, after = alike[best - 1 : best + 2]
-    bend = before - 2.0 * at + after
+    before, peak, after = autocorrelation[best - 1 : best + 2]
+    bend = before - 2.0 * peak + after
     return float(best + (0.5 * (before - after) / bend if bend < 0.0 else 0.0))
 
 

@@ -66,8 +66,11 @@ def leaves_bounds(c0, c1, c2, length, low, high):  # type: ignore[no-untyped-def
 
 
 @kernel
-def stretch_costs(values, degree, low, high, costs, taken):  # type: ignore[no-untyped-def]
-    """Fill ``costs[j, i]`` and ``taken[j, i]``: squares and degree of the best bounded polynomial on cells i .. j-1."""
+def stretch_costs(values, degree, low, high, costs, stretch_degrees):  # type: ignore[no-untyped-def]
+    """Fill ``costs[j, i]`` and ``stretch_degrees[j, i]``.
+
+    These are squares and degree of the best bounded polynomial on the cells from i to j - 1.
+    """
     n = values.shape[0]
     for i in range(n):
         s2 = s3 = s4 = b0 = b1 = b2 = squares = 0.0
@@ -111,7 +114,7 @@ def stretch_costs(values, degree, low, high, costs, taken):  # type: ignore[no-u
                     error = line
                     best = 1
             costs[j + 1, i] = max(error, 0.0)
-            taken[j + 1, i] = best
+            stretch_degrees[j + 1, i] = best
 
 
 @kernel
@@ -120,13 +123,13 @@ def best_partitions(costs, most, shortest, total, back):  # type: ignore[no-unty
     n_cells = costs.shape[0] - 1
     for n in range(1, most + 1):
         for j in range(n * shortest, n_cells + 1):
-            best, at = np.inf, 0
+            best, begin = np.inf, 0
             for i in range((n - 1) * shortest, j - shortest + 1):
                 value = total[n - 1, i] + costs[j, i]
                 if value < best:
-                    best, at = value, i
+                    best, begin = value, i
             total[n, j] = best
-            back[n, j] = at
+            back[n, j] = begin
 
 
 def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
@@ -148,9 +151,9 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
     n_cells = len(cells.values)
     shortest = min(shortest_phase(cells, degree), n_cells)
     most = max(1, min(most, n_cells // shortest))
-    costs, taken = bounded_costs(cells, degree)
+    costs, stretch_degrees = bounded_costs(cells, degree)
     squares, breaks = least_totals(costs, most, shortest)
-    degrees = tuple(taken[places[1:], places[:-1]].astype(np.int64) for places in breaks)
+    degrees = tuple(stretch_degrees[places[1:], places[:-1]].astype(np.int64) for places in breaks)
     return BoundedModels(degree, squares, breaks, degrees)
 
 
@@ -168,9 +171,9 @@ def bounded_costs(cells: Cells, degree: int) -> tuple[Floats, npt.NDArray[np.int
     n_cells = len(cells.values)
     mean = float(cells.values.mean())
     costs = np.full((n_cells + 1, n_cells + 1), np.inf)
-    taken = np.zeros((n_cells + 1, n_cells + 1), np.int8)
-    stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, taken)
-    return costs, taken
+    stretch_degrees = np.zeros((n_cells + 1, n_cells + 1), np.int8)
+    stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, stretch_degrees)
+    return costs, stretch_degrees
 
 
 def least_totals(costs: Floats, most: int, shortest: int) -> tuple[Floats, tuple[npt.NDArray[np.int64], ...]]:

@@ -112,11 +112,11 @@ def without_outliers(cells: Cells) -> Cells:
         np.pad(cells.values, LONGEST_OUTLIER, mode="edge"), 2 * LONGEST_OUTLIER + 1
     )
     middle = np.median(windows, axis=1)
-    apart = cells.values - middle
-    most = _FAR * float(np.median(np.abs(apart))) / 0.6745
-    if most <= 0.0 or (np.abs(apart) <= most).all():
+    deviations = cells.values - middle
+    most = _FAR * float(np.median(np.abs(deviations))) / 0.6745
+    if most <= 0.0 or (np.abs(deviations) <= most).all():
         return cells
-    return replace(cells, values=middle + np.clip(apart, -most, most))
+    return replace(cells, values=middle + np.clip(deviations, -most, most))
 
 
 def _samples(tree: MomentTree) -> int | None:

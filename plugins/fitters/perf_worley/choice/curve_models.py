@@ -29,11 +29,11 @@ class CurveModels:
     def of_degree(self, degree: int, most: int = MOST) -> BoundedModels:
         """Of 1 to ``most`` phases or more."""
         most = min(max(most, MOST), MOST_BOUNDED)
-        known = self._models.get(degree)
+        cached = self._models.get(degree)
         enough = min(most, len(self.cells.values) // max(2, degree + 1))
-        if known is None or len(known.squares) < enough:
-            known = self._models[degree] = bounded_models(self.cells, degree, most)
-        return known
+        if cached is None or len(cached.squares) < enough:
+            cached = self._models[degree] = bounded_models(self.cells, degree, most)
+        return cached
 
 
 # As with trees: kept while someone uses the curve.
@@ -42,10 +42,10 @@ _made: weakref.WeakKeyDictionary[UtilizationCurve, dict[bool, CurveModels]] = we
 
 def curve_models(curve: UtilizationCurve, *, fine: bool = False) -> CurveModels:
     """Those of a curve; ``fine`` splits the samples of short series (`cells_of`)."""
-    known = _made.setdefault(curve, {})
-    if fine not in known:
+    cached = _made.setdefault(curve, {})
+    if fine not in cached:
         cells = cells_of(moment_tree(curve), curve.n_locations, fine=fine)
-        other = known.get(not fine)
+        other = cached.get(not fine)
         same = other is not None and len(other.cells.values) == len(cells.values)
-        known[fine] = other if other is not None and same else CurveModels(cells)
-    return known[fine]
+        cached[fine] = other if other is not None and same else CurveModels(cells)
+    return cached[fine]

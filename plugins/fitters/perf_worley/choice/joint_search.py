@@ -51,13 +51,13 @@ class JointModels:
 
 
 def joint_models(
-    several: Sequence[Cells], degree: int, noises: Floats, first: int = 1, last: int = MOST
+    curve_cells: Sequence[Cells], degree: int, noises: Floats, first: int = 1, last: int = MOST
 ) -> JointModels:
     """Search the breaks that several curves share, and choose their number.
 
     Parameters
     ----------
-    several : sequence of Cells
+    curve_cells : sequence of Cells
         Of each curve, equally many of the same width.
     degree : int, 0 to 2
     noises : (K,) float, > 0
@@ -73,22 +73,25 @@ def joint_models(
     >>> joint_models(cells, 0, np.ones(2), last=9).choice.n_phases
     2
     """
-    n_cells, k = len(several[0].values), len(several)
-    costs = [bounded_costs(cells, degree) for cells in several]
+    n_cells, k = len(curve_cells[0].values), len(curve_cells)
+    costs = [bounded_costs(cells, degree) for cells in curve_cells]
     weights = noises[0] / noises
-    shortest = min(max(shortest_phase(cells, degree) for cells in several), n_cells)
+    shortest = min(max(shortest_phase(cells, degree) for cells in curve_cells), n_cells)
     most = max(1, min(max(last, MOST), n_cells // shortest))
     squares, breaks = least_totals(
         np.asarray(sum(weight * each for weight, (each, _) in zip(weights, costs, strict=True))), most, shortest
     )
-    degrees = tuple(tuple(taken[places[1:], places[:-1]].astype(np.int64) for places in breaks) for _, taken in costs)
+    degrees = tuple(
+        tuple(stretch_degrees[places[1:], places[:-1]].astype(np.int64) for places in breaks)
+        for _, stretch_degrees in costs
+    )
     models = BoundedModels(degree, squares, breaks, degrees[0])
     gains = squares / noises[0]
     stretches = max(8.0, min(float(n_cells), float(gains[min(9, most - 1)]) / k))
     price, number = k * (degree + 1) + 1, np.arange(1, most + 1)
     significant = int(np.argmin(gains + FIRST_ORDER * price * number * math.log(stretches))) + 1
     # Material: of what varies in each curve, instead of its noise.
-    levels = MATERIAL * np.array([max(float(np.var(cells.values)), 1e-300) for cells in several])
+    levels = MATERIAL * np.array([max(float(np.var(cells.values)), 1e-300) for cells in curve_cells])
     shares = np.zeros(most)
     for level, (each, _) in zip(levels, costs, strict=True):
         shares += [float(each[places[1:], places[:-1]].sum()) / level for places in breaks]
@@ -127,12 +130,12 @@ def placed_together(
     breaks = breaks.copy()
     edges = np.unique(np.concatenate([tree.edges for tree in trees]))
 
-    def total(i: int, at: float) -> float:
-        found = 0.0
-        for tree, own, noise in zip(trees, degrees, noises, strict=True):
-            found += tree.error(tree.interval(float(breaks[i - 1]), at), int(own[i - 1])) / noise
-            found += tree.error(tree.interval(at, float(breaks[i + 1])), int(own[i])) / noise
-        return found
+    def total(i: int, place: float) -> float:
+        squares = 0.0
+        for tree, phase_degrees, noise in zip(trees, degrees, noises, strict=True):
+            squares += tree.error(tree.interval(float(breaks[i - 1]), place), int(phase_degrees[i - 1])) / noise
+            squares += tree.error(tree.interval(place, float(breaks[i + 1])), int(phase_degrees[i])) / noise
+        return squares
 
     for _ in range(_ROUNDS):
         before = breaks.copy()
@@ -144,13 +147,13 @@ def placed_together(
                 continue
             first, last = 0, len(near) - 1
             while True:
-                tried = np.unique(np.linspace(first, last, _TRIED).astype(np.int64))
-                best = int(np.argmin([total(i, float(near[k])) for k in tried]))
+                candidates = np.unique(np.linspace(first, last, _TRIED).astype(np.int64))
+                best = int(np.argmin([total(i, float(near[k])) for k in candidates]))
                 if last - first < _TRIED:
                     break
-                first, last = int(tried[max(best - 1, 0)]), int(tried[min(best + 1, len(tried) - 1)])
-            if total(i, float(near[tried[best]])) < total(i, float(breaks[i])):
-                breaks[i] = near[tried[best]]
+                first, last = int(candidates[max(best - 1, 0)]), int(candidates[min(best + 1, len(candidates) - 1)])
+            if total(i, float(near[candidates[best]])) < total(i, float(breaks[i])):
+                breaks[i] = near[candidates[best]]
         if (breaks == before).all():
             break
     return breaks

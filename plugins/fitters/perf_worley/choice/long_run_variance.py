@@ -22,8 +22,8 @@ _BLOCKS = 32
 
 
 @kernel
-def residuals(values, breaks, degrees, left):  # type: ignore[no-untyped-def]
-    """Fill ``left``: values (n,) minus the best polynomial of each phase."""
+def residuals(values, breaks, degrees, errors):  # type: ignore[no-untyped-def]
+    """Fill ``errors``: values (n,) minus the best polynomial of each phase."""
     for k in range(degrees.shape[0]):
         a, b = breaks[k], breaks[k + 1]
         n = b - a
@@ -32,52 +32,52 @@ def residuals(values, breaks, degrees, left):  # type: ignore[no-untyped-def]
             mean += values[i]
         mean /= n
         for i in range(a, b):
-            left[i] = values[i] - mean
+            errors[i] = values[i] - mean
         degree = min(degrees[k], n - 1)
         if degree >= 1:
             slope = norm = 0.0
             for i in range(a, b):
                 x = i - a - 0.5 * (n - 1)
-                slope += left[i] * x
+                slope += errors[i] * x
                 norm += x * x
             for i in range(a, b):
-                left[i] -= slope / norm * (i - a - 0.5 * (n - 1))
+                errors[i] -= slope / norm * (i - a - 0.5 * (n - 1))
         if degree >= 2:
             level = (n * n - 1) / 12.0  # mean of x^2
             bend = norm = 0.0
             for i in range(a, b):
                 x = i - a - 0.5 * (n - 1)
-                bend += left[i] * (x * x - level)
+                bend += errors[i] * (x * x - level)
                 norm += (x * x - level) ** 2
             for i in range(a, b):
                 x = i - a - 0.5 * (n - 1)
-                left[i] -= bend / norm * (x * x - level)
+                errors[i] -= bend / norm * (x * x - level)
         if degree >= 3:
             power = (3.0 * n * n - 7.0) / 20.0  # of x^3 along x
             bend = norm = 0.0
             for i in range(a, b):
                 x = i - a - 0.5 * (n - 1)
-                bend += left[i] * x * (x * x - power)
+                bend += errors[i] * x * (x * x - power)
                 norm += (x * (x * x - power)) ** 2
             for i in range(a, b):
                 x = i - a - 0.5 * (n - 1)
-                left[i] -= bend / norm * x * (x * x - power)
+                errors[i] -= bend / norm * x * (x * x - power)
 
 
 @kernel
-def first_order(left, n_phases, degree, together):  # type: ignore[no-untyped-def]
-    """Of residuals (n,), by an autoregression of first order of means of ``together`` cells.
+def first_order(errors, n_phases, degree, width):  # type: ignore[no-untyped-def]
+    """Of residuals (n,), by an autoregression of first order of means of ``width`` cells.
 
     The correlation is corrected for what fitting takes from it, phase by phase: M. G. Kendall, "Note on Bias in the
     Estimation of Autocorrelation", Biometrika 41 (1954).
     """
-    n = left.shape[0] // together
+    n = errors.shape[0] // width
     squares = products = before = 0.0
     for i in range(n):
         mean = 0.0
-        for k in range(i * together, (i + 1) * together):
-            mean += left[k]
-        mean /= together
+        for k in range(i * width, (i + 1) * width):
+            mean += errors[k]
+        mean /= width
         squares += mean * mean
         if i:
             products += mean * before
@@ -86,16 +86,16 @@ def first_order(left, n_phases, degree, together):  # type: ignore[no-untyped-de
     correlation = products / max(squares, 1e-300)
     correlation += (1.0 + 3.0 * correlation) / n * n_phases
     correlation = min(max(correlation, -0.5), 0.97)
-    return together * variance * (1.0 + correlation) / (1.0 - correlation)
+    return width * variance * (1.0 + correlation) / (1.0 - correlation)
 
 
 @kernel
-def autoregressive(left, breaks, degree):  # type: ignore[no-untyped-def]
+def autoregressive(errors, breaks, degree):  # type: ignore[no-untyped-def]
     """Of residuals (n,), by Yule and Walker's autoregression of the order that Schwarz' criterion chooses, up to 24.
 
     Products of cells on both sides of a break do not count.
     """
-    n = left.shape[0]
+    n = errors.shape[0]
     n_phases = breaks.shape[0] - 1
     most = min(_LAGS, max(1, n // 12))
     covariance = np.zeros(most + 1)
@@ -103,7 +103,7 @@ def autoregressive(left, breaks, degree):  # type: ignore[no-untyped-def]
         for lag in range(most + 1):
             total = 0.0
             for i in range(breaks[k] + lag, breaks[k + 1]):
-                total += left[i] * left[i - lag]
+                total += errors[i] * errors[i - lag]
             covariance[lag] += total / n
     if covariance[0] <= 0.0:
         return 0.0
@@ -151,8 +151,8 @@ def event_variance(values: Floats) -> float:
         return 0.0
     half = (round(n / 30) | 1) // 2
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(values, half, mode="edge"), 2 * half + 1)
-    apart = values - np.median(windows, axis=1)
-    far = np.abs(apart) > max(5.0 * np.median(np.abs(apart)) / 0.6745, 1e-9 * float(np.ptp(values)))
+    deviations = values - np.median(windows, axis=1)
+    far = np.abs(deviations) > max(5.0 * np.median(np.abs(deviations)) / 0.6745, 1e-9 * float(np.ptp(values)))
     places = np.flatnonzero(np.diff(np.concatenate([[0], far.astype(np.int64), [0]])))
-    areas = [apart[a:b].sum() for a, b in zip(places[::2], places[1::2], strict=True) if b - a <= max(1, n // 100)]
+    areas = [deviations[a:b].sum() for a, b in zip(places[::2], places[1::2], strict=True) if b - a <= max(1, n // 100)]
     return float(np.sum(np.square(areas))) / n

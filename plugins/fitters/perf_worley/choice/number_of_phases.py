@@ -100,21 +100,21 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
     announce_compilation(residuals, first_order, autoregressive)
     last = _most(models) if last is None else last
 
-    def answer_of(other: Cells) -> Choice:
-        searched = {d: bounded_models(other, d, len(each.squares)) for d, each in models.items()}
-        return replace(_answer(other, searched, first, last), cells=other)
+    def answer_of(variant: Cells) -> Choice:
+        searched = {d: bounded_models(variant, d, len(each.squares)) for d, each in models.items()}
+        return replace(_answer(variant, searched, first, last), cells=variant)
 
     averaged = averaged_over_period(cells) if first < last else cells
     if averaged is not cells and len(cells.values) >= 2.0 * averaged.period * first:
         return answer_of(averaged)
-    found = _answer(cells, models, first, last)
-    calm = without_outliers(cells) if found.n_phases > first else cells
+    choice = _answer(cells, models, first, last)
+    calm = without_outliers(cells) if choice.n_phases > first else cells
     if calm is not cells:
-        again = answer_of(calm)
-        spent = np.diff(models[found.degree].breaks[found.n_phases - 1]).min() <= LONGEST_OUTLIER
-        if again.n_phases < found.n_phases or (spent and again.n_phases == found.n_phases):
-            return again
-    return found
+        calm_choice = answer_of(calm)
+        spent = np.diff(models[choice.degree].breaks[choice.n_phases - 1]).min() <= LONGEST_OUTLIER
+        if calm_choice.n_phases < choice.n_phases or (spent and calm_choice.n_phases == choice.n_phases):
+            return calm_choice
+    return choice
 
 
 def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last: int) -> Choice:
@@ -126,11 +126,11 @@ def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last:
         return Choice(min(first, _most(models)), min(models), 0.0, math.inf, float(n_cells), 0.0, reason)
     blocks, events = block_variance(values), _EVENTS * event_variance(values)
     judged = {degree: _judge(cells, each, blocks, events, first, last) for degree, each in models.items()}
-    found = next(iter(judged.values())) if len(models) == 1 else _with_degree(cells, models, judged, first)
-    if first > 1 or found.n_phases == 1 or cells.period:
-        return found
-    single = wanders(values, models, found.degree, found.n_phases)
-    return found if single is None else replace(judged[single], n_phases=1, reason=WANDERS)
+    choice = next(iter(judged.values())) if len(models) == 1 else _with_degree(cells, models, judged, first)
+    if first > 1 or choice.n_phases == 1 or cells.period:
+        return choice
+    single = wanders(values, models, choice.degree, choice.n_phases)
+    return choice if single is None else replace(judged[single], n_phases=1, reason=WANDERS)
 
 
 def _most(models: Mapping[int, BoundedModels]) -> int:
@@ -167,12 +167,12 @@ def _noises(values: Floats, models: BoundedModels) -> tuple[Floats, Floats]:
     """Long-run variances of the residuals of each model: by first order, and by any order."""
     n_cells, degree = len(values), models.degree
     simple, rich = np.empty(len(models.squares)), np.empty(len(models.squares))
-    left = np.empty(n_cells)
+    errors = np.empty(n_cells)
     for i, breaks in enumerate(models.breaks):
-        residuals(values, breaks, np.full(i + 1, degree), left)
+        residuals(values, breaks, np.full(i + 1, degree), errors)
         widths = [m for m in (1, 2, 4) if m == 1 or n_cells >= 40 * m]
-        simple[i] = min(first_order(left, i + 1, degree, m) for m in widths)
-        rich[i] = autoregressive(left, breaks, degree)
+        simple[i] = min(first_order(errors, i + 1, degree, m) for m in widths)
+        rich[i] = autoregressive(errors, breaks, degree)
     return simple, rich
 
 
@@ -181,22 +181,22 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
     n_cells, total = len(values), _mean_square(values)
     exact = 1e-12 * total  # below it there is only rounding
     simple, rich = _noises(values, models)
-    one = max(_consistent(squares, simple, FIRST_ORDER, degree, n_cells, exact), blocks, events)
-    other = max(_consistent(squares, rich, _AUTOREGRESSIVE, degree, n_cells, max(0.5 * blocks, exact)), events)
+    simple_noise = max(_consistent(squares, simple, FIRST_ORDER, degree, n_cells, exact), blocks, events)
+    rich_noise = max(_consistent(squares, rich, _AUTOREGRESSIVE, degree, n_cells, max(0.5 * blocks, exact)), events)
     significant = sorted(
         (
-            _least(squares, one, FIRST_ORDER, degree, _stretches(squares, one, n_cells)),
-            _least(squares, other, _AUTOREGRESSIVE, degree, _stretches(squares, other, n_cells)),
+            _least(squares, simple_noise, FIRST_ORDER, degree, _stretches(squares, simple_noise, n_cells)),
+            _least(squares, rich_noise, _AUTOREGRESSIVE, degree, _stretches(squares, rich_noise, n_cells)),
             _least(squares, total, _TOTAL, degree, n_cells),
         )
     )[1]
     level = max(total, (_LEVEL * cells.scale) ** 2)
     material = _least(squares, MATERIAL * level, 1.0, degree, n_cells)
-    noise = sorted((one, other, total))[1]
+    noise = sorted((simple_noise, rich_noise, total))[1]
     n, stretches = min(significant, material), _stretches(squares, noise, n_cells)
     needed = needed_gain(stretches)
-    shown = max(n, 2)
-    gain = max(_gains(squares, noise, degree, stretches)[1:shown], default=0.0)
+    n_compared = max(n, 2)
+    gain = max(_gains(squares, noise, degree, stretches)[1:n_compared], default=0.0)
     reason = ""
     if significant == 1:
         reason = "no more than noise"
@@ -239,12 +239,14 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
     }
     if several:
         return judged[min(several, key=several.__getitem__)[0]]
-    own = judged[single[0]]
+    single_choice = judged[single[0]]
     # Where the same degree found several, a single curve of another does as well.
-    reason = own.reason or (
+    reason = single_choice.reason or (
         "a single curve says as much" if stretches >= FEW else "too few independent stretches to tell"
     )
-    return Choice(1, single[0], own.gain, own.needed, own.stretches, own.noise, reason)
+    return Choice(
+        1, single[0], single_choice.gain, single_choice.needed, single_choice.stretches, single_choice.noise, reason
+    )
 
 
 def gains_of(choice: Choice, models: BoundedModels) -> list[float]:

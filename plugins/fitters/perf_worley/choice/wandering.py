@@ -53,38 +53,38 @@ def wanders(values: Floats, models: Mapping[int, BoundedModels], degree: int, n_
     counts = np.ones(n, dtype=np.bool_)
     breaks = models[degree].breaks[n_phases - 1]
     counts[breaks[1:-1] - 1] = counts[breaks[1:-1]] = False
-    left = np.empty(n)
-    residuals(values, breaks, np.full(n_phases, degree), left)
+    errors = np.empty(n)
+    residuals(values, breaks, np.full(n_phases, degree), errors)
     parameters = 0.5 * math.log(n)
     price = parameters * (degree + 2) * (_PRICE * (n_phases - 1) + _ONCE)
-    several = likeliest(left, counts, _CORRELATIONS, _STEPS) - price
+    several_likelihood = likeliest(errors, counts, _CORRELATIONS, _STEPS) - price
     single = {}
     for one in models:
-        residuals(values, models[one].breaks[0], np.full(1, one), left)
-        single[one] = likeliest(left, counts, _CORRELATIONS, _STEPS) - parameters * (one + 1)
+        residuals(values, models[one].breaks[0], np.full(1, one), errors)
+        single[one] = likeliest(errors, counts, _CORRELATIONS, _STEPS) - parameters * (one + 1)
     best = max(single, key=single.__getitem__)
-    return None if several > single[best] else best
+    return None if several_likelihood > single[best] else best
 
 
 @kernel
-def likeliest(left, counts, correlations, steps):  # type: ignore[no-untyped-def]
+def likeliest(errors, counts, correlations, steps):  # type: ignore[no-untyped-def]
     """Largest log-likelihood of residuals (n,), those that ``counts`` marks, over what their level may do."""
-    best = _likelihood(left, counts, 0.0, 0.0)
+    best = _likelihood(errors, counts, 0.0, 0.0)
     for correlation in correlations:
         for step in steps:
-            best = max(best, _likelihood(left, counts, correlation, step))
+            best = max(best, _likelihood(errors, counts, correlation, step))
     return best
 
 
 @kernel
-def _likelihood(left, counts, correlation, step):  # type: ignore[no-untyped-def]
+def _likelihood(errors, counts, correlation, step):  # type: ignore[no-untyped-def]
     """By Kalman's filter, with the likeliest variance of the error."""
     level, variance = 0.0, step / (1.0 - correlation * correlation)
     squares = logarithms = 0.0
     n = 0
-    for i in range(left.shape[0]):
+    for i in range(errors.shape[0]):
         gain = 0.0
-        missed = left[i] - level
+        missed = errors[i] - level
         if counts[i]:
             expected = variance + 1.0
             squares += missed * missed / expected

@@ -70,7 +70,7 @@ def command(
         if representation is not None and output is None:
             raise OptionError("--as belongs to --output FILE")
         check_files(picture, output)
-        found = iterations(
+        detected = iterations(
             data,
             busy=_names(busy),
             idle=_names(idle),
@@ -80,16 +80,16 @@ def command(
             read=how.read_file,
         )
         if output is not None:
-            value = found.value(representation)
+            value = detected.value(representation)
             write_bytes(output, msgspec.json.format(msgspec.json.encode(value.to_dict()), indent=1) + b"\n")
         if picture is not None:
-            plot(found, None, picture)
+            plot(detected, None, picture)
     if as_json:
-        print_json("iterations", found.to_dict())
+        print_json("iterations", detected.to_dict())
     elif table_format is not None:
-        print_plainly(table_format, found.plain_tables() if table_format == "csv" else found.tables())
+        print_plainly(table_format, detected.plain_tables() if table_format == "csv" else detected.tables())
     else:
-        print_findings(found, value=output, picture=picture)
+        print_findings(detected, value=output, picture=picture)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

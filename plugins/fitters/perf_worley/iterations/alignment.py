@@ -68,8 +68,8 @@ class Aligned(NamedTuple):
     @property
     def _logarithms(self) -> Floats:
         durations = self.ends - self.starts
-        found: Floats = np.log(durations / np.median(durations))
-        return found
+        logarithms: Floats = np.log(durations / np.median(durations))
+        return logarithms
 
     @property
     def regular(self) -> bool:
@@ -101,46 +101,48 @@ class _Fit(NamedTuple):
     ends: Floats
 
 
-def align(signal: Signal, found: Sequence[Candidate]) -> Aligned | None:
+def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
     """The iterations of the shortest period that explains the run about as well as any; None where there are none.
 
     Parameters
     ----------
     signal : Signal
-    found : sequence of Candidate
+    candidates : sequence of Candidate
     """
-    tried = []
-    for candidate in found:
+    alignments = []
+    for candidate in candidates:
         search = Search(signal, candidate)
         fit = search.fit()
         if fit is not None and search.aligned(fit).regular:
             moved = search.moved(fit)
             if moved.regular:
-                tried.append((moved, search, fit))
-    if not tried:
+                alignments.append((moved, search, fit))
+    if not alignments:
         return None
     # What repeats for a moment only is not what the run does.
-    lengths = [search.candidate.end - search.candidate.start for _, search, _ in tried]
-    tried = [entry for entry, length in zip(tried, lengths, strict=True) if length >= _LEAST_LENGTH * max(lengths)]
-    shortest = min(each.period for each, _, _ in tried)
+    lengths = [search.candidate.end - search.candidate.start for _, search, _ in alignments]
+    alignments = [
+        entry for entry, length in zip(alignments, lengths, strict=True) if length >= _LEAST_LENGTH * max(lengths)
+    ]
+    shortest = min(each.period for each, _, _ in alignments)
 
     def explained(each: Aligned) -> float:
         # In parts of one duration for all: longer parts average noise away.
         return _explained(signal, each.starts, each.ends, round(min(_PARTS * each.period / shortest, _MOST_PARTS)))
 
-    shares = [explained(each) for each, _, _ in tried]
+    shares = [explained(each) for each, _, _ in alignments]
     most = max(shares)
-    usable = [entry for entry, share in zip(tried, shares, strict=True) if _as_good(share, most)]
+    usable = [entry for entry, share in zip(alignments, shares, strict=True) if _as_good(share, most)]
     aligned, search, fit = min(usable, key=lambda entry: entry[0].period)
     for parts in _PARTED:  # several iterations may have been taken for one
         finer = Search(signal, Candidate(aligned.period / parts, aligned.starts[0], aligned.ends[-1], 0.0))
-        within = aligned.starts[:, None] + (aligned.ends - aligned.starts)[:, None] * (np.arange(parts) / parts)
-        other = finer.fit(within.ravel())
-        if other is not None:
-            moved = finer.moved(other)
+        part_starts = aligned.starts[:, None] + (aligned.ends - aligned.starts)[:, None] * (np.arange(parts) / parts)
+        finer_fit = finer.fit(part_starts.ravel())
+        if finer_fit is not None:
+            moved = finer.moved(finer_fit)
             as_one = _explained(signal, aligned.starts, aligned.ends, _PARTS * parts)
             if moved.regular and _as_good(moved.explained, as_one):
-                search, fit = finer, other
+                search, fit = finer, finer_fit
                 break
     fit = search.widened(fit)
     if len(fit.starts) <= _MOST_SCREENED:
@@ -182,25 +184,25 @@ class Search:
             profile: Floats = self._first_profile()
         else:
             profile = self.signal.sections(starts, starts + self.candidate.period, _PARTS).mean(axis=0)
-        found = None
+        sections = None
         for _ in range(_ROUNDS):
-            found = self._sections(profile)
-            if found is None or Aligned(found.starts, found.ends, 0.0).stray > _HOPELESS:
+            sections = self._sections(profile)
+            if sections is None or Aligned(sections.starts, sections.ends, 0.0).stray > _HOPELESS:
                 return None
-            profile = self._profile(found.starts, found.ends)
-            self.period = float(np.median(found.ends - found.starts))
-        return found
+            profile = self._profile(sections.starts, sections.ends)
+            self.period = float(np.median(sections.ends - sections.starts))
+        return sections
 
     def _first_profile(self) -> Floats:
         """Of the two neighbours that are most alike."""
         candidate = self.candidate
         start, end = max(candidate.start, self.first * self.width), candidate.end
-        whole = min(max(int((end - start) / candidate.period), 2), _MOST_SCREENED)
-        first = start + candidate.period * np.arange(whole, dtype=np.float64)
+        n_periods = min(max(int((end - start) / candidate.period), 2), _MOST_SCREENED)
+        first = start + candidate.period * np.arange(n_periods, dtype=np.float64)
         parts = self.signal.sections(first, first + candidate.period, _PARTS)
         best = int(np.argmax(_likeness(parts[:-1], parts[1:], self.floor)))
-        found: Floats = 0.5 * (parts[best] + parts[best + 1])
-        return found
+        profile: Floats = 0.5 * (parts[best] + parts[best + 1])
+        return profile
 
     def widened(self, fit: _Fit) -> _Fit:
         """The sections of the whole run; what comes before and after must be nearly as like as they usually are."""
@@ -211,12 +213,12 @@ class Search:
         return self._sections(profile) or fit
 
     def _sections(self, profile: Floats) -> _Fit | None:
-        found = _sections(self.cells, profile, self.period, self.floor, self.like)
-        return None if found is None else _Fit(found.gain, found.starts + self.first, found.ends + self.first)
+        fit = _sections(self.cells, profile, self.period, self.floor, self.like)
+        return None if fit is None else _Fit(fit.gain, fit.starts + self.first, fit.ends + self.first)
 
     def _profile(self, starts: Floats, ends: Floats) -> Floats:
-        found: Floats = self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0)
-        return found
+        profile: Floats = self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0)
+        return profile
 
     def aligned(self, fit: _Fit) -> Aligned:
         """The sections in cells of the signal, and how much they explain."""
@@ -230,9 +232,9 @@ class Search:
             shift = step / _ORIGINS * (fit.ends - fit.starts)
             begin = (fit.starts + shift)[:-1]
             end = np.minimum(fit.ends[:-1] + shift[:-1], fit.ends[1:])
-            other = self._sections(self._profile(begin, end))
-            if other is not None and other.gain > best.gain:
-                best = other
+            shifted = self._sections(self._profile(begin, end))
+            if shifted is not None and shifted.gain > best.gain:
+                best = shifted
         return best
 
     def sharpened(self, aligned: Aligned) -> Aligned:
@@ -274,12 +276,12 @@ def _explained(signal: Signal, starts: Floats, ends: Floats, n: int) -> float:
     """
     parts = signal.sections(starts, ends, n)
     others = (parts.sum(axis=0) - parts) / (len(parts) - 1)
-    left = ((parts - others) ** 2).sum(axis=(1, 2))
-    usual = left <= _FAR * np.median(left)
+    unexplained = ((parts - others) ** 2).sum(axis=(1, 2))
+    usual = unexplained <= _FAR * np.median(unexplained)
     parts = parts[usual]
     others = (parts.sum(axis=0) - parts) / max(len(parts) - 1, 1)
-    left, whole = ((parts - others) ** 2).sum(), ((parts - parts.mean(axis=(0, 1))) ** 2).sum()
-    return float(1.0 - left / whole) if whole > 0.0 else 0.0
+    unexplained, total = ((parts - others) ** 2).sum(), ((parts - parts.mean(axis=(0, 1))) ** 2).sum()
+    return float(1.0 - unexplained / total) if total > 0.0 else 0.0
 
 
 def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
@@ -287,8 +289,8 @@ def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
     one, other = (part - part.mean(axis=-2, keepdims=True) for part in (one, other))
     shared = (one * other).sum(axis=(-2, -1))
     spread = (one**2).sum(axis=(-2, -1)) + (other**2).sum(axis=(-2, -1))
-    found: Floats = 2.0 * shared / (spread + 2.0 * floor * one.shape[-2])
-    return found
+    correlation: Floats = 2.0 * shared / (spread + 2.0 * floor * one.shape[-2])
+    return correlation
 
 
 def _sections(cells: Floats, profile: Floats, period: float, floor: float, like: float) -> _Fit | None:
@@ -308,8 +310,10 @@ def _sections(cells: Floats, profile: Floats, period: float, floor: float, like:
         shared = sum(np.correlate(channel, part, "valid") for channel, part in zip(cells.T, warped.T, strict=True))
         means = sums[duration:] - sums[:-duration]
         spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
-        alike = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
-        row[: len(alike)] = duration * (alike - like - _STRAY * np.log1p((np.log(duration / period) / _USUAL) ** 2))
+        likeness = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
+        row[: len(likeness)] = duration * (
+            likeness - like - _STRAY * np.log1p((np.log(duration / period) / _USUAL) ** 2)
+        )
     total, sections = _chain(gains, durations, _GAP * period)
     if len(sections) < FEWEST:
         return None
@@ -322,11 +326,11 @@ def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
     ending = np.full(n + 1, -np.inf)  # best chain whose last section ends here
     best = np.zeros(n + 1)  # best chain until here, of none or several sections
     last = np.zeros(n + 1, np.int64)  # where its last section ends
-    taken = np.full(n + 1, -1, np.int64)  # duration of the section that ends here
+    best_duration = np.full(n + 1, -1, np.int64)  # duration of the section that ends here
     before = np.full(n + 1, -1, np.int64)  # where the section before that one ends
-    for at in range(1, n + 1):
+    for end in range(1, n + 1):
         for k in range(len(durations)):
-            start = at - durations[k]
+            start = end - durations[k]
             if start < 0:
                 break
             value, earlier = 0.0, -1
@@ -335,12 +339,12 @@ def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
             if ending[start] > value:
                 value, earlier = ending[start], start
             value += gains[k, start]
-            if value > ending[at]:
-                ending[at], taken[at], before[at] = value, k, earlier
-        best[at], last[at] = best[at - 1], last[at - 1]
-        if ending[at] > best[at]:
-            best[at], last[at] = ending[at], at
-    return best[n], last[n], taken, before
+            if value > ending[end]:
+                ending[end], best_duration[end], before[end] = value, k, earlier
+        best[end], last[end] = best[end - 1], last[end - 1]
+        if ending[end] > best[end]:
+            best[end], last[end] = ending[end], end
+    return best[n], last[n], best_duration, before
 
 
 _compiled: list[Any] = []
@@ -350,11 +354,11 @@ def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple
     """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price."""
     if not _compiled:
         _compiled.append(kernel(_chain_loop))
-    total, at, taken, before = _compiled[0](gains, durations, gap)
+    total, end, best_duration, before = _compiled[0](gains, durations, gap)
     sections = []
-    while total > 0.0 and at > 0:
-        sections.append((int(at - durations[taken[at]]), int(at)))
-        at = before[at]
+    while total > 0.0 and end > 0:
+        sections.append((int(end - durations[best_duration[end]]), int(end)))
+        end = before[end]
     return float(total), sections[::-1]
 
 
@@ -374,8 +378,8 @@ def _moved(signal: Signal, starts: Floats, ends: Floats, period: float, floor: f
                 gain = _likeness(signal.sections(begin, ends[chosen], _FINE), profile, floor)
                 if len(before):
                     end = np.maximum(starts[before] + shift, starts[before - 1] + 0.2 * period)
-                    own = np.searchsorted(chosen, before)
-                    gain[own] += _likeness(signal.sections(starts[before - 1], end, _FINE), profile, floor)
+                    positions = np.searchsorted(chosen, before)
+                    gain[positions] += _likeness(signal.sections(starts[before - 1], end, _FINE), profile, floor)
                 gains.append(gain)
             move = np.array([0.0, -step * period, step * period])[np.argmax(gains, axis=0)]
             begin = np.clip(starts[chosen] + move, 0.0, ends[chosen] - 0.2 * period)

@@ -47,12 +47,12 @@ class Differences:
         where all durations are equal.
         """
         stray = self.times_ns - self.times_ns.mean(axis=0)
-        whole = stray.sum(axis=1)
-        variance = float(whole @ whole)
+        totals = stray.sum(axis=1)
+        variance = float(totals @ totals)
         # Below a nanosecond of each iteration there is nothing but rounding.
-        if len(self.times_ns) < 2 or variance <= len(whole):
+        if len(self.times_ns) < 2 or variance <= len(totals):
             return {}
-        return dict(zip(self.categories, (whole @ stray / variance).tolist(), strict=True))
+        return dict(zip(self.categories, (totals @ stray / variance).tolist(), strict=True))
 
     @property
     def shares_of_slowest(self) -> dict[str, float]:
@@ -63,7 +63,7 @@ class Differences:
     def to_dict(self) -> dict[str, Any]:
         """Times and shares, JSON-ready."""
         return {
-            "processor_ns": {name: self.times_ns[:, at].tolist() for at, name in enumerate(self.categories)},
+            "processor_ns": {name: self.times_ns[:, index].tolist() for index, name in enumerate(self.categories)},
             "mean_shares": self.mean_shares,
             "shares_of_variance": self.shares_of_variance,
             "slowest": self.slowest + 1,

@@ -252,10 +252,10 @@ def iterations_of(
         starts, ends = ((times - start_ns) / factor for times in marked)
     else:
         signal = signal_of(curve, trace)
-        found = align(signal, candidates(signal))
-        if found is not None:
-            explained, scale = found.explained, (signal.end - signal.start) / signal.n_cells
-            starts, ends = (scale * places for places in (found.starts, found.ends))
+        aligned = align(signal, candidates(signal))
+        if aligned is not None:
+            explained, scale = aligned.explained, (signal.end - signal.start) / signal.n_cells
+            starts, ends = (scale * places for places in (aligned.starts, aligned.ends))
     activity = differences = None
     times: npt.NDArray[np.int64] | None = None
     if trace is not None and len(starts):
@@ -288,9 +288,9 @@ def _mean_profile(curve: UtilizationCurve, starts: Floats, ends: Floats) -> Floa
         return np.zeros(0)
     area = np.concatenate([[0.0], np.cumsum(np.diff(curve.edges) * curve.heights)])
     places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
-    at = np.interp(places, curve.relative_edges, area)
-    found: Floats = (np.diff(at, axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
-    return found
+    cumulative = np.interp(places, curve.relative_edges, area)
+    profile: Floats = (np.diff(cumulative, axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
+    return profile
 
 
 def _unusual(
@@ -308,8 +308,8 @@ def _unusual(
     reason = None
     if times is not None and trace is not None:
         # What is in no state is the last column.
-        whole = np.round(durations * factor * len(trace.locations)).astype(np.int64)
-        spent = np.column_stack([times, whole - times.sum(axis=1)])
+        processor_times = np.round(durations * factor * len(trace.locations)).astype(np.int64)
+        spent = np.column_stack([times, processor_times - times.sum(axis=1)])
         more = (spent[number] - np.median(spent, axis=0)) * np.sign(difference)
         most = int(np.argmax(more))
         if most < len(trace.states) and more[most] >= _REASON * abs(difference) * factor * len(trace.locations):

@@ -54,18 +54,18 @@ def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], l
     first, last = trace.span_ns
     spans = []
     for name in dict.fromkeys(markers):
-        found = occurrences(trace, name)
-        starts, ends = np.clip(found.starts, first, last).tolist(), np.clip(found.ends, first, last).tolist()
-        spans += [each for each in zip(starts, ends, found.labels, strict=True) if each[1] > each[0]]
+        marks = occurrences(trace, name)
+        starts, ends = np.clip(marks.starts, first, last).tolist(), np.clip(marks.ends, first, last).tolist()
+        spans += [each for each in zip(starts, ends, marks.labels, strict=True) if each[1] > each[0]]
     if not spans:
         raise DataError(f"{trace.source}: none of the markers {', '.join(map(repr, markers))} lies within the run")
     edges, labels = [first], []
     spans.sort()
     following = [start for start, _, _ in spans[1:]] + [last]
     for (start, end, label), limit in zip(spans, following, strict=True):
-        for at, name in ((start, OUTSIDE), (min(end, limit), label)):
-            if at > edges[-1]:
-                edges.append(at)
+        for edge, name in ((start, OUTSIDE), (min(end, limit), label)):
+            if edge > edges[-1]:
+                edges.append(edge)
                 labels.append(name)
     if last > edges[-1]:
         edges.append(last)

@@ -41,13 +41,13 @@ def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Intege
     >>> named_iterations(Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks), "step")
     (('step', 'step'), array([ 0, 40]), array([30, 60]))
     """
-    found = occurrences(trace, marker)
-    starts, ends = found.starts, found.ends.copy()
+    marks = occurrences(trace, marker)
+    starts, ends = marks.starts, marks.ends.copy()
     ends[:-1] = np.minimum(ends[:-1], starts[1:])  # of several ranks: until the first one begins the next
-    kept = np.flatnonzero((ends > starts) & ~found.cut)
+    kept = np.flatnonzero((ends > starts) & ~marks.cut)
     if not len(kept):
         raise DataError(f"{trace.source}: no {marker!r} lies within it as a whole")
-    return tuple(found.labels[at] for at in kept.tolist()), starts[kept], ends[kept]
+    return tuple(marks.labels[index] for index in kept.tolist()), starts[kept], ends[kept]
 
 
 def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
@@ -69,7 +69,7 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     ('step', [0, 20, 40], [20, 40, 45])
     """
     cut = frozenset(trace.facts.get(CUT, ()))
-    markers = [marker for at, marker in enumerate(trace.markers) if at not in cut]
+    markers = [marker for index, marker in enumerate(trace.markers) if index not in cut]
     names = [*trace.states, *sorted({name for name, _, _ in markers} - set(trace.states))]
     counted = {name: members for name, members in families(names).items() if len(members) >= _FEWEST}
     if not counted:

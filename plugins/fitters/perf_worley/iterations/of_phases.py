@@ -47,16 +47,18 @@ def repetition(
     return _known[curve]
 
 
-def _repetition(found: Iterations) -> Repetition | None:
-    if found.period is None:
+def _repetition(iterations: Iterations) -> Repetition | None:
+    if iterations.period is None:
         return None
     return Repetition(
-        count=found.count,
-        period=found.period,
-        spread=found.spread or 0.0,
-        start=float(found.starts[0]),
-        end=float(found.ends[-1]),
-        text=in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual),
+        count=iterations.count,
+        period=iterations.period,
+        spread=iterations.spread or 0.0,
+        start=float(iterations.starts[0]),
+        end=float(iterations.ends[-1]),
+        text=in_a_line(
+            iterations.count, iterations.period, iterations.spread, iterations.time_unit, iterations.unusual
+        ),
     )
 
 
@@ -75,25 +77,25 @@ def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetit
     curve, half = maker.curve, 0.5 * iterations.period
     start, end = iterations.start, iterations.end
     breaks = [phase.start for phase in phases[1:]]
-    inside = [at for at in breaks if start + half < at < end - half]
+    inside = [place for place in breaks if start + half < place < end - half]
     if len(inside) < 0.5 * iterations.count:
         return list(phases)
-    edges = [at for at in breaks if not start - half <= at <= end + half]
-    edges += [at for at in (start, end) if half < at - curve.start < curve.duration - half]
+    edges = [place for place in breaks if not start - half <= place <= end + half]
+    edges += [place for place in (start, end) if half < place - curve.start < curve.duration - half]
     edges = [float(curve.start), *sorted(edges), float(curve.end)]
     degrees = []
     for begin, stop in itertools.pairwise(edges):
         middle = 0.5 * (begin + stop)
-        own = next(phase.degree for phase in reversed(phases) if phase.start <= middle)
-        degrees.append(0 if start <= middle <= end else own)
+        degree = next(phase.degree for phase in reversed(phases) if phase.start <= middle)
+        degrees.append(0 if start <= middle <= end else degree)
     places = np.array(edges) - edges[0]
-    found = maker.within_processors(maker.phases(Segmentation(places, np.array(degrees))))
+    merged = maker.within_processors(maker.phases(Segmentation(places, np.array(degrees))))
     errors = phase_errors(maker.polynomials, curve_models(curve).cells, places, degrees, curve.n_locations)
     if errors is None:
-        return found
+        return merged
     return [
         replace(phase, standard_errors=each.coefficients, level_error=each.level)
-        for phase, each in zip(found, errors, strict=True)
+        for phase, each in zip(merged, errors, strict=True)
     ]
 
 
@@ -101,6 +103,6 @@ def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:
     """How many iterations lie in a phase, and how long they are; empty where fewer than two do."""
     inside = min(phase.end, iterations.end) - max(phase.start, iterations.start)
     # A phase that holds nearly all of them holds all: where an iteration begins is known to a part of it only.
-    whole = inside >= _NEARLY_ALL * (iterations.end - iterations.start)
-    number = float(iterations.count) if whole else inside / iterations.period
+    holds_all = inside >= _NEARLY_ALL * (iterations.end - iterations.start)
+    number = float(iterations.count) if holds_all else inside / iterations.period
     return f"{number:.0f} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST else ""

@@ -49,7 +49,7 @@ def candidates(signal: Signal) -> list[Candidate]:
     ----------
     signal : Signal
     """
-    found: list[Candidate] = []
+    likely_periods: list[Candidate] = []
     variance = float((signal.cells**2).sum(axis=1).mean())
     if not variance > 0.0:  # an even run
         return []
@@ -62,13 +62,13 @@ def candidates(signal: Signal) -> list[Candidate]:
         for lag in range(_SHORTEST, 2 * _SHORTEST):
             if FEWEST * lag > n + lag // 2:
                 break
-            alike = _alike(cells, sums, squares, lag, _FLOOR * variance)
-            start, end = _best_run(alike - _LIKE)
-            score = float(alike[start:end].sum()) / lag
+            correlation = _alike(cells, sums, squares, lag, _FLOOR * variance)
+            start, end = _best_run(correlation - _LIKE)
+            score = float(correlation[start:end].sum()) / lag
             if end - start >= (FEWEST - 2) * lag:
-                found.append(Candidate(lag * scale, start * scale, (end + 2 * lag) * scale, score))
+                likely_periods.append(Candidate(lag * scale, start * scale, (end + 2 * lag) * scale, score))
         n //= 2
-    return _apart(found)
+    return _apart(likely_periods)
 
 
 def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float) -> Floats:
@@ -79,8 +79,8 @@ def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float)
     spread = squares[lag:] - squares[:-lag] - (means**2).sum(axis=1) / lag
     count = len(product)
     covariance = product - (means[:count] * means[lag : lag + count]).sum(axis=1) / lag
-    found: Floats = 2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag)
-    return found
+    correlation: Floats = 2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag)
+    return correlation
 
 
 def _best_run(values: Floats) -> tuple[int, int]:
@@ -92,10 +92,10 @@ def _best_run(values: Floats) -> tuple[int, int]:
     return start, end
 
 
-def _apart(found: list[Candidate]) -> list[Candidate]:
+def _apart(likely_periods: list[Candidate]) -> list[Candidate]:
     """The best ones of different periods."""
     kept: list[Candidate] = []
-    for each in sorted(found, key=lambda candidate: -candidate.score):
+    for each in sorted(likely_periods, key=lambda candidate: -candidate.score):
         if all(abs(np.log(each.period / other.period)) > _APART for other in kept):
             kept.append(each)
         if len(kept) == _MOST:

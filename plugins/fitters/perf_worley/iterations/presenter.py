@@ -85,7 +85,7 @@ class IterationsPresenter(Presenter):
         )
         lines = [f"{result.source}: {line}", how]
         origin, (first, last) = shown_origin(*result.run), (float(result.starts[0]), float(result.ends[-1]))
-        begin, end = (readable(at - origin, result.time_unit) for at in (first, last))
+        begin, end = (readable(time - origin, result.time_unit) for time in (first, last))
         inside = min(last, result.run[1]) - max(first, result.run[0])  # markers may begin before the first state
         lines.append(f"from {begin} to {end}, {inside / (result.run[1] - result.run[0]):.0%} of the run")
         share = float(result.durations.sum()) / (last - first)
@@ -119,13 +119,13 @@ class IterationsPresenter(Presenter):
         header += [] if by_category is None else by_category.categories
         rows = [
             [
-                result.labels[at] if own_names else str(at + 1),
-                readable(float(result.starts[at]) - origin, unit),
-                readable(float(result.durations[at]), unit),
-                f"{result.durations[at] / median - 1.0:+.1%}",
-                *([] if by_category is None else [f"{part:.1%}" for part in _shares(by_category.times_ns[at])]),
+                result.labels[index] if own_names else str(index + 1),
+                readable(float(result.starts[index]) - origin, unit),
+                readable(float(result.durations[index]), unit),
+                f"{result.durations[index] / median - 1.0:+.1%}",
+                *([] if by_category is None else [f"{part:.1%}" for part in _shares(by_category.times_ns[index])]),
             ]
-            for at in kept.tolist()
+            for index in kept.tolist()
         ]
         return header, rows
 
@@ -144,30 +144,32 @@ class IterationsPresenter(Presenter):
 
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
         """Draw the mean iteration and the duration of each."""
-        one, other = figure.subplots(1, 2, width_ratios=[1, 1.4])
+        profile_axes, duration_axes = figure.subplots(1, 2, width_ratios=[1, 1.4])
         figure.suptitle(self.summary(result)[0], fontsize=10, x=0.01, ha="left")
         if not result.count or result.period is None:
             return
-        one.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
-        one.set(xlabel="% of an iteration", ylabel="processors computing", title="mean iteration", xlim=(0.0, 100.0))
-        one.set_ylim(bottom=0.0)
+        profile_axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
+        profile_axes.set(
+            xlabel="% of an iteration", ylabel="processors computing", title="mean iteration", xlim=(0.0, 100.0)
+        )
+        profile_axes.set_ylim(bottom=0.0)
         numbers = np.arange(1, result.count + 1)
         factor, unit = _unit_for(result.period, result.time_unit)
-        other.vlines(numbers, 0.0, result.durations * factor, color=FAINT, linewidth=1)
-        other.plot(numbers, result.durations * factor, ".", color=DATA, markersize=5)
+        duration_axes.vlines(numbers, 0.0, result.durations * factor, color=FAINT, linewidth=1)
+        duration_axes.plot(numbers, result.durations * factor, ".", color=DATA, markersize=5)
         if result.unusual is not None:
-            at = result.unusual.number - 1
-            other.plot(numbers[at], result.durations[at] * factor, "o", color=CAREFUL, markersize=6)
-            label = ordinal(at + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
-            right = at > result.count / 2
-            other.annotate(
-                label, (numbers[at], result.durations[at] * factor), xytext=(-8 if right else 8, 4),
+            index = result.unusual.number - 1
+            duration_axes.plot(numbers[index], result.durations[index] * factor, "o", color=CAREFUL, markersize=6)
+            label = ordinal(index + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
+            right = index > result.count / 2
+            duration_axes.annotate(
+                label, (numbers[index], result.durations[index] * factor), xytext=(-8 if right else 8, 4),
                 textcoords="offset points", ha="right" if right else "left", fontsize=8, color=CAREFUL,
             )  # fmt: skip
-        other.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
-        other.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
-        other.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
-        for axes in (one, other):
+        duration_axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
+        duration_axes.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
+        duration_axes.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
+        for axes in (profile_axes, duration_axes):
             axes.title.set_fontsize(9)
 
 
@@ -177,28 +179,28 @@ def _shares(times: Any) -> Any:
 
 def _differences(result: Iterations) -> list[str]:
     """The mean iteration by category, the slowest one, and what makes the difference."""
-    found = result.differences
-    assert found is not None
+    differences = result.differences
+    assert differences is not None
     assert result.period is not None
-    lines = [f"by category: {_in_words(found.mean_shares)}"]
-    if result.count < 2 or not found.shares_of_variance:
+    lines = [f"by category: {_in_words(differences.mean_shares)}"]
+    if result.count < 2 or not differences.shares_of_variance:
         return lines
-    slowest = found.slowest
+    slowest = differences.slowest
     label = ordinal(slowest + 1) + (f" ({result.labels[slowest]})" if len(set(result.labels)) > 1 else "")
     length, longer = float(result.durations[slowest]), result.durations[slowest] / result.period - 1.0
     lines.append(
         f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean, "
-        f"of which {_in_words(found.shares_of_slowest)}"
+        f"of which {_in_words(differences.shares_of_slowest)}"
     )
-    lines.append(f"what makes the difference: of the variance of durations {_in_words(found.shares_of_variance)}")
+    lines.append(f"what makes the difference: of the variance of durations {_in_words(differences.shares_of_variance)}")
     return lines
 
 
 def _in_words(shares: Mapping[str, float]) -> str:
     """Shares of categories, the largest first, without those that are hardly any."""
     ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
-    shown = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
-    return ", ".join(shown)
+    parts = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
+    return ", ".join(parts)
 
 
 def _unit_for(duration: float, unit: str) -> tuple[float, str]:

@@ -45,23 +45,23 @@ class Signal:
 
     def at(self, places: Floats) -> Floats:
         """Integrals from the start until places (...,) in cells; (..., n_channels)."""
-        whole = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
-        part = (places - whole)[..., None]
-        found: Floats = self.summed[whole] + part * self.cells[whole]
-        return found
+        index = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
+        part = (places - index)[..., None]
+        integrals: Floats = self.summed[index] + part * self.cells[index]
+        return integrals
 
     def coarse(self, n: int) -> Floats:
         """Means in ``n`` cells of equal duration, (n, n_channels)."""
         edges = np.linspace(0.0, self.n_cells, n + 1)
-        found: Floats = np.diff(self.at(edges), axis=0) / (self.n_cells / n)
-        return found
+        means: Floats = np.diff(self.at(edges), axis=0) / (self.n_cells / n)
+        return means
 
     def sections(self, starts: Floats, ends: Floats, n: int) -> Floats:
         """Means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
         edges = starts[:, None] + (ends - starts)[:, None] * (np.arange(n + 1) / n)
         widths = np.maximum((ends - starts) / n, 1e-300)
-        found: Floats = np.diff(self.at(edges), axis=1) / widths[:, None, None]
-        return found
+        means: Floats = np.diff(self.at(edges), axis=1) / widths[:, None, None]
+        return means
 
 
 def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:

@@ -119,15 +119,15 @@ def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> 
     """
     models = (one, other)
     factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
-    known = [model.n_locations for model in models]
-    if all(known):
-        scales = [float(number or 1) for number in known]
+    processors = [model.n_locations for model in models]
+    if all(processors):
+        scales = [float(number or 1) for number in processors]
     else:  # without the number of processors the levels are compared as they are
         scales = [max(*(_mean(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
-    whole = [_activity(model.phases) for model in models]
+    activities = [_activity(model.phases) for model in models]
     by_name = None
-    if whole[0] is not None and whole[1] is not None:
-        by_name = unlike(whole[0].shares, whole[1].shares) <= _SAME_NAMES
+    if activities[0] is not None and activities[1] is not None:
+        by_name = unlike(activities[0].shares, activities[1].shares) <= _SAME_NAMES
     shapes = (_shape_of(one, scales[0], by_name is True), _shape_of(other, scales[1], by_name is True))
     pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
     return PhaseComparison(
@@ -192,16 +192,22 @@ def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
     level = _mean(model, begin, end)
     starts = (begin, begin) if phases[0] == 0 else chosen[0].break_interval
     ends = (end, end) if phases[-1] + 1 == len(model.phases) else model.phases[phases[-1] + 1].break_interval
-    within = None
+    duration_within = None
     if starts is not None and ends is not None:
-        within = (max(ends[0] - starts[1], 0.0) * factor, (ends[1] - starts[0]) * factor)
+        duration_within = (max(ends[0] - starts[1], 0.0) * factor, (ends[1] - starts[0]) * factor)
     level_within = None
     if all(phase.level_error is not None for phase in chosen):
         errors = [(p.level_error or 0.0) * (p.end - p.start) / (end - begin) for p in chosen]
         half = _NORMAL * float(np.sqrt(np.sum(np.square(errors))))
         level_within = (level - half, level + half)
     return Side(
-        phases, (end - begin) * factor, level * (end - begin) * factor, level, within, level_within, _activity(chosen)
+        phases,
+        (end - begin) * factor,
+        level * (end - begin) * factor,
+        level,
+        duration_within,
+        level_within,
+        _activity(chosen),
     )
 
 

@@ -60,14 +60,14 @@ def join_runs(
     """
     import pandas as pd
 
-    taken = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
-    if taken:
-        raise OptionError(f"--from-name: the phases of runs have a column {taken.pop()!r}; call the field otherwise")
+    reserved = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
+    if reserved:
+        raise OptionError(f"--from-name: the phases of runs have a column {reserved.pop()!r}; call the field otherwise")
     runs = list(parts)
     paths, curves = [path for path, _ in runs], [curve for _, curve in runs]
-    told, parameters = _with_processors(fields, curves, name)
-    curves = [_within(curve, each.get(parameters[0])) for curve, each in zip(curves, told, strict=True)]
-    order = sorted(range(len(paths)), key=lambda k: [told[k][parameter] for parameter in parameters])
+    run_fields, parameters = _with_processors(fields, curves, name)
+    curves = [_within(curve, each.get(parameters[0])) for curve, each in zip(curves, run_fields, strict=True)]
+    order = sorted(range(len(paths)), key=lambda k: [run_fields[k][parameter] for parameter in parameters])
     models = []
     with progress.bar("phases of runs", len(order)) as advance:
         for k in order:
@@ -77,7 +77,7 @@ def join_runs(
     agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="worley", phases=n))
     if others := [of for of, (_, is_other) in zip(names, agreed, strict=True) if is_other]:
         progress.note(f"{name}: with as many phases as the other runs have: {listing(others, 3)}")
-    rows = _rows([model for model, _ in agreed], names, [told[k] for k in order])
+    rows = _rows([model for model, _ in agreed], names, [run_fields[k] for k in order])
     words = [field for field, value in fields[0].items() if isinstance(value, str) and field not in _REPETITIONS]
     return Measurements(
         pd.DataFrame(rows),
@@ -97,12 +97,12 @@ def _with_processors(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """What is known of each run, with its number of processors, and the parameters, processors first."""
     numbers = [f for f, value in fields[0].items() if not isinstance(value, str) and f not in _REPETITIONS]
-    told = [dict(each) for each in fields]
+    run_fields = [dict(each) for each in fields]
     named = bool(guess_roles(numbers, set(numbers)).parameters)
-    if not named and "p" not in told[0] and all(curve.n_locations for curve in curves):
-        for each, curve in zip(told, curves, strict=True):
+    if not named and "p" not in run_fields[0] and all(curve.n_locations for curve in curves):
+        for each, curve in zip(run_fields, curves, strict=True):
             each["p"] = curve.n_locations
-        if not numbers or len({each["p"] for each in told}) > 1:
+        if not numbers or len({each["p"] for each in run_fields}) > 1:
             numbers = ["p", *numbers]
     if not numbers:
         raise OptionError(
@@ -110,7 +110,7 @@ def _with_processors(
             "the names of the files"
         )
     processors = guess_roles(numbers, set(numbers)).parameters.values()
-    return told, sorted(numbers, key=lambda column: column not in processors)
+    return run_fields, sorted(numbers, key=lambda column: column not in processors)
 
 
 def _within(curve: UtilizationCurve, processors: float | None) -> UtilizationCurve:
@@ -123,19 +123,19 @@ def _within(curve: UtilizationCurve, processors: float | None) -> UtilizationCur
 
 
 def _rows(
-    models: Sequence[PhaseModel], names: Sequence[str], told: Sequence[Mapping[str, Any]]
+    models: Sequence[PhaseModel], names: Sequence[str], run_fields: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     groups = same_phases(models, names)
     rows = []
     for number, group in enumerate(groups, 1):
-        for model, run, known, phases in zip(models, names, told, group, strict=True):
+        for model, run, fields, phases in zip(models, names, run_fields, group, strict=True):
             if not phases:
                 continue
             side, seconds = side_of(model, phases), NANOSECONDS[model.time_unit] * 1e-9
             rows.append(
                 {
                     _PHASE: f"phase {number}",
-                    **known,
+                    **fields,
                     _DURATION: side.duration * seconds,
                     _PROCESSOR_TIME: side.processor_time * seconds,
                     **({_FILE: run} if len(models) > 1 else {}),

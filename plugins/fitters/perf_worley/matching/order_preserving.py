@@ -81,7 +81,7 @@ def match_phases(
     """
     n, m = counts
     spans = [(1, 1), *((1, q) for q in range(2, _MOST_JOINED + 1)), *((q, 1) for q in range(2, _MOST_JOINED + 1))]
-    known = [
+    all_shapes = [
         {(i, j): shape(i, j) for j in range(1, count + 1) for i in range(max(0, j - _MOST_JOINED), j)}
         for count, shape in zip(counts, shapes, strict=True)
     ]
@@ -93,24 +93,24 @@ def match_phases(
         for j in range(m + 1):
             options = []
             if i:
-                options.append((cost[i - 1, j] + _ALONE * known[0][i - 1, i].share, (i - 1, j)))
+                options.append((cost[i - 1, j] + _ALONE * all_shapes[0][i - 1, i].share, (i - 1, j)))
             if j:
-                options.append((cost[i, j - 1] + _ALONE * known[1][j - 1, j].share, (i, j - 1)))
+                options.append((cost[i, j - 1] + _ALONE * all_shapes[1][j - 1, j].share, (i, j - 1)))
             for k, q in spans:
                 if i >= k and j >= q:
-                    one, other = known[0][i - k, i], known[1][j - q, j]
+                    one, other = all_shapes[0][i - k, i], all_shapes[1][j - q, j]
                     size = one.share + other.share
                     price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * size
                     named = of_names[i - k, j - q, i, j] = _RUNS * unlike(one.runs, other.runs) * size
                     options.append((cost[i - k, j - q] + price + named, (i - k, j - q)))
             if options:
                 cost[i, j], before[i, j] = min(options)
-    pairs, at, names = [], (n, m), 0.0
-    while at != (0, 0):
-        earlier = before[at]
-        names += of_names.get((*earlier, *at), 0.0)
-        pairs.append(Pair(range(earlier[0], at[0]), range(earlier[1], at[1])))
-        at = earlier
+    pairs, cell, names = [], (n, m), 0.0
+    while cell != (0, 0):
+        earlier = before[cell]
+        names += of_names.get((*earlier, *cell), 0.0)
+        pairs.append(Pair(range(earlier[0], cell[0]), range(earlier[1], cell[1])))
+        cell = earlier
     return pairs[::-1], max(float(cost[n, m]) - names, 0.0)
 
 

@@ -30,10 +30,10 @@ def join_curves(
     *how_to_read
         Not needed, as the parts are read one after the other.
     """
-    wanted = ((path, wanted_part(curve, options)) for path, curve in parts)
+    selected = ((path, wanted_part(curve, options)) for path, curve in parts)
     if len(fields) == 1 and not fields[0]:
-        (_, part), = wanted  # fmt: skip
+        (_, part), = selected  # fmt: skip
         return part
     from perf_worley.matching.joining import join_runs  # with the fitter, which single curves need not
 
-    return join_runs(wanted, fields, name)
+    return join_runs(selected, fields, name)

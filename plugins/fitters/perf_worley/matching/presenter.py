@@ -46,11 +46,18 @@ class PhaseComparisonPresenter(Presenter):
 
     def tables(self, result: PhaseComparison) -> Tables:
         """A row for each pair, and the totals."""
-        one, other = result.names
-        header = [f"phases {one}", f"phases {other}", f"duration {one}", f"duration {other}", "ratio", "within (95%)"]
-        header += ["processor time", "ratio", f"level {one}", f"level {other}"]
+        first_name, second_name = result.names
+        header = [
+            f"phases {first_name}",
+            f"phases {second_name}",
+            f"duration {first_name}",
+            f"duration {second_name}",
+            "ratio",
+            "within (95%)",
+        ]
+        header += ["processor time", "ratio", f"level {first_name}", f"level {second_name}"]
         if with_names := any(side.activity is not None for side in result.totals):
-            header += [f"what runs {one}", f"what runs {other}"]
+            header += [f"what runs {first_name}", f"what runs {second_name}"]
         unit = result.time_unit
         pairs = [*(result.pairs if result.alike else ()), result.totals]
         rows = []
@@ -86,8 +93,8 @@ class PhaseComparisonPresenter(Presenter):
                 color = AREAS[number % len(AREAS)] if matched else RULE
                 for k in side.phases:
                     phase = model.phases[k]
-                    at = np.linspace(phase.start, phase.end, 61)
-                    panel.plot(at - model.start, model.evaluate(phase, at), color=color, linewidth=1.6)
+                    times = np.linspace(phase.start, phase.end, 61)
+                    panel.plot(times - model.start, model.evaluate(phase, times), color=color, linewidth=1.6)
             panel.set_ylim(bottom=0.0)
             panel.set_ylabel("processors")
             panel.set_title(f"{name} ({model.time_unit})", fontsize=9, loc="left")

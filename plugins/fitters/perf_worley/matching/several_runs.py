@@ -35,17 +35,17 @@ def agreed_models(
     """
     counts = [len(model.phases) for model in models]
     usual = max(set(counts), key=lambda count: (counts.count(count), count))
-    found = []
+    agreed = []
     for k, model in enumerate(models):
         others = [i for i, count in enumerate(counts) if count == usual and i != k]
         if counts[k] == usual or not others:
-            found.append((model, False))
+            agreed.append((model, False))
             continue
         nearest = min(others, key=lambda i: abs(i - k))
         again = with_phases(k, usual)
         costs = [compare_phases(models[nearest], each, (names[nearest], names[k])).cost for each in (model, again)]
-        found.append((again, True) if costs[1] < costs[0] else (model, False))
-    return found
+        agreed.append((again, True) if costs[1] < costs[0] else (model, False))
+    return agreed
 
 
 def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]]:
@@ -77,13 +77,13 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
         return node
 
     for run in range(len(models) - 1):
-        found = compare_phases(models[run], models[run + 1], (names[run], names[run + 1]))
-        if not found.alike:
+        match = compare_phases(models[run], models[run + 1], (names[run], names[run + 1]))
+        if not match.alike:
             raise DataError(
-                f"{names[run]} and {names[run + 1]} do not look like runs of one program (cost {found.cost:.2f}, up to "
+                f"{names[run]} and {names[run + 1]} do not look like runs of one program (cost {match.cost:.2f}, up to "
                 f"{ALIKE} do), so their phases cannot be matched; fit each by itself"
             )
-        for one, other in found.pairs:
+        for one, other in match.pairs:
             if one is None or other is None:
                 continue
             together = [(run, phase) for phase in one.phases] + [(run + 1, phase) for phase in other.phases]

@@ -125,28 +125,32 @@ def activities(
         trace.start_ns, trace.end_ns, edges, [(trace.state, n_states), (computing_at, n_locations + 1)]
     )
     short = dict(zip(trace.states, plain_names(trace.states), strict=True))
-    found = []
-    for times, own, duration in zip(by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True):
+    stretch_activities = []
+    for times, location_times, duration in zip(
+        by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True
+    ):
         order = np.argsort(-times, kind="stable")[:_MOST_STATES]
         states = tuple(
-            StateTime(trace.states[at], int(times[at]), bool(computes[at])) for at in order.tolist() if times[at]
+            StateTime(trace.states[code], int(times[code]), bool(computes[code]))
+            for code in order.tolist()
+            if times[code]
         )
-        rest = times.copy()
-        rest[order] = 0
-        found.append(
+        other_times = times.copy()
+        other_times[order] = 0
+        stretch_activities.append(
             _named(
                 states,
-                int(rest[computes].sum()),
-                int(rest[~computes].sum()),
+                int(other_times[computes].sum()),
+                int(other_times[~computes].sum()),
                 duration,
                 n_locations,
-                int((own < _NEVER * duration).sum()),
+                int((location_times < _NEVER * duration).sum()),
                 duration * n_locations - int(times.sum()),
                 _summed(zip(categories, times.tolist(), strict=True)),
                 short,
             )
         )
-    return found
+    return stretch_activities
 
 
 def joined(parts: Sequence[Activity]) -> Activity:
@@ -160,11 +164,13 @@ def joined(parts: Sequence[Activity]) -> Activity:
             times[key] = times.get(key, 0) + each.time_ns
     ordered = sorted(times.items(), key=lambda item: -item[1])
     states = tuple(StateTime(state, time, computing) for (state, computing), time in ordered[:_MOST_STATES])
-    rest = [sum(time for (_, does), time in ordered[_MOST_STATES:] if does is computing) for computing in (True, False)]
+    other_times = [
+        sum(time for (_, does), time in ordered[_MOST_STATES:] if does is computing) for computing in (True, False)
+    ]
     return _named(
         states,
-        rest[0] + sum(part.others_computing_ns for part in parts),
-        rest[1] + sum(part.others_ns for part in parts),
+        other_times[0] + sum(part.others_computing_ns for part in parts),
+        other_times[1] + sum(part.others_ns for part in parts),
         sum(part.duration_ns for part in parts),
         parts[0].n_locations,
         min(part.idle_locations for part in parts),
@@ -233,12 +239,12 @@ def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
     if times[0][1] >= _ALONE * total:
         return times[0][0]
     words: list[str] = []
-    told = 0
+    named_time = 0
     for name, time in times[:_MOST_NAMED]:
-        if words and (told > _NAMED * total or time < _LEAST * total):
+        if words and (named_time > _NAMED * total or time < _LEAST * total):
             break
         words.append(f"{time / total:.0%} {name}")
-        told += time
+        named_time += time
     return ", ".join(words if times[0][1] >= _LEAST * total else [*words, "many others"])
 
 

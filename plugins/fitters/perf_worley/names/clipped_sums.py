@@ -41,8 +41,8 @@ def clipped_sums(
     """
     n_stretches = len(edges_ns) - 1
     sums = [np.zeros(n_stretches * n_codes, np.int64) for _, n_codes in codes]
-    for at in range(0, len(start_ns), _CHUNK):
-        start, end = (np.clip(times[at : at + _CHUNK], edges_ns[0], edges_ns[-1]) for times in (start_ns, end_ns))
+    for begin in range(0, len(start_ns), _CHUNK):
+        start, end = (np.clip(times[begin : begin + _CHUNK], edges_ns[0], edges_ns[-1]) for times in (start_ns, end_ns))
         first = np.searchsorted(edges_ns, start, side="right") - 1
         np.minimum(first, n_stretches - 1, out=first)
         last = np.maximum(np.searchsorted(edges_ns, end, side="left") - 1, first)
@@ -52,11 +52,11 @@ def clipped_sums(
         inner -= start
         cut = np.flatnonzero(crossing)
         repeats = last[cut] - first[cut]
-        which = np.repeat(cut, repeats)
-        stretch = first[which] + 1 + np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        pieces = np.minimum(end[which], edges_ns[stretch + 1]) - edges_ns[stretch]
+        owner = np.repeat(cut, repeats)
+        stretch = first[owner] + 1 + np.arange(len(owner)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        pieces = np.minimum(end[owner], edges_ns[stretch + 1]) - edges_ns[stretch]
         for total, (code, n_codes) in zip(sums, codes, strict=True):
-            here = code[at : at + _CHUNK]
-            np.add.at(total, first * n_codes + here, inner)
-            np.add.at(total, stretch * n_codes + here[which], pieces)
+            chunk_codes = code[begin : begin + _CHUNK]
+            np.add.at(total, first * n_codes + chunk_codes, inner)
+            np.add.at(total, stretch * n_codes + chunk_codes[owner], pieces)
     return [total.reshape(n_stretches, n_codes) for total, (_, n_codes) in zip(sums, codes, strict=True)]

@@ -37,9 +37,9 @@ def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> N
     """
     place = time_axis(axes, *span, model.time_unit)
     edges = place([phase.start for phase in model.phases] + [model.end])
-    found = [phase.activity for phase in model.phases if phase.activity is not None]
+    activities = [phase.activity for phase in model.phases if phase.activity is not None]
     totals: dict[tuple[str, bool], int] = {}
-    for each in found:
+    for each in activities:
         for state in each.states:
             key = state.state, state.computing
             totals[key] = totals.get(key, 0) + state.time_ns
@@ -47,26 +47,26 @@ def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> N
     computing = [name for name, computes in ordered if computes][:_MOST_COMPUTING]
     idle = [name for name, computes in ordered if not computes][:_MOST_IDLE]
     short = dict(zip((*computing, *idle), plain_names([*computing, *idle]), strict=True))
-    durations = np.array([max(each.duration_ns, 1) for each in found])
+    durations = np.array([max(each.duration_ns, 1) for each in activities])
 
     def mean_of(names: list[str]) -> npt.NDArray[np.float64]:
-        times = [sum(state.time_ns for state in each.states if state.state in names) for each in found]
+        times = [sum(state.time_ns for state in each.states if state.state in names) for each in activities]
         means: npt.NDArray[np.float64] = np.array(times) / durations
         return means
 
-    whole = np.array([each.computing_ns for each in found]) / durations
+    mean_computing = np.array([each.computing_ns for each in activities]) / durations
     layers = [(short[name], mean_of([name]), colour) for name, colour in zip(computing, SERIES, strict=False)]
-    rest = whole - mean_of(computing)
-    if (rest > 1e-9 * whole.max(initial=1.0)).any():
-        layers.append(("others", rest, AREAS[-1]))
+    mean_others = mean_computing - mean_of(computing)
+    if (mean_others > 1e-9 * mean_computing.max(initial=1.0)).any():
+        layers.append(("others", mean_others, AREAS[-1]))
     layers += [(f"{short[name]} (idle)", mean_of([name]), grey) for name, grey in zip(idle, _GREYS, strict=False)]
-    below = np.zeros(len(found))
+    below = np.zeros(len(activities))
     for name, heights, colour in layers:
         axes.stairs(below + heights, edges, baseline=below, fill=True, color=colour, linewidth=0, label=name)
         below += heights
     for edge in edges[1:-1]:
         axes.axvline(edge, color=PAPER, linewidth=0.8)
-    axes.set_ylim(0.0, min(found[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
+    axes.set_ylim(0.0, min(activities[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
     axes.set_ylabel("locations (mean)")
     axes.set_title("what runs in each phase", fontsize=9, loc="left")
     handles, names = axes.get_legend_handles_labels()

@@ -57,8 +57,8 @@ class Uniform:
 
     def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float, gap: float) -> Element:
         """Step b) of Algorithm K."""
-        end, at, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree, gap)
-        return Element(end, at, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
+        end, last_step, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree, gap)
+        return Element(end, last_step, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
 
     def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
         """The last element of the partition."""
@@ -91,9 +91,9 @@ class Mixed:
             degree = 2
         else:
             degree = 1 if linear > 1.5 * constant else 0
-        end, at, summary, _ = reaches[degree]
+        end, last_step, summary, _ = reaches[degree]
         error = math.sqrt(tree.error(summary, degree) / _SHARE[degree])
-        return Element(end, at, degree, error, updates)
+        return Element(end, last_step, degree, error, updates)
 
     def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
         """Quadratic and linear must each be better by the share that their parameters cost."""

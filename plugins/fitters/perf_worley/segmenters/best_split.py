@@ -34,11 +34,11 @@ def _error(edges, heights, origin, nodes, first, last, degree):  # type: ignore[
 
 
 @kernel
-def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, known, below, most):  # type: ignore[no-untyped-def]
+def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, initial, below, most):  # type: ignore[no-untyped-def]
     """Edge strictly between ``first`` and ``last`` with the least sum of the two squared errors, and that sum."""
-    best = known
-    least = _error(edges, heights, origin, nodes, first, known, left_degree) + _error(
-        edges, heights, origin, nodes, known, last, right_degree
+    best = initial
+    least = _error(edges, heights, origin, nodes, first, initial, left_degree) + _error(
+        edges, heights, origin, nodes, initial, last, right_degree
     )
     least = min(least, below)
     # Entries: bound, low edge, high edge, error left of the low edge, error right of the high edge.
@@ -68,7 +68,7 @@ def best_split(
     first: int,
     last: int,
     degree: int,
-    known: int | None = None,
+    initial: int | None = None,
     right_degree: int | None = None,
     below: float = math.inf,
 ) -> tuple[int, float]:
@@ -82,7 +82,7 @@ def best_split(
         Indices of the edges; at least one edge lies between them.
     degree : int, 0 to 3
         Of the polynomial on the left, and on the right unless ``right_degree`` says otherwise.
-    known : int, optional
+    initial : int, optional
         A split to improve on.
     right_degree : int, optional
         Of the polynomial on the right.
@@ -92,7 +92,7 @@ def best_split(
     Returns
     -------
     edge : int
-        Index of the best edge; ``known`` where nothing is better.
+        Index of the best edge; ``initial`` where nothing is better.
     squared : float
         Sum of the two squared L2 errors, or ``below`` where none is smaller.
 
@@ -103,9 +103,9 @@ def best_split(
     >>> best_split(tree, 0, 4, degree=0)
     (2, 0.0)
     """
-    if known is None:
-        known = (first + last) // 2
+    if initial is None:
+        initial = (first + last) // 2
     if right_degree is None:
         right_degree = degree
-    edge, squared = _search(*tree.arrays, first, last, degree, right_degree, known, below, _MOST_RANGES)
+    edge, squared = _search(*tree.arrays, first, last, degree, right_degree, initial, below, _MOST_RANGES)
     return int(edge), float(squared)

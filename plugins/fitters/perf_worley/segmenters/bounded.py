@@ -43,7 +43,7 @@ class Bounded(SequenceSegmenter):
 
         searched = curve_models(curve, fine=True)
         models = searched.of_degree(min(basis.degree, 2), max(counts))
-        found = []
+        segmentations = []
         for n in counts:
             if n >= curve.n_steps:
                 each = Segmentation(curve.relative_edges.copy(), np.zeros(curve.n_steps, np.int64))
@@ -56,5 +56,5 @@ class Bounded(SequenceSegmenter):
                 if basis.degree == 3:  # searched with quadratics; refinement sees to the bounds of cubics
                     degrees = np.where(degrees == 2, 3, degrees)
                 each = Segmentation(breaks, degrees)
-            found.append(each)
-        return found
+            segmentations.append(each)
+        return segmentations

@@ -92,10 +92,10 @@ def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list
             last = min(first + _ENDS_AT_ONCE, n_pieces + 1)
             _extend_table(pieces, cost, back, first, last, degree)
             advance(last - first)
-    found = []
+    partitions = []
     for n in counts:
         places = [n_pieces]
         for phase in range(min(n, n_pieces), 0, -1):
             places.append(int(back[phase, places[-1]]))
-        found.append(np.array(places[::-1], dtype=np.int64))
-    return found
+        partitions.append(np.array(places[::-1], dtype=np.int64))
+    return partitions

@@ -37,7 +37,7 @@ class Greedy(SequenceSegmenter):
         """Phases for increasing n, each the previous ones with breakpoints added."""
         tree = moment_tree(curve)
         candidates = {0: _Candidate.unsearched(tree, 0, tree.n_steps, basis.degree)}
-        found = []
+        segmentations = []
         with progress.bar("phases", max(counts)) as advance:
             for n in counts:
                 while len(candidates) < min(n, tree.n_steps):
@@ -51,8 +51,8 @@ class Greedy(SequenceSegmenter):
                     candidates[best.middle] = _Candidate.unsearched(tree, best.middle, best.last, basis.degree)
                     advance(1)
                 edges = [*sorted(candidates), tree.n_steps]
-                found.append(Segmentation(tree.edges[edges]))
-        return found
+                segmentations.append(Segmentation(tree.edges[edges]))
+        return segmentations
 
 
 @dataclass(frozen=True)

@@ -71,17 +71,17 @@ class HillClimb(SequenceSegmenter):
             starts = [np.linspace(0.0, curve.duration, min(n, curve.n_steps) + 1) for n in counts]
         else:
             starter = Greedy() if self.options.start == "greedy" else Minimax()
-            starts = [found.breaks for found in starter.sequence(curve, counts, basis)]
+            starts = [segmentation.breaks for segmentation in starter.sequence(curve, counts, basis)]
         return _climbed(tree, starts, basis.degree)
 
 
 def _climbed(tree: MomentTree, starts: Sequence[npt.NDArray[np.float64]], degree: int) -> list[Segmentation]:
-    found = []
+    segmentations = []
     with progress.bar("hill climbing", len(starts)) as advance:
         for breaks in starts:
-            found.append(climb(tree, breaks, np.full(len(breaks) - 1, degree)))
+            segmentations.append(climb(tree, breaks, np.full(len(breaks) - 1, degree)))
             advance(1)
-    return found
+    return segmentations
 
 
 def _from_likely_edges(
@@ -97,13 +97,16 @@ def _from_likely_edges(
         if exact:
             facts = {"moves": 0, "relocations": 0}
             return [Segmentation(breaks, np.full(len(breaks) - 1, basis.degree), facts) for breaks in starts]
-        found = _climbed(tree, starts, basis.degree)
-        sums = [[_sum_of_squares(tree, each) for each in several] for several in (found, best)]
+        segmentations = _climbed(tree, starts, basis.degree)
+        sums = [[_sum_of_squares(tree, each) for each in several] for several in (segmentations, best)]
         better = [not best or new < (1.0 - _GAIN) * old for new, old in zip(sums[0], sums[1] or sums[0], strict=True)]
         if not any(better):
             break
-        best = [new if is_better else old for new, old, is_better in zip(found, best or found, better, strict=True)]
-        likely = np.unique(np.concatenate([likely, *(_snap(tree, each.breaks) for each in found)]))
+        best = [
+            new if is_better else old
+            for new, old, is_better in zip(segmentations, best or segmentations, better, strict=True)
+        ]
+        likely = np.unique(np.concatenate([likely, *(_snap(tree, each.breaks) for each in segmentations)]))
     return best
 
 
@@ -113,20 +116,20 @@ def _likely_edges(
     """Indices of edges where a break may be: of grids, the largest jumps, and of partitions that others find."""
     most = min(max(counts), tree.n_steps)
     evenly = np.searchsorted(tree.edges, np.linspace(0.0, tree.duration, _GRID + 1))
-    found = [np.minimum(evenly, tree.n_steps), np.linspace(0, tree.n_steps, _GRID + 1).astype(np.int64)]
+    candidates = [np.minimum(evenly, tree.n_steps), np.linspace(0, tree.n_steps, _GRID + 1).astype(np.int64)]
     # A short stretch that is far from its neighbours is worth a phase; its edges are the largest jumps.
     widths = np.sqrt(np.diff(tree.edges))
     jumps = np.abs(np.diff(tree.heights)) * np.minimum(widths[:-1], widths[1:])
-    found.append(1 + np.argpartition(jumps, -_GRID)[-_GRID:] if len(jumps) > _GRID else np.arange(tree.n_steps))
+    candidates.append(1 + np.argpartition(jumps, -_GRID)[-_GRID:] if len(jumps) > _GRID else np.arange(tree.n_steps))
     several = sorted({min(n, tree.n_steps) for n in (most, 2 * most, 4 * most)})
     for starter in (Minimax(), Greedy()):
-        found += [np.array(_snap(tree, each.breaks)) for each in starter.sequence(curve, several, basis)]
-    return np.unique(np.concatenate(found))
+        candidates += [np.array(_snap(tree, each.breaks)) for each in starter.sequence(curve, several, basis)]
+    return np.unique(np.concatenate(candidates))
 
 
-def _sum_of_squares(tree: MomentTree, found: Segmentation) -> float:
-    assert found.degrees is not None
-    return _total(tree, _snap(tree, found.breaks), found.degrees)
+def _sum_of_squares(tree: MomentTree, segmentation: Segmentation) -> float:
+    assert segmentation.degrees is not None
+    return _total(tree, _snap(tree, segmentation.breaks), segmentation.degrees)
 
 
 def climb(tree: MomentTree, breaks: npt.NDArray[np.float64], degrees: npt.NDArray[np.int64]) -> Segmentation:
@@ -210,32 +213,32 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: npt.NDArray[np.int64]
             phase = (edges[i], edges[i + 1], int(degrees[i]))
             # Most phases stay as they are from one relocation to the next. A split that gains less than any break
             # is missed is no use: phases of pure noise are passed over quickly.
-            place, squared, asked = splits.get(phase, (0, math.inf, -math.inf))
+            place, squared, previous_bound = splits.get(phase, (0, math.inf, -math.inf))
             below = errors[i] - needed
-            if squared >= asked and below > asked:
+            if squared >= previous_bound and below > previous_bound:
                 place, squared = best_split(tree, *phase, below=below)
                 splits[phase] = (place, squared, below)
             if squared < below:
                 gains.append((errors[i] - squared, i, place))
     best = max(
         (
-            (gain - loss, taken, split, place)
-            for loss, taken in losses
+            (gain - loss, removed, split, place)
+            for loss, removed in losses
             for gain, split, place in gains
-            if split not in (taken - 1, taken)
+            if split not in (removed - 1, removed)
         ),
         default=(0.0, 0, 0, 0),
     )
-    profit, taken, split, place = best
+    profit, removed, split, place = best
     if profit <= 0.0:
         return False
-    kept = [*edges[:taken], *edges[taken + 1 :]]
-    joined = np.delete(degrees, taken)
-    joined[taken - 1] = max(degrees[taken - 1], degrees[taken])
-    at = split if split < taken else split - 1
-    kept.insert(at + 1, place)
+    kept = [*edges[:removed], *edges[removed + 1 :]]
+    joined = np.delete(degrees, removed)
+    joined[removed - 1] = max(degrees[removed - 1], degrees[removed])
+    phase_index = split if split < removed else split - 1
+    kept.insert(phase_index + 1, place)
     edges[:] = kept
-    degrees[:] = np.insert(joined, at, degrees[split])
+    degrees[:] = np.insert(joined, phase_index, degrees[split])
     return True
 
 

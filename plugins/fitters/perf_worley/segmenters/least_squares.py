@@ -35,5 +35,5 @@ class LeastSquares(SequenceSegmenter):
         edges = curve.relative_edges
         steps = np.zeros((curve.n_steps, 6))
         steps[:, 0], steps[:, 1] = np.diff(edges), curve.heights - curve.heights[0]
-        found = least_partitions(steps, counts, basis.degree)
-        return [Segmentation(edges[places]) for places in found]
+        partitions = least_partitions(steps, counts, basis.degree)
+        return [Segmentation(edges[places]) for places in partitions]

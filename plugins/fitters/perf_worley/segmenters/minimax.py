@@ -54,7 +54,7 @@ class Minimax(SequenceSegmenter):
         from perf_worley.trees.error_trees import error_tree
 
         tree = error_tree(curve, basis, linear=self.options.update == "givens")
-        found: list[Segmentation] = []
+        segmentations: list[Segmentation] = []
         mixed = MixedTolerances(tree, max(counts), self.options.break_tolerance or 0.0) if basis.mixed else None
         rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below
         upper = rule.finish(tree, 0.0, 0).error
@@ -78,7 +78,7 @@ class Minimax(SequenceSegmenter):
                     result = mixed.least(n, result.tolerance, self.options.epsilon_tolerance)
                     evaluations += mixed.evaluations - before[0]
                     updates += mixed.updates - before[1]
-                found.append(
+                segmentations.append(
                     Segmentation(
                         np.array(result.breaks),
                         np.array(result.degrees) if basis.mixed else None,
@@ -90,7 +90,7 @@ class Minimax(SequenceSegmenter):
                     )
                 )
                 advance(1)
-        return found
+        return segmentations
 
 
 def least_tolerance(

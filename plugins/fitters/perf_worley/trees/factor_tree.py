@@ -49,8 +49,8 @@ def absorb(triangle, rows):  # type: ignore[no-untyped-def]
     n = triangle.shape[0]
     for m in range(rows.shape[0]):
         row = rows[m].copy()
-        rest = rotate_in(triangle, row, n - 1)
-        triangle[n - 1, n - 1] = np.hypot(triangle[n - 1, n - 1], rest)
+        remainder = rotate_in(triangle, row, n - 1)
+        triangle[n - 1, n - 1] = np.hypot(triangle[n - 1, n - 1], remainder)
 
 
 @kernel
@@ -59,8 +59,8 @@ def factor_blocks(triangles, rows, blocks):  # type: ignore[no-untyped-def]
     n = triangles.shape[1]
     for m in range(rows.shape[0]):
         row = rows[m].copy()
-        rest = rotate_in(triangles[blocks[m]], row, n - 1)
-        triangles[blocks[m], n - 1, n - 1] = np.hypot(triangles[blocks[m], n - 1, n - 1], rest)
+        remainder = rotate_in(triangles[blocks[m]], row, n - 1)
+        triangles[blocks[m], n - 1, n - 1] = np.hypot(triangles[blocks[m], n - 1, n - 1], remainder)
 
 
 @kernel
@@ -127,15 +127,15 @@ class FactorTree:
         for function, name in zip(self.functions, self.names, strict=True):
             values = function(times)
             if not np.isfinite(values).all():
-                at = times.flat[int(np.argmin(np.isfinite(values)))]
-                raise OptionError(f"the function {name!r} is not finite at time {at:g}; change --scale")
+                time = times.flat[int(np.argmin(np.isfinite(values)))]
+                raise OptionError(f"the function {name!r} is not finite at time {time:g}; change --scale")
             columns.append(values)
         return np.stack(columns, axis=-1)
 
     def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Weighted rows of the steps, and for each the step that it belongs to."""
         owner = np.arange(len(left))
-        done: list[tuple[Floats, npt.NDArray[np.int64]]] = []
+        accepted: list[tuple[Floats, npt.NDArray[np.int64]]] = []
         for _ in range(_MAX_HALVINGS):
             middle = 0.5 * (left + right)
             whole = self._weighted(left, right)
@@ -149,10 +149,10 @@ class FactorTree:
             good = (np.abs(coarse - fine) <= _QUADRATURE * scale).all(axis=(1, 2))
             good |= ~((left < middle) & (middle < right))
             if len(good) > _MOST_PANELS and not good.all():
-                at = left[int(np.argmin(good))]
-                raise OptionError(f"a function varies too fast to be integrated near time {at:g}; change --scale")
+                time = left[int(np.argmin(good))]
+                raise OptionError(f"a function varies too fast to be integrated near time {time:g}; change --scale")
             values = whole[good]
-            done.append(
+            accepted.append(
                 (
                     np.concatenate(
                         [values, values[:, :, :1] * (heights[good] - self.origin)[:, None, None]],
@@ -166,7 +166,7 @@ class FactorTree:
                 break
             left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
             heights, owner = np.tile(heights[~good], 2), np.tile(owner[~good], 2)
-        return np.concatenate([rows for rows, _ in done]), np.concatenate([of for _, of in done])
+        return np.concatenate([rows for rows, _ in accepted]), np.concatenate([of for _, of in accepted])
 
     def _weighted(self, left: Floats, right: Floats) -> Floats:
         half = 0.5 * (right - left)
@@ -189,9 +189,9 @@ class FactorTree:
         updates = 1
         first, last = step, min((step // BLOCK + 1) * BLOCK, self.n_steps)
         summary = np.zeros(self.nodes.shape[1:])
-        whole = self._direct(first, last, begin, self.edges[last])
-        if self.error(whole, degree) <= limit:
-            summary = whole
+        block_summary = self._direct(first, last, begin, self.edges[last])
+        if self.error(block_summary, degree) <= limit:
+            summary = block_summary
             i = self.n_leaves + step // BLOCK + 1
             if last == self.n_steps:
                 return Reach(self.duration, self.n_steps - 1, summary, updates)
@@ -281,11 +281,11 @@ class FactorTree:
         """Coefficients of the constant and of each function; 0 for columns that are noise on the interval."""
         n = summary.shape[0] - 1
         use = [i for i in range(n) if i not in _dependent(summary)]
-        found = np.zeros(n)
+        solution = np.zeros(n)
         if use:
-            found[use] = np.linalg.solve(summary[np.ix_(use, use)], summary[use, -1])
-        found[0] += self.origin
-        return found
+            solution[use] = np.linalg.solve(summary[np.ix_(use, use)], summary[use, -1])
+        solution[0] += self.origin
+        return solution
 
 
 def _dependent(triangle: Floats) -> list[int]:

@@ -117,8 +117,8 @@ class GivensUpdate:
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
-        end, at, squared, updates = scan(self.edges, self.heights, begin, step, limit, degree, gap, _WEIGHTS)
-        return Reach(end, at, squared, updates)
+        end, last_step, squared, updates = scan(self.edges, self.heights, begin, step, limit, degree, gap, _WEIGHTS)
+        return Reach(end, last_step, squared, updates)
 
     def rest(self, begin: float, step: int) -> tuple[float, int]:
         """The interval from ``begin`` to the end, to be measured by `error`."""

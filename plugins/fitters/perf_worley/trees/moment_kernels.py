@@ -169,9 +169,9 @@ def reach(edges, heights, origin, nodes, begin, step, limit, degree, gap):  # ty
     last = min((block + 1) * BLOCK, n_steps)
     summary = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     first = step
-    whole = summarize(edges, heights, origin, first, last, begin, edges[last])
-    if squared_error(whole, degree) <= limit:
-        summary = whole
+    block_summary = summarize(edges, heights, origin, first, last, begin, edges[last])
+    if squared_error(block_summary, degree) <= limit:
+        summary = block_summary
         if last == n_steps:
             return edges[n_steps], n_steps - 1, summary, updates
         # Climb while whole subtrees fit; then descend into the first that does not.

@@ -85,9 +85,9 @@ class MomentTree:
         n_leaves = 1 << (n_blocks - 1).bit_length()
         self.nodes = np.zeros((2 * n_leaves, 6))
         self.arrays = (self.edges, self.heights, self.origin, self.nodes)
-        known = 0 if before is None else self._kept(before)
-        with progress.bar("moment tree", n_blocks - known) as advance:
-            for first in range(known, n_blocks, _BLOCKS_AT_ONCE):
+        n_kept = 0 if before is None else self._kept(before)
+        with progress.bar("moment tree", n_blocks - n_kept) as advance:
+            for first in range(n_kept, n_blocks, _BLOCKS_AT_ONCE):
                 last = min(first + _BLOCKS_AT_ONCE, n_blocks)
                 build(*self.arrays, first, last)
                 advance(last - first)
@@ -102,8 +102,8 @@ class MomentTree:
         kept = (shared if same.all() else int(np.argmin(same))) // BLOCK
         if self.origin != before.origin:
             return 0
-        mine, theirs = len(self.nodes) // 2, len(before.nodes) // 2
-        self.nodes[mine : mine + kept] = before.nodes[theirs : theirs + kept]
+        first_leaf, first_leaf_before = len(self.nodes) // 2, len(before.nodes) // 2
+        self.nodes[first_leaf : first_leaf + kept] = before.nodes[first_leaf_before : first_leaf_before + kept]
         return kept
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:

@@ -34,7 +34,7 @@ _TOGETHER = 4  # cells over which residuals are averaged before they are correla
 
 def joint_break_intervals(
     trees: Sequence[MomentTree],
-    several: Sequence[Cells],
+    curve_cells: Sequence[Cells],
     breaks: Floats,
     degrees: Sequence[npt.NDArray[np.int64]],
     noises: Floats,
@@ -46,7 +46,7 @@ def joint_break_intervals(
     ----------
     trees : sequence of MomentTree
         Of each curve, the utilization first.
-    several : sequence of Cells
+    curve_cells : sequence of Cells
         Of the same curves.
     breaks : (n_phases + 1,) float
         From 0 to the duration.
@@ -57,36 +57,44 @@ def joint_break_intervals(
     n_locations : int or None
         Number of processors; without it no cycle is known.
     """
-    n_cells, n_phases, width = len(several[0].values), len(breaks) - 1, several[0].width
+    n_cells, n_phases, width = len(curve_cells[0].values), len(breaks) - 1, curve_cells[0].width
     places = np.round(breaks / width).astype(np.int64)
-    if n_cells < max(3 * n_phases * (max(int(own.max()) for own in degrees) + 1), 8) or (np.diff(places) < 1).any():
+    if (
+        n_cells < max(3 * n_phases * (max(int(curve_degrees.max()) for curve_degrees in degrees) + 1), 8)
+        or (np.diff(places) < 1).any()
+    ):
         return [None] * n_phases
-    each = [noises_of_phases(cells, places, own) for cells, own in zip(several, degrees, strict=True)]
-    alike = _correlations([left for _, left in each], max(cells.period for cells in several))
+    each = [
+        noises_of_phases(cells, places, curve_degrees)
+        for cells, curve_degrees in zip(curve_cells, degrees, strict=True)
+    ]
+    correlations = _correlations([errors for _, errors in each], max(cells.period for cells in curve_cells))
     # Of each phase, standard deviations of the curves in the units that their squares were counted in.
     sizes = np.sqrt(np.array([of_phases for of_phases, _ in each]) / noises[:, None])
-    limits = [LIMIT * width * float(np.linalg.eigvalsh(alike * np.outer(size, size))[-1]) for size in sizes.T]
+    limits = [LIMIT * width * float(np.linalg.eigvalsh(correlations * np.outer(size, size))[-1]) for size in sizes.T]
     cycle = processor_cycle(trees[0], n_locations)
-    longest = max(several, key=lambda cells: cells.period)
-    found: list[tuple[float, float] | None] = [None]
+    longest = max(curve_cells, key=lambda cells: cells.period)
+    intervals: list[tuple[float, float] | None] = [None]
     for k in range(1, n_phases):
         around = breaks[k - 1 : k + 2]
-        tried = tried_places(around, width)
-        squares = np.zeros(len(tried))
-        for tree, own, noise in zip(trees, degrees, noises, strict=True):
-            squares += split_squares(tree, tried, around, own[k - 1 : k + 1].tolist()) / noise
-        low, high = near_least(tried, squares, np.where(tried < around[1], limits[k - 1], limits[k]), around, longest)
-        found.append((max(low - cycle, float(around[0])), high))
-    return found
+        candidates = tried_places(around, width)
+        squares = np.zeros(len(candidates))
+        for tree, curve_degrees, noise in zip(trees, degrees, noises, strict=True):
+            squares += split_squares(tree, candidates, around, curve_degrees[k - 1 : k + 1].tolist()) / noise
+        low, high = near_least(
+            candidates, squares, np.where(candidates < around[1], limits[k - 1], limits[k]), around, longest
+        )
+        intervals.append((max(low - cycle, float(around[0])), high))
+    return intervals
 
 
-def _correlations(lefts: Sequence[Floats], period: float) -> Floats:
+def _correlations(curve_errors: Sequence[Floats], period: float) -> Floats:
     """Of the residuals of several curves, (K, K)."""
     together = max(_TOGETHER, math.ceil(period))
-    n = len(lefts[0]) // together
-    if len(lefts) == 1 or n < 2:
-        return np.ones((len(lefts), len(lefts)))
-    means = np.array([left[: n * together].reshape(n, together).mean(axis=1) for left in lefts])
+    n = len(curve_errors[0]) // together
+    if len(curve_errors) == 1 or n < 2:
+        return np.ones((len(curve_errors), len(curve_errors)))
+    means = np.array([errors[: n * together].reshape(n, together).mean(axis=1) for errors in curve_errors])
     size = np.sqrt((means**2).mean(axis=1))
-    found: Floats = (means @ means.T) / n / np.maximum(np.outer(size, size), 1e-300)
-    return found
+    correlations: Floats = (means @ means.T) / n / np.maximum(np.outer(size, size), 1e-300)
+    return correlations

@@ -95,7 +95,7 @@ def phase_errors(
     averaged = averaged_over_period(cells)
     noises, _ = noises_of_phases(averaged, places, np.asarray(degrees, np.int64))
     cycle, misplaced = processor_cycle(tree, n_locations), _misplaced(averaged, places)
-    found = []
+    per_phase = []
     for k in range(n_phases):
         length = float(breaks[k + 1] - breaks[k])
         # Per time instead of per cell.
@@ -107,8 +107,8 @@ def phase_errors(
             )
             start = (max(start[0] - cycle, float(breaks[k - 1])), start[1])
         level = math.hypot(math.sqrt(noises[k] * cells.width / length), *(misplaced[k : k + 2] * cells.width / length))
-        found.append(PhaseErrors(errors, level, start))
-    return found
+        per_phase.append(PhaseErrors(errors, level, start))
+    return per_phase
 
 
 def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
@@ -130,21 +130,21 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
 def noises_of_phases(cells: Cells, places: Integers, degrees: Integers) -> tuple[Floats, Floats]:
     """Long-run variance of a cell of each phase, and the residuals (n_cells,)."""
     values = cells.values
-    left = np.empty(len(values))
-    residuals(values, places, degrees, left)
-    highest, whole = int(degrees.max()), math.ceil(cells.period)
+    errors = np.empty(len(values))
+    residuals(values, places, degrees, errors)
+    highest, period = int(degrees.max()), math.ceil(cells.period)
     # Over how many cells residuals are averaged; of several the largest variance counts.
-    widths = (whole,) if whole else (1, 2, 4)
-    pooled = max(first_order(left, len(degrees), highest, m) for m in widths if len(values) >= 4 * m)
-    found = np.empty(len(degrees))
+    widths = (period,) if period else (1, 2, 4)
+    pooled = max(first_order(errors, len(degrees), highest, m) for m in widths if len(values) >= 4 * m)
+    noises = np.empty(len(degrees))
     for k, degree in enumerate(degrees):
-        own = left[places[k] : places[k + 1]]
-        if len(own) < max(_SHORT, _FEWEST_PERIODS * whole):
-            found[k] = pooled
+        phase_residuals = errors[places[k] : places[k + 1]]
+        if len(phase_residuals) < max(_SHORT, _FEWEST_PERIODS * period):
+            noises[k] = pooled
             continue
-        inner = widths if len(own) >= _MIDDLE else widths[:2]
-        found[k] = max(*(first_order(own, 1, int(degree), m) for m in inner), _POOLED * pooled)
-    return found, left
+        inner = widths if len(phase_residuals) >= _MIDDLE else widths[:2]
+        noises[k] = max(*(first_order(phase_residuals, 1, int(degree), m) for m in inner), _POOLED * pooled)
+    return noises, errors
 
 
 def _misplaced(cells: Cells, places: Integers) -> Floats:
@@ -168,12 +168,12 @@ def _coefficient_errors(noise: float, length: float, degree: int) -> tuple[float
 def _split_squares(edges, heights, origin, nodes, ends, steps, places, place_steps, left, right, squares):  # type: ignore[no-untyped-def]
     """Fill the sum of squares of two phases that meet at each place."""
     for i in range(places.shape[0]):
-        at, step = places[i], place_steps[i]
-        before = interval(edges, heights, origin, nodes, ends[0], steps[0], at, step)
+        place, step = places[i], place_steps[i]
+        before = interval(edges, heights, origin, nodes, ends[0], steps[0], place, step)
         after_step = step
-        if edges[step + 1] <= at:
+        if edges[step + 1] <= place:
             after_step = step + 1
-        after = interval(edges, heights, origin, nodes, at, after_step, ends[1], steps[1])
+        after = interval(edges, heights, origin, nodes, place, after_step, ends[1], steps[1])
         squares[i] = squared_error(before, left) + squared_error(after, right)
 
 
@@ -188,9 +188,9 @@ def _break_interval(
 
 def tried_places(breaks: Floats, width: float) -> Floats:
     """Edges of cells between the outer ones of three breaks, and the middle one."""
-    begin, here, end = (float(value) for value in breaks)
+    begin, middle, end = (float(value) for value in breaks)
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width
-    return np.unique(np.append(inner[(inner > begin) & (inner < end)], here))
+    return np.unique(np.append(inner[(inner > begin) & (inner < end)], middle))
 
 
 def split_squares(tree: MomentTree, places: Floats, breaks: Floats, degrees: Sequence[int]) -> Floats:
@@ -207,9 +207,9 @@ def near_least(places: Floats, squares: Floats, limits: Floats, breaks: Floats, 
 
     Moving the break to the left costs the left phase cells, and the other way round: so are the limits chosen.
     """
-    begin, here, end = (float(value) for value in breaks)
+    begin, middle, end = (float(value) for value in breaks)
     near = places[squares - squares.min() <= limits]
-    low, high = min(float(near.min(initial=here)), here), max(float(near.max(initial=here)), here)
+    low, high = min(float(near.min(initial=middle)), middle), max(float(near.max(initial=middle)), middle)
     # A mean over a period is blurred by half of it.
     blur = max(1.0, 0.5 * cells.period) * cells.width
     return max(low - blur, begin), min(high + blur, end)

@@ -119,7 +119,7 @@ class CpuShares:
         table[:, self._cpus, self._rows] = np.array(self._values).T / 100.0
         by_name = shares_of(*table)
         columns: dict[str, Floats] = {
-            f"cpu {cpu} {measure}": by_name[measure][at] for cpu, at in self._names.items() for measure in measures
+            f"cpu {cpu} {measure}": by_name[measure][row] for cpu, row in self._names.items() for measure in measures
         }
         try:
             return Series(np.array(self._times), columns, "s", source=self._source, notes=notes)

@@ -63,22 +63,22 @@ class DstatReader(Reader):
             No sample, a row of another length than the head, a text where numbers are expected, or times that do not
             increase; with its line.
         """
-        found = Recordings(source.name, since_start=not source.head.lower().startswith((b'"pcp', b"pcp")))
+        recordings = Recordings(source.name, since_start=not source.head.lower().startswith((b'"pcp', b"pcp")))
         for number, text in numbered_lines(source):
             try:
                 fields = next(csv.reader([text]), [])
             except csv.Error as error:
                 raise InputError(source.name, f"the line cannot be read: {error}", line=number) from None
             if any(fields):
-                found.take(fields, number)
-        found.check()
-        notes = list(found.notes)
-        times = _times(found, notes)
+                recordings.take(fields, number)
+        recordings.check()
+        notes = list(recordings.notes)
+        times = _times(recordings, notes)
         columns, texts = {}, []
-        for at, name in enumerate(found.names):
+        for column, name in enumerate(recordings.names):
             if name in (_EPOCH, _CLOCK):
                 continue
-            values = found.numbers(at)
+            values = recordings.numbers(column)
             if values is None:
                 texts.append(name)
             else:
@@ -95,7 +95,7 @@ class DstatReader(Reader):
 
 def _shares(columns: dict[str, Floats], measures: Sequence[str]) -> dict[str, Floats]:
     """``cpu all busy``, ``cpu 0 busy``, ... of the groups that are about processors."""
-    found = {}
+    cpu_columns = {}
     for name, idle in columns.items():
         group, _, field = name.rpartition(" ")
         processor = _PROCESSOR.fullmatch(group)
@@ -104,46 +104,49 @@ def _shares(columns: dict[str, Floats], measures: Sequence[str]) -> dict[str, Fl
         nothing = np.zeros(len(idle))
         waiting, stolen = (columns.get(f"{group} {field}", nothing) for field in ("wai", "stl"))
         shares = shares_of(idle / 100.0, waiting / 100.0, stolen / 100.0)
-        found.update({f"cpu {processor[1] or 'all'} {measure}": shares[measure] for measure in measures})
-    return found
+        cpu_columns.update({f"cpu {processor[1] or 'all'} {measure}": shares[measure] for measure in measures})
+    return cpu_columns
 
 
-def _times(found: Recordings, notes: list[str]) -> Floats:
+def _times(recordings: Recordings, notes: list[str]) -> Floats:
     """Seconds of all samples, and notes of where they come from."""
-    if _EPOCH in found.names:
-        times = found.numbers(found.names.index(_EPOCH))
+    if _EPOCH in recordings.names:
+        times = recordings.numbers(recordings.names.index(_EPOCH))
         if times is None or np.isnan(times).any():
-            raise InputError(found.source, "a time is missing", line=found.lines[0])
+            raise InputError(recordings.source, "a time is missing", line=recordings.lines[0])
         return times
-    if _CLOCK in found.names:
+    if _CLOCK in recordings.names:
         notes.append("times are local and taken as if they were UTC")
-        return _moments(found)
-    if found.count > 1:
+        return _moments(recordings)
+    if recordings.count > 1:
         raise InputError(
-            found.source, f"holds {found.count} recordings without times; record them with -T, or cut the file"
+            recordings.source,
+            f"holds {recordings.count} recordings without times; record them with -T, or cut the file",
         )
-    delay = _DELAY.search(found.command)
+    delay = _DELAY.search(recordings.command)
     every = int(delay[1]) if delay else 1
     notes.append(f"without times: one sample every {every} s, by its command")
-    return every * np.arange(len(found.rows), dtype=np.float64)
+    return every * np.arange(len(recordings.rows), dtype=np.float64)
 
 
-def _moments(found: Recordings) -> Floats:
+def _moments(recordings: Recordings) -> Floats:
     """Times of samples such as ``03-12 14:10:38``, whose year is that of the head."""
-    at = found.names.index(_CLOCK)
+    column = recordings.names.index(_CLOCK)
     try:
-        year = datetime.strptime(" ".join(found.date.split()[:3]), _DATES[0]).replace(tzinfo=UTC).year
+        year = datetime.strptime(" ".join(recordings.date.split()[:3]), _DATES[0]).replace(tzinfo=UTC).year
     except ValueError:
-        raise InputError(found.source, f"date {found.date[:40]!r} of the head is no date such as 03 Dec 2020") from None
+        raise InputError(
+            recordings.source, f"date {recordings.date[:40]!r} of the head is no date such as 03 Dec 2020"
+        ) from None
     times: list[float] = []
-    for row, line in zip(found.rows, found.lines, strict=True):
-        moment = _moment(row[at], year)
+    for row, line in zip(recordings.rows, recordings.lines, strict=True):
+        moment = _moment(row[column], year)
         if moment is None:
-            problem = f"time {row[at][:40]!r} is none such as 03-12 14:10:38"
-            raise InputError(found.source, problem, line=line)
+            problem = f"time {row[column][:40]!r} is none such as 03-12 14:10:38"
+            raise InputError(recordings.source, problem, line=line)
         if times and moment < times[-1] - _HALF_YEAR_S:  # New Year; a clock is set back by less
             year += 1
-            moment = _moment(row[at], year) or moment
+            moment = _moment(row[column], year) or moment
         times.append(moment)
     return np.array(times)
 

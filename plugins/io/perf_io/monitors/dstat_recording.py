@@ -66,8 +66,8 @@ class Recordings:
             self._in_head, self._groups = True, None
             if fields[0] == _COMMAND and not self.command:
                 self.command = fields[1] if len(fields) > 1 else ""
-                at = fields.index(_DATE) + 1 if _DATE in fields else len(fields)
-                self.date = fields[at] if at < len(fields) else ""
+                index = fields.index(_DATE) + 1 if _DATE in fields else len(fields)
+                self.date = fields[index] if index < len(fields) else ""
         elif self._in_head and self._groups is None:
             self._groups = list(fields)
         elif self._in_head:
@@ -87,7 +87,7 @@ class Recordings:
         if not self.rows:
             raise InputError(self.source, "holds no samples after the first, which is about the time since the start")
 
-    def numbers(self, at: int) -> npt.NDArray[np.float64] | None:
+    def numbers(self, column: int) -> npt.NDArray[np.float64] | None:
         """A column as numbers, NaN where a sample is missing; None where it holds texts.
 
         Raises
@@ -95,23 +95,23 @@ class Recordings:
         InputError
             A text among numbers; with its line.
         """
-        found = np.full(len(self.rows), np.nan)
-        known = False
+        parsed = np.full(len(self.rows), np.nan)
+        has_number = False
         for position, (row, line) in enumerate(zip(self.rows, self.lines, strict=True)):
-            text = row[at].strip()
+            text = row[column].strip()
             if not text:
                 continue
             try:
-                found[position] = float(text)
+                parsed[position] = float(text)
             except ValueError:
-                if not known:
+                if not has_number:
                     return None
-                problem = f"{self.names[at][:60]} is {text[:40]!r}; a number is expected"
+                problem = f"{self.names[column][:60]} is {text[:40]!r}; a number is expected"
                 raise InputError(self.source, problem, line=line) from None
-            if not np.isfinite(found[position]):
-                raise InputError(self.source, f"{self.names[at][:60]} is {text[:40]}, no finite number", line=line)
-            known = True
-        return found
+            if not np.isfinite(parsed[position]):
+                raise InputError(self.source, f"{self.names[column][:60]} is {text[:40]}, no finite number", line=line)
+            has_number = True
+        return parsed
 
     def _begin(self, names: list[str], line: int) -> None:
         if self.names and names != self.names:
@@ -143,10 +143,14 @@ def _names(groups: Sequence[str], fields: Sequence[str]) -> list[str]:
     >>> _names(["epoch", "cpu0 usage", "", "dsk/total"], ["epoch", "usr", "idl", "dsk/total:read"])
     ['epoch', 'cpu0 usage usr', 'cpu0 usage idl', 'dsk/total read']
     """
-    found, group = [], ""
-    for at, field in enumerate(fields):
-        group = (groups[at].strip() if at < len(groups) else "") or group
+    names, group = [], ""
+    for position, field in enumerate(fields):
+        group = (groups[position].strip() if position < len(groups) else "") or group
         label = field.strip().removeprefix(f"{group}:")
-        found.append(" ".join((group if label in ("", group) else f"{group} {label}").split()) or f"column {at + 1}")
-    again = Counter(name.casefold() for name in found)
-    return [f"{name} #{at}" if again[name.casefold()] > 1 else name for at, name in enumerate(found, start=1)]
+        names.append(
+            " ".join((group if label in ("", group) else f"{group} {label}").split()) or f"column {position + 1}"
+        )
+    counts = Counter(name.casefold() for name in names)
+    return [
+        f"{name} #{position}" if counts[name.casefold()] > 1 else name for position, name in enumerate(names, start=1)
+    ]

@@ -83,12 +83,12 @@ class MpstatReader(Reader):
 
 def _seconds(text: str, source: str, number: int) -> int:
     """Seconds since midnight of ``17:05:59`` or ``05:05:59 PM``."""
-    found = _CLOCK.fullmatch(text.strip())
-    if found is None:
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None:
         raise InputError(
             source, f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
         )
-    hour, minute, second = (int(part) for part in found.groups()[:3])
-    if found[4] is not None:
-        hour = hour % 12 + 12 * (found[4] in "Pp")
+    hour, minute, second = (int(part) for part in match.groups()[:3])
+    if match[4] is not None:
+        hour = hour % 12 + 12 * (match[4] in "Pp")
     return hour * 3600 + minute * 60 + second

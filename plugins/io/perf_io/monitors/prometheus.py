@@ -75,39 +75,39 @@ class PrometheusReader(Reader):
             problem = f"holds a {answer.data.result_type[:20]!r}; ask the server for a range: /api/v1/query_range"
             raise InputError(source.name, problem)
         try:  # what was taken as raw was not looked at: neither its texts nor its depth
-            found = msgspec.json.decode(answer.data.result, type=tuple[_Samples, ...])
+            matrix = msgspec.json.decode(answer.data.result, type=tuple[_Samples, ...])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             place = str(error).replace("`$", "`$.data.result")
             raise InputError(source.name, f"is not a matrix of Prometheus: {place}") from None
-        with_samples = [(at, samples) for at, samples in enumerate(found) if samples.values]
+        with_samples = [(position, samples) for position, samples in enumerate(matrix) if samples.values]
         if not with_samples:
             raise InputError(source.name, "the query found no samples; check its labels and its range of time")
         names, shared = _column_names([samples.metric for _, samples in with_samples])
         notes = [*(" ".join(warning.split()) for warning in answer.warnings)]
         if shared:
             notes.insert(0, f"all series: {shared}")
-        read = [_numbers(samples, at, source.name) for at, samples in with_samples]
-        times = np.unique(np.concatenate([at for at, _ in read]))
+        read = [_numbers(samples, position, source.name) for position, samples in with_samples]
+        times = np.unique(np.concatenate([sample_times for sample_times, _ in read]))
         columns = {}
-        for name, (at, values) in zip(names, read, strict=True):
+        for name, (sample_times, values) in zip(names, read, strict=True):
             infinite = int(np.isinf(values).sum())
             if infinite:
                 notes.append(f"{name}: {infinite} infinite samples are taken as missing")
             columns[name] = np.full(len(times), np.nan)
-            columns[name][np.searchsorted(times, at)] = np.where(np.isinf(values), np.nan, values)
+            columns[name][np.searchsorted(times, sample_times)] = np.where(np.isinf(values), np.nan, values)
         return Series(times, columns, "s", source=source.name, notes=notes[:_MOST_NOTED])
 
 
-def _numbers(samples: _Samples, at: int, source: str) -> tuple[Floats, Floats]:
+def _numbers(samples: _Samples, position: int, source: str) -> tuple[Floats, Floats]:
     """Times and values of one series; the server writes NaN, +Inf and -Inf as Python reads them."""
     times = np.array([time for time, _ in samples.values])
     try:
         values = np.array([float(text) for _, text in samples.values])
     except ValueError as error:
-        raise InputError(source, f"{error} - at `$.data.result[{at}].values`") from None
+        raise InputError(source, f"{error} - at `$.data.result[{position}].values`") from None
     if not (rising := np.diff(times) > 0).all():
         late = int(np.argmin(rising)) + 1
-        problem = f"time {times[late]!s} follows {times[late - 1]!s} - at `$.data.result[{at}].values[{late}]`"
+        problem = f"time {times[late]!s} follows {times[late - 1]!s} - at `$.data.result[{position}].values[{late}]`"
         raise InputError(source, f"{problem}; times must increase")
     return times, values
 
@@ -136,8 +136,8 @@ def _column_names(metrics: Sequence[Mapping[str, str]]) -> tuple[list[str], str]
         for metric in metrics
     ]
     # Labels that hold line ends or commas, or a damaged answer, could make two names alike.
-    again = Counter(name.casefold() for name in names)
-    unique = [f"{name} #{at}" if again[name.casefold()] > 1 else name for at, name in enumerate(names)]
+    counts = Counter(name.casefold() for name in names)
+    unique = [f"{name} #{position}" if counts[name.casefold()] > 1 else name for position, name in enumerate(names)]
     shared = ", ".join(f"{label}={metrics[0][label]}" for label in labels if label not in differing)
     return unique, _one_line(shared)
 

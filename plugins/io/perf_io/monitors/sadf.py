@@ -93,7 +93,7 @@ def _read_json(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
     """Add all records; returns the hosts, and the time zones other than UTC."""
     document = decode_document(source, _Document, "the output of sadf -j")
     zones: set[str] = set()
-    for at, host in enumerate(document.sysstat.hosts):
+    for position, host in enumerate(document.sysstat.hosts):
         for number, sample in enumerate(host.statistics):
             loads = sample.cpu_load or sample.cpu_load_all
             if sample.timestamp is None or not loads:
@@ -105,7 +105,7 @@ def _read_json(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
                 raise InputError(
                     source.name,
                     f"timestamp {stamp.date[:20]!r}, {stamp.time[:20]!r} - at "
-                    f"`$.sysstat.hosts[{at}].statistics[{number}]`; YYYY-MM-DD and HH:MM:SS are expected",
+                    f"`$.sysstat.hosts[{position}].statistics[{number}]`; YYYY-MM-DD and HH:MM:SS are expected",
                 ) from None
             if stamp.tz != "UTC" and not stamp.utc:
                 zones.add(stamp.tz or "of an unknown zone")

@@ -69,9 +69,9 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
             row, roles.start, f" but the time before is {before!r}; times must increase; remove or merge the rows"
         )
     if roles.kind == "series":
-        for column, found in zip(roles.values, values, strict=True):
-            _check_missing(table, column, found)
-        columns = {column.name: found for column, found in zip(roles.values, values, strict=True)}
+        for column, column_values in zip(roles.values, values, strict=True):
+            _check_missing(table, column, column_values)
+        columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
         return Series(times, columns, roles.time_unit, source=table.source, notes=roles.notes)
     heights = values[0]
     if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
@@ -107,14 +107,14 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
     loaded = table.database.columns(f"SELECT {', '.join(parts)} FROM {table.relation}")
     if not len(loaded["t0"]):
         raise InputError(table.source, "has column names but no rows", line=1)
-    found = []
+    time_arrays = []
     for number, (column, factor) in enumerate(zip(times, factors, strict=True)):
         array = loaded[f"t{number}"]
         bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.ma.getmaskarray(array)
         if bad.any():
             table.refuse(int(np.argmax(bad)), column, "; a finite number or an ISO timestamp is expected")
-        found.append(_in_unit(np.asarray(array), factor))
-    return found, [np.asarray(loaded[f"v{number}"], dtype=np.float64) for number in range(len(roles.values))]
+        time_arrays.append(_in_unit(np.asarray(array), factor))
+    return time_arrays, [np.asarray(loaded[f"v{number}"], dtype=np.float64) for number in range(len(roles.values))]
 
 
 def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
@@ -126,12 +126,12 @@ def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
     name, kind = table.number(column), table.types[column.name]
     if kind.endswith("timestamp"):
         return table.ns(column, "ns"), nanoseconds_per(roles.time_unit)
-    whole = kind == "integer"
+    is_integer = kind == "integer"
     if kind == "text" and roles.time_unit == "ns":
         # Nanoseconds since 1970 have more digits than a float64.
         test = f"SELECT bool_and(regexp_full_match({name}, '\\s*[+-]?[0-9]+\\s*')) FROM {table.relation}"
-        whole = bool(table.database.rows(test)[0][0])
-    return f"TRY_CAST({name} AS {'BIGINT' if whole else 'DOUBLE'})", 1
+        is_integer = bool(table.database.rows(test)[0][0])
+    return f"TRY_CAST({name} AS {'BIGINT' if is_integer else 'DOUBLE'})", 1
 
 
 def _in_unit(times_ns: Times, divisor: int) -> Times:

@@ -67,7 +67,7 @@ class CaliperProfileReader(Reader):
                 for name, type_ in types.items()
                 if type_ in _METRIC_TYPES and attributes[name].is_value() and not attributes[name].is_global()
             }
-            dates = {name for name, one in attributes.items() if one.get("adiak.type") == "date"}
+            dates = {name for name, properties in attributes.items() if properties.get("adiak.type") == "date"}
             seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
             problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
@@ -93,13 +93,13 @@ class CaliperProfileReader(Reader):
         )
 
 
-def _chosen(wanted: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:
+def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:
     """The attribute that holds the wanted metric, or the time: of the average rank, or the first that is one."""
-    if wanted is not None:
+    if metric_name is not None:
         for name, alias in present.items():
-            if wanted in (name, alias):
+            if metric_name in (name, alias):
                 return name
-        raise UnknownNameError("metric", wanted, [*present.values()])
+        raise UnknownNameError("metric", metric_name, [*present.values()])
     timed = [name for name in present if name in seconds or "time" in name]
     if not (timed or present):
         raise InputError(source, "holds no record with a metric")
@@ -125,13 +125,13 @@ def _amounts(records: Sequence[Mapping[str, Any]], metric: str, source: str) -> 
 
 def _run(attributes: Mapping[str, Any], types: Mapping[str, str], dates: set[str]) -> Row:
     """What the file says of the run: whole numbers that set it up, and where it ran."""
-    found: Row = {}
+    row: Row = {}
     for name, value in attributes.items():
         if name == "cluster":
-            found[name] = str(value)
+            row[name] = str(value)
         elif types.get(name) in ("int", "uint") and name not in dates and not name.startswith(("cali.", "spot.")):
             number = number_or_text(value)
             if isinstance(number, (int, float)):
                 # Adiak and Caliper each have their name for the number of ranks, which is mostly there twice.
-                found["ranks" if name in _RANKS else one_line(name)] = number
-    return found
+                row["ranks" if name in _RANKS else one_line(name)] = number
+    return row

@@ -94,10 +94,10 @@ class CubeReader(Reader):
         )
 
 
-def _amounts(cube: CubexParser, wanted: str | None) -> tuple[dict[str, float], dict[str, float], str]:
+def _amounts(cube: CubexParser, metric_name: str | None) -> tuple[dict[str, float], dict[str, float], str]:
     """Exclusive and inclusive amounts by call path, and the metric's unit."""
     metrics = {metric.name: metric for metric in cube.all_metrics()}
-    name = wanted or ("time" if "time" in metrics else next(iter(metrics), ""))
+    name = metric_name or ("time" if "time" in metrics else next(iter(metrics), ""))
     if name not in metrics:
         raise UnknownNameError("metric", name, metrics)
     values = cube.get_metric_values(metrics[name])
@@ -131,13 +131,13 @@ def _run(folder: str) -> Row:
     >>> _run("results")
     {}
     """
-    found = _RUN.fullmatch(folder)
-    if found is None:
+    match = _RUN.fullmatch(folder)
+    if match is None:
         return {}
     parameters = {
-        name: number_or_text(level.replace(",", ".").rstrip(".")) for name, level in _PARAMETER.findall(found[2])
+        name: number_or_text(level.replace(",", ".").rstrip(".")) for name, level in _PARAMETER.findall(match[2])
     }
-    return {"program": found["code"], **parameters, "repetition": int(found["repetition"])}
+    return {"program": match["code"], **parameters, "repetition": int(match["repetition"])}
 
 
 def _check(path: Path, source: str) -> None:

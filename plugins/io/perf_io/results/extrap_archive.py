@@ -75,14 +75,14 @@ class ExtrapArchiveReader(Reader):
                 with zipfile.ZipFile(path) as archive:
                     content = _member(archive, _DOCUMENT, source.name)
                     experiment = decode_content(content, _Experiment, "an experiment of Extra-P", source.name)
-                    found = list(_summaries(experiment, _Chunks(archive, source.name), source.name))
+                    summaries = list(_summaries(experiment, _Chunks(archive, source.name), source.name))
             except (
                 *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error, ValueError),
                 *(lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError, TypeError),  # of NumPy's headers too
             ) as error:
                 problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error
-        return summaries_as_measurements(found, source.name)
+        return summaries_as_measurements(summaries, source.name)
 
 
 def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
@@ -131,8 +131,8 @@ class _Chunks:
     def _read(self, chunk: int) -> None:
         index = _member(self._archive, f"values/{chunk}.indx", self._source)
         content = _member(self._archive, f"values/{chunk}.vals", self._source)
-        for name, held, begins in (("indx", index, _INDEX), ("vals", content, _VALUES)):
-            if not held.startswith(begins):
+        for name, member, begins in (("indx", index, _INDEX), ("vals", content, _VALUES)):
+            if not member.startswith(begins):
                 raise InputError(self._source, f"values/{chunk}.{name} does not begin as Extra-P writes it")
         (count,) = struct.unpack_from("<Q", index, len(_INDEX))
         if count > len(index) // 8:
@@ -164,21 +164,23 @@ def _array_means(content: bytes, position: int, member: str, source: str) -> lis
     flat = np.frombuffer(content, kind, count=size, offset=stream.tell()).astype(np.float64)
     if not size:
         return []
-    found: list[float] = flat.reshape(shape[0] if shape else 1, -1).mean(axis=1).tolist()
-    return found
+    means: list[float] = flat.reshape(shape[0] if shape else 1, -1).mean(axis=1).tolist()
+    return means
 
 
 def _summaries(experiment: _Experiment, chunks: _Chunks, source: str) -> Iterator[Summary]:
     for callpath, metrics in experiment.measurements.items():
         for metric, measured in metrics.items():
-            for at, one in enumerate(measured):
-                place = f"`$.measurements[{callpath[:40]!r}][{metric[:40]!r}][{at}]`"
-                levels = one.coordinate if isinstance(one.coordinate, list) else [one.coordinate]
+            for index, measurement in enumerate(measured):
+                place = f"`$.measurements[{callpath[:40]!r}][{metric[:40]!r}][{index}]`"
+                levels = (
+                    measurement.coordinate if isinstance(measurement.coordinate, list) else [measurement.coordinate]
+                )
                 if len(levels) != len(experiment.parameters):
                     counts = f"{len(levels)} coordinates for {len(experiment.parameters)} parameters"
                     raise InputError(source, f"the point at {place} has {counts}")
-                mean = _finite(one.mean)
-                runs = [] if one.values is None else chunks.runs(*one.values)
+                mean = _finite(measurement.mean)
+                runs = [] if measurement.values is None else chunks.runs(*measurement.values)
                 if not runs and mean is None:
                     raise InputError(source, f"the point at {place} has neither runs nor a mean that is finite")
                 # Of runs with gaps Extra-P keeps no mark; their mean then is not the one that it stored.
@@ -189,11 +191,11 @@ def _summaries(experiment: _Experiment, chunks: _Chunks, source: str) -> Iterato
                     metric=metric,
                     runs=[] if gaps or not all(map(math.isfinite, runs)) else runs,
                     mean=sum(runs) / len(runs) if mean is None else mean,
-                    median=_finite(one.median),
-                    minimum=_finite(one.minimum),
-                    maximum=_finite(one.maximum),
-                    std=sample_deviation(_finite(one.std), one.repetitions),
-                    repetitions=one.repetitions,
+                    median=_finite(measurement.median),
+                    minimum=_finite(measurement.minimum),
+                    maximum=_finite(measurement.maximum),
+                    std=sample_deviation(_finite(measurement.std), measurement.repetitions),
+                    repetitions=measurement.repetitions,
                 )
 
 

@@ -65,8 +65,8 @@ class ExtrapBinaryReader(Reader):
         summaries = experiment.read()
         units = {unit for _, unit in experiment.metrics.values()}
         unit = next(iter(units)) if len(units) == 1 else ""
-        known = unit if unit and unit.casefold() != _UNKNOWN_UNIT else None
-        return summaries_as_measurements(summaries, source.name, known)
+        known_unit = unit if unit and unit.casefold() != _UNKNOWN_UNIT else None
+        return summaries_as_measurements(summaries, source.name, known_unit)
 
 
 class _Bytes:
@@ -100,9 +100,9 @@ class _Bytes:
     def skip_to(self, name: bytes) -> bool:
         """Go behind the next object's name, if there is one."""
         mark = struct.pack(self._order + "I", len(name)) + name
-        found = self._content.find(mark, self.at)
-        self.at = len(self._content) if found < 0 else found + len(mark)
-        return found >= 0
+        position = self._content.find(mark, self.at)
+        self.at = len(self._content) if position < 0 else position + len(mark)
+        return position >= 0
 
     def refuse(self, problem: str) -> NoReturn:
         raise InputError(self._source, f"byte {self.at:,}: {problem}")
@@ -142,10 +142,10 @@ class _Experiment:
             definitions[name]()
             begin = content.at
         content.at = begin
-        found = []
+        summaries = []
         while content.skip_to(b"ExperimentPoint"):
-            found.append(self._point())
-        return found
+            summaries.append(self._point())
+        return summaries
 
     def _parameter(self) -> None:
         self._content.integer()
@@ -159,9 +159,9 @@ class _Experiment:
         number, name = self._content.integer(), self._content.text()
         self._content.text()  # the file and line of its source
         self._content.integer()
-        again = self._times_named.get(name, -1) + 1
-        self._times_named[name] = again
-        self._regions[number] = f"{name} #{again}" if again else name  # as Extra-P 4 tells them apart
+        count = self._times_named.get(name, -1) + 1
+        self._times_named[name] = count
+        self._regions[number] = f"{name} #{count}" if count else name  # as Extra-P 4 tells them apart
 
     def _callpath(self) -> None:
         number, region, parent = self._content.take("qqq")
@@ -182,11 +182,11 @@ class _Experiment:
         self._coordinates[number] = {name: levels[name] for name in self._parameters}
 
     def _point(self) -> Summary:
-        at, count, mean, _, _, deviation, median, _, _, least, most, metric, path = self._content.take(_POINT)
+        coordinate, count, mean, _, _, deviation, median, _, _, least, most, metric, path = self._content.take(_POINT)
         if not math.isfinite(mean):
             self._content.refuse(f"the mean of a point is {mean}; a finite number is expected")
         return Summary(
-            point=self._known(self._coordinates, at, "coordinate"),
+            point=self._known(self._coordinates, coordinate, "coordinate"),
             callpath=self._known(self._callpaths, path, "call path"),
             metric=self._known(self.metrics, metric, "metric")[0],
             runs=(),
@@ -198,7 +198,7 @@ class _Experiment:
             repetitions=int(count) if count > 0 else None,
         )
 
-    def _known(self, named: Mapping[int, T], number: float, what: str) -> T:
+    def _known(self, named: Mapping[int, T], number: float, kind: str) -> T:
         if number not in named:
-            self._content.refuse(f"{what} {number} is named, which the file does not define; it is damaged")
+            self._content.refuse(f"{kind} {number} is named, which the file does not define; it is damaged")
         return named[int(number)]

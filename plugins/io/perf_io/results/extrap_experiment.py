@@ -81,17 +81,17 @@ def summaries_as_measurements(summaries: Sequence[Summary], source: str, unit: s
     InputError
         As by `columns_as_measurements`.
     """
-    rows = [(one, run, False) for one in summaries for run in one.runs]
-    rows += [(one, one.mean, True) for one in summaries if not one.runs]
+    rows = [(summary, run, False) for summary in summaries for run in summary.runs]
+    rows += [(summary, summary.mean, True) for summary in summaries if not summary.runs]
     figures = ("median", "minimum", "maximum", "std", "repetitions")
     return columns_as_measurements(
-        [one.point for one, _, _ in rows],
-        [one.callpath for one, _, _ in rows],
-        [one.metric for one, _, _ in rows],
+        [summary.point for summary, _, _ in rows],
+        [summary.callpath for summary, _, _ in rows],
+        [summary.metric for summary, _, _ in rows],
         [value for _, value, _ in rows],
         source,
         None,
-        further={name: [getattr(one, name) if alone else None for one, _, alone in rows] for name in figures},
+        further={name: [getattr(summary, name) if alone else None for summary, _, alone in rows] for name in figures},
         unit=unit,
     )
 
@@ -136,13 +136,13 @@ def columns_as_measurements(
     if not values:
         raise InputError(source, "has no values")
     parameters = list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, points)) for name in names))
-    known = list(dict.fromkeys(metrics))
-    several = len(known) > 1
-    value = "value" if several else known[0]
-    more = {name: column for name, column in (further or {}).items() if any(one is not None for one in column)}
-    own = ["callpath", "repetition", *(["metric"] if several else []), *more, value]
-    for name in own:
-        if name in parameters or own.count(name) > 1:
+    metric_names = list(dict.fromkeys(metrics))
+    several = len(metric_names) > 1
+    value = "value" if several else metric_names[0]
+    more = {name: column for name, column in (further or {}).items() if any(number is not None for number in column)}
+    reserved = ["callpath", "repetition", *(["metric"] if several else []), *more, value]
+    for name in reserved:
+        if name in parameters or reserved.count(name) > 1:
             raise InputError(source, f"{name!r} is the name of a parameter and of another column; rename the parameter")
     columns: dict[str, object] = {name: [point.get(name) for point in points] for name in parameters}
     columns["callpath"] = callpaths
@@ -180,12 +180,12 @@ def as_observations(data: Measurements) -> list[Observation]:
     columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
     numbers = pd.to_numeric(data.table[metric], errors="coerce")
     named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
-    found = []
+    observations = []
     for row, value in enumerate(numbers.tolist()):
         point = {name: float(column.iloc[row]) for name, column in columns.items()}
         for name, number in {**point, metric: value}.items():
             if not abs(number) < float("inf"):
                 data.refuse(row, f"{name} is no finite number, which Extra-P's formats need")
         callpath = "->".join(parts[row] for parts in named) or DEFAULT_CALLPATH
-        found.append(Observation(point, callpath, metric, float(value)))
-    return found
+        observations.append(Observation(point, callpath, metric, float(value)))
+    return observations

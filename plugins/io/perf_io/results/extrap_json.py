@@ -89,12 +89,12 @@ class ExtrapJsonReader(Reader):
         InputError
             Neither kind, a point with the wrong number of coordinates, or an identifier that nothing has.
         """
-        what = "JSON of Extra-P"
-        older = bool(bytes(decode_document(source, _Either, what).callpaths))
+        description = "JSON of Extra-P"
+        older = bool(bytes(decode_document(source, _Either, description).callpaths))
         observations = (
-            _of_older(decode_document(source, _Older, what), source.name)
+            _of_older(decode_document(source, _Older, description), source.name)
             if older
-            else _of_present(decode_document(source, _Present, what), source.name)
+            else _of_present(decode_document(source, _Present, description), source.name)
         )
         return as_measurements(list(observations), source.name, None)
 
@@ -102,36 +102,36 @@ class ExtrapJsonReader(Reader):
 def _of_present(document: _Present, source: str) -> Iterator[Observation]:
     for callpath, metrics in document.measurements.items():
         for metric, measured in metrics.items():
-            for at, one in enumerate(measured):
-                levels = one.point if isinstance(one.point, list) else [one.point]
+            for index, measurement in enumerate(measured):
+                levels = measurement.point if isinstance(measurement.point, list) else [measurement.point]
                 if len(levels) != len(document.parameters):
-                    place = f"`$.measurements[{callpath[:40]!r}][{metric[:40]!r}][{at}]`"
+                    place = f"`$.measurements[{callpath[:40]!r}][{metric[:40]!r}][{index}]`"
                     counts = f"{len(levels)} coordinates for {len(document.parameters)} parameters"
                     raise InputError(source, f"the point at {place} has {counts}")
                 point = dict(zip(document.parameters, levels, strict=True))
-                values = one.values if isinstance(one.values, list) else [one.values]
+                values = measurement.values if isinstance(measurement.values, list) else [measurement.values]
                 for value in values:
                     yield Observation(point, callpath, metric, value)
 
 
 def _of_older(document: _Older, source: str) -> Iterator[Observation]:
-    parameters = {one.id: one.name for one in document.parameters}
-    callpaths = {one.id: one.name for one in document.callpaths}
-    metrics = {one.id: one.name for one in document.metrics}
+    parameters = {item.id: item.name for item in document.parameters}
+    callpaths = {item.id: item.name for item in document.callpaths}
+    metrics = {item.id: item.name for item in document.metrics}
     points: Mapping[int, Mapping[str, float]] = {
-        one.id: {
-            _known(parameters, pair.parameter_id, f"coordinates[{at}]", source): pair.parameter_value
-            for pair in sorted(one.parameter_value_pairs, key=lambda pair: pair.parameter_id)
+        item.id: {
+            _known(parameters, pair.parameter_id, f"coordinates[{index}]", source): pair.parameter_value
+            for pair in sorted(item.parameter_value_pairs, key=lambda pair: pair.parameter_id)
         }
-        for at, one in enumerate(document.coordinates)
+        for index, item in enumerate(document.coordinates)
     }
-    for at, one in enumerate(document.measurements):
-        place = f"measurements[{at}]"
+    for index, item in enumerate(document.measurements):
+        place = f"measurements[{index}]"
         yield Observation(
-            _known(points, one.coordinate_id, place, source),
-            _known(callpaths, one.callpath_id, place, source),
-            _known(metrics, one.metric_id, place, source),
-            one.value,
+            _known(points, item.coordinate_id, place, source),
+            _known(callpaths, item.callpath_id, place, source),
+            _known(metrics, item.metric_id, place, source),
+            item.value,
         )
 
 

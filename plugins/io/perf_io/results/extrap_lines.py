@@ -57,22 +57,22 @@ class ExtrapLinesReader(Reader):
         InputError
             A line that is no such object; with its number.
         """
-        found: list[_Line] = []
+        records: list[_Line] = []
         lines: list[int] = []
         for first, block in _blocks(source):
             numbers, decoded = _decoded(block, first, source.name)
-            found += decoded
+            records += decoded
             lines += numbers
-        values = [line.value for line in found if not isinstance(line.value, list)]
-        if len(values) < len(found):  # a line holds several runs
-            runs = [line.value if isinstance(line.value, list) else [line.value] for line in found]
-            values = [value for own in runs for value in own]
-            found = [line for line, own in zip(found, runs, strict=True) for _ in own]
-            lines = [number for number, own in zip(lines, runs, strict=True) for _ in own]
+        values = [line.value for line in records if not isinstance(line.value, list)]
+        if len(values) < len(records):  # a line holds several runs
+            runs = [line.value if isinstance(line.value, list) else [line.value] for line in records]
+            values = [value for line_runs in runs for value in line_runs]
+            records = [line for line, line_runs in zip(records, runs, strict=True) for _ in line_runs]
+            lines = [number for number, line_runs in zip(lines, runs, strict=True) for _ in line_runs]
         return columns_as_measurements(
-            [line.params for line in found],
-            [line.callpath for line in found],
-            [line.metric for line in found],
+            [line.params for line in records],
+            [line.callpath for line in records],
+            [line.metric for line in records],
             values,
             source.name,
             lines,
@@ -88,23 +88,28 @@ class ExtrapLinesReader(Reader):
         """
         encoder = msgspec.json.Encoder()
         lines = [
-            {"params": one.point, "callpath": one.callpath, "metric": one.metric, "value": one.value}
-            for one in as_observations(data)
+            {
+                "params": observation.point,
+                "callpath": observation.callpath,
+                "metric": observation.metric,
+                "value": observation.value,
+            }
+            for observation in as_observations(data)
         ]
         Path(path).write_bytes(encoder.encode_lines(lines))
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
     """Whole lines of some megabytes at once, with the number of the first."""
-    number, size, held = 1, 0, list[bytes]()
+    number, size, buffer = 1, 0, list[bytes]()
     for _, raw in source.lines():
-        held.append(raw)
+        buffer.append(raw)
         size += len(raw)
         if size >= _BLOCK:
-            yield number, b"".join(held)
-            number, size, held = number + len(held), 0, []
-    if held:
-        yield number, b"".join(held)
+            yield number, b"".join(buffer)
+            number, size, buffer = number + len(buffer), 0, []
+    if buffer:
+        yield number, b"".join(buffer)
 
 
 def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:

@@ -95,7 +95,7 @@ class _Parsed:
                     raise InputError(self.source, "PARAMETER after POINTS; name all parameters before", line=number)
                 self.parameters += rest.split()
             case "POINTS":
-                self.points += [self.point(found, number) for found in _POINT.findall(rest)]
+                self.points += [self.point(groups, number) for groups in _POINT.findall(rest)]
             case "METRIC" | "REGION":
                 self.check_region(number)
                 if word == "METRIC":
@@ -112,9 +112,9 @@ class _Parsed:
                     line=number,
                 )
 
-    def point(self, found: tuple[str, str], line: int) -> tuple[float, ...]:
+    def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
         """One point with its coordinates, each of which may stand in parentheses of its own."""
-        texts = (found[0] or found[1]).replace("(", " ").replace(")", " ").split()
+        texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
             raise InputError(
                 self.source, f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters", line=line
@@ -133,10 +133,10 @@ class _Parsed:
 
     def data(self, text: str, line: int) -> None:
         """The values at the region's next point."""
-        at = self.next_point or 0
-        if at >= len(self.points):
+        index = self.next_point or 0
+        if index >= len(self.points):
             raise InputError(self.source, f"a DATA line too many: there are {len(self.points)} points", line=line)
-        point = dict(zip(self.parameters, self.points[at], strict=True))
+        point = dict(zip(self.parameters, self.points[index], strict=True))
         if not text:
             raise InputError(self.source, "DATA without a value", line=line)
         words = text.split()
@@ -151,7 +151,7 @@ class _Parsed:
         self.callpaths += [self.callpath] * len(values)
         self.metrics += [self.metric] * len(values)
         self.lines += [line] * len(values)
-        self.next_point = at + 1
+        self.next_point = index + 1
 
     def check_region(self, line: int | None) -> None:
         """Refuse a region that ended before its last point; METRIC and REGION may follow each other."""
@@ -167,9 +167,11 @@ def _text(data: Any) -> str:
     observations = as_observations(data)
     parameters = list(observations[0].point)
     values: dict[str, dict[tuple[float, ...], list[float]]] = {}
-    for one in observations:
-        values.setdefault(one.callpath, {}).setdefault(tuple(one.point.values()), []).append(one.value)
-    points = list(dict.fromkeys(tuple(one.point.values()) for one in observations))
+    for observation in observations:
+        values.setdefault(observation.callpath, {}).setdefault(tuple(observation.point.values()), []).append(
+            observation.value
+        )
+    points = list(dict.fromkeys(tuple(observation.point.values()) for observation in observations))
     lines = [f"PARAMETER {name}" for name in parameters]
     lines += ["", *(f"POINTS ({' '.join(map(_number, point))})" for point in points), ""]
     lines.append(f"METRIC {observations[0].metric}")
@@ -177,10 +179,12 @@ def _text(data: Any) -> str:
         lines += ["", f"REGION {callpath}"]
         for point in points:
             if point not in of_region:
-                at = ", ".join(f"{name}={_number(level)}" for name, level in zip(parameters, point, strict=True))
+                coordinates = ", ".join(
+                    f"{name}={_number(level)}" for name, level in zip(parameters, point, strict=True)
+                )
                 raise DataError(
-                    f"{data.source}: {callpath} has no value at {at}; Extra-P's text format needs all points for each "
-                    "code; write .jsonl instead"
+                    f"{data.source}: {callpath} has no value at {coordinates}; Extra-P's text format needs all points "
+                    "for each code; write .jsonl instead"
                 )
             lines.append(f"DATA {' '.join(map(_number, of_region[point]))}")
     return "\n".join(lines) + "\n"

@@ -79,7 +79,7 @@ class FioReader(Reader):
             if job.error:
                 failed += 1
                 continue
-            given = {**document.global_options, **job.options}
+            job_options = {**document.global_options, **job.options}
             for direction in ("read", "write", "trim"):
                 traffic: _Traffic = getattr(job, direction)
                 if traffic.total_ios <= 0:
@@ -88,12 +88,12 @@ class FioReader(Reader):
                     {
                         "job": job.jobname,
                         "operation": direction,
-                        "ioengine": given.get("ioengine", ""),
-                        "rw": given.get("rw", given.get("readwrite", "")),
-                        "numjobs": _count(given.get("numjobs", "1")),
-                        "iodepth": _count(given.get("iodepth", "1")),
-                        "bs_bytes": _bytes(given.get("bs", given.get("blocksize", "4k"))),
-                        "size_bytes": _bytes(given.get("size", "")),
+                        "ioengine": job_options.get("ioengine", ""),
+                        "rw": job_options.get("rw", job_options.get("readwrite", "")),
+                        "numjobs": _count(job_options.get("numjobs", "1")),
+                        "iodepth": _count(job_options.get("iodepth", "1")),
+                        "bs_bytes": _bytes(job_options.get("bs", job_options.get("blocksize", "4k"))),
+                        "size_bytes": _bytes(job_options.get("size", "")),
                         "bandwidth": traffic.bw_bytes,
                         "iops": traffic.iops,
                         "runtime_ms": traffic.runtime,
@@ -127,5 +127,5 @@ def _bytes(text: str) -> int | None:
     >>> _bytes("64k"), _bytes("1GiB"), _bytes("4k-16k")
     (65536, 1073741824, None)
     """
-    found = _SIZE.fullmatch(text.strip())
-    return int(found[1]) * 1024 ** _POWERS[found[2].lower()] if found else None
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else None

@@ -74,30 +74,30 @@ class GoogleBenchmarkReader(Reader):
         """
         document = decode_document(source, _Document, "JSON of Google Benchmark")
         runs = []
-        for at, raw in enumerate(document.benchmarks):
+        for index, raw in enumerate(document.benchmarks):
             try:
                 run = msgspec.json.decode(raw, type=_Benchmark)
                 fields = msgspec.json.decode(raw, type=dict[str, Any])
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                place = str(error).replace("`$", f"`$.benchmarks[{at}]")
+                place = str(error).replace("`$", f"`$.benchmarks[{index}]")
                 raise InputError(source.name, f"is not JSON of Google Benchmark: {place}") from None
             if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
                 continue
-            runs.append((at, run, fields))
-        measured = [(at, run, fields) for at, run, fields in runs if not (run.error_occurred or run.skipped)]
+            runs.append((index, run, fields))
+        measured = [(index, run, fields) for index, run, fields in runs if not (run.error_occurred or run.skipped)]
         if len(measured) < len(runs):
             progress.note(
                 f"{source.name}: left out, since they failed or were skipped: {len(runs) - len(measured)} runs"
             )
         unit = _common_unit([run for _, run, _ in measured], source.name)
         rows, parameters = [], {}
-        for at, run, fields in measured:
+        for index, run, fields in measured:
             if run.real_time is None:
-                raise InputError(source.name, f"`$.benchmarks[{at}]` ({run.name[:60]!r}) has no `real_time`")
+                raise InputError(source.name, f"`$.benchmarks[{index}]` ({run.name[:60]!r}) has no `real_time`")
             code, arguments = _taken_apart(run.run_name or run.name, run.threads)
             parameters.update(dict.fromkeys(arguments))
             factor = NANOSECONDS[run.time_unit] / NANOSECONDS[unit]
-            own = {
+            columns = {
                 "benchmark": code,
                 "repetition": run.repetition_index + 1,
                 "iterations": run.iterations,
@@ -109,7 +109,7 @@ class GoogleBenchmarkReader(Reader):
                 for name, value in fields.items()
                 if name not in _NO_COUNTER and isinstance(value, (int, float)) and not isinstance(value, bool)
             }
-            rows.append(joined(joined(own, arguments, source.name), counters, source.name))
+            rows.append(joined(joined(columns, arguments, source.name), counters, source.name))
         return results(rows, source.name, parameters=list(parameters), value=f"real_time_{unit}", code=["benchmark"])
 
 
@@ -133,18 +133,18 @@ def _taken_apart(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
     ('suite/BM_sum', {'threads': '1'})
     """
     code: list[str] = []
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     unnamed = 0
     for part in name.split("/"):
         key, colon, value = part.rpartition(":")
         if re.fullmatch(r"-?[0-9]+", part) and code:
             unnamed += 1
-            found[f"arg{unnamed}"] = part
+            arguments[f"arg{unnamed}"] = part
         elif colon and code and re.fullmatch(r"[\w .-]+", key) and value:
             if key not in _SETTINGS:
-                found[key] = value
+                arguments[key] = value
         elif part not in _MARKS:
             code.append(part)
     if threads is not None:
-        found.setdefault("threads", str(threads))
-    return "/".join(code), found
+        arguments.setdefault("threads", str(threads))
+    return "/".join(code), arguments

@@ -56,20 +56,22 @@ class HyperfineReader(Reader):
         """
         document = decode_document(source, _Document, "JSON of hyperfine")
         rows, names, failed = [], dict[str, None](), 0
-        for at, result in enumerate(document.results):
+        for index, result in enumerate(document.results):
             if not result.times:
-                raise InputError(source.name, f"`$.results[{at}]` has no `times`; export JSON, which keeps every run")
+                raise InputError(
+                    source.name, f"`$.results[{index}]` has no `times`; export JSON, which keeps every run"
+                )
             if len(result.exit_codes) not in (0, len(result.times)):
                 problem = f"has {len(result.exit_codes)} exit codes for {len(result.times)} times"
-                raise InputError(source.name, f"`$.results[{at}]` {problem}")
+                raise InputError(source.name, f"`$.results[{index}]` {problem}")
             names.update(dict.fromkeys(map(one_line, result.parameters)))
             codes = result.exit_codes or [0] * len(result.times)
             for repetition, (time, status) in enumerate(zip(result.times, codes, strict=True), start=1):
                 if status != 0:  # null where a signal ended the command
                     failed += 1
                     continue
-                own = {"command": result.command, "repetition": repetition, "time_s": time}
-                rows.append(joined(own, result.parameters, source.name))
+                columns = {"command": result.command, "repetition": repetition, "time_s": time}
+                rows.append(joined(columns, result.parameters, source.name))
         if failed:
             progress.note(f"{source.name}: left out, since they failed: {failed} runs")
         words = [name for name in names if any(isinstance(row.get(name), str) for row in rows)]

@@ -53,10 +53,10 @@ class ImbReader(Reader):
         missing = 0
         for number, text in numbered_lines(source):
             stripped = text.strip()
-            if found := _BENCHMARK.fullmatch(stripped):
-                benchmark, processes, headings = found[1], 0, []
-            elif found := _PROCESSES.fullmatch(stripped):
-                processes = int(found[1])
+            if match := _BENCHMARK.fullmatch(stripped):
+                benchmark, processes, headings = match[1], 0, []
+            elif match := _PROCESSES.fullmatch(stripped):
+                processes = int(match[1])
             elif benchmark and stripped.startswith(("#bytes", "#repetitions")):
                 headings = stripped.split()
             elif not stripped or stripped.startswith("#"):

@@ -98,14 +98,14 @@ class IorReader(Reader):
 
 
 def _rows(document: _Document, source: str) -> Iterator[Row]:
-    for at, test in enumerate(document.tests):
+    for index, test in enumerate(document.tests):
         setup = _setup({**test.parameters, **test.options})
         repetitions: dict[str, int] = {}
-        for one in _flat([test.results, test.options.get("Results", [])]):
+        for entry in _flat([test.results, test.options.get("Results", [])]):
             try:
-                result = msgspec.convert(one, _Result)
+                result = msgspec.convert(entry, _Result)
             except msgspec.ValidationError as error:
-                place = str(error).replace("`$", f"`$.tests[{at}]...Results[]")
+                place = str(error).replace("`$", f"`$.tests[{index}]...Results[]")
                 raise InputError(source, f"is not JSON of IOR: {place}") from None
             repetitions[result.access] = repetitions.get(result.access, 0) + 1
             yield {
@@ -125,16 +125,16 @@ def _rows(document: _Document, source: str) -> Iterator[Row]:
 
 
 def _setup(options: Mapping[str, Any]) -> Row:
-    found = {column: number_or_text(options[key]) for key, column in _SETUP.items() if key in options}
-    if "tasks" not in found and "numTasks" in options:
-        found["tasks"] = number_or_text(options["numTasks"])
-    return found
+    row = {column: number_or_text(options[key]) for key, column in _SETUP.items() if key in options}
+    if "tasks" not in row and "numTasks" in options:
+        row["tasks"] = number_or_text(options["numTasks"])
+    return row
 
 
 def _flat(nested: list[Any]) -> Iterator[Any]:
     """Results in order; some versions put those of a repetition into a list of their own."""
-    for one in nested:
-        if isinstance(one, list):
-            yield from _flat(one)
+    for entry in nested:
+        if isinstance(entry, list):
+            yield from _flat(entry)
         else:
-            yield one
+            yield entry

@@ -62,8 +62,8 @@ def text_results(source: Source) -> tuple[list[Row], list[int]]:
             if fields and fields[0] in _ACCESSES:
                 rows.append({**setup, **_row(fields, headings, source.name, number)})
                 lines.append(number)
-        elif found := _SETTING.fullmatch(stripped):
-            setup |= _setting(found[1], found[2])
+        elif match := _SETTING.fullmatch(stripped):
+            setup |= _setting(match[1], match[2])
     return rows, lines
 
 
@@ -81,8 +81,8 @@ def _setting(name: str, text: str) -> Row:
     """
     if name != "clients":
         return {_SETTINGS[name]: number_or_text(text)}
-    found = _CLIENTS.fullmatch(text)
-    return {"tasks": int(found[1]), "tasks_per_node": int(found[2])} if found else {}
+    match = _CLIENTS.fullmatch(text)
+    return {"tasks": int(match[1]), "tasks_per_node": int(match[2])} if match else {}
 
 
 def _row(fields: Sequence[str], headings: Sequence[str], source: str, line: int) -> Row:

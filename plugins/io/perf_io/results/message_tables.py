@@ -21,9 +21,9 @@ def named(heading: str) -> tuple[str, str]:
     >>> named("t_avg[usec]"), named("Avg Latency(us)"), named("Mbytes/sec"), named("MB/s")
     (('t_avg', 'us'), ('avg_latency', 'us'), ('bandwidth', 'Mbytes/sec'), ('bandwidth', 'MB/s'))
     """
-    found = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
-    if found:
-        return re.sub(r"\W+", "_", found[1].lower()).strip("_"), same_unit(found[2])
+    match = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
+    if match:
+        return re.sub(r"\W+", "_", match[1].lower()).strip("_"), same_unit(match[2])
     if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
         return "bandwidth", heading
     return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""
@@ -33,11 +33,11 @@ def without_empty_messages(
     rows: Sequence[Row], lines: Sequence[int], source: str, options: MessageOptions
 ) -> tuple[list[Row], list[int]]:
     """Rows and their lines without messages of 0 bytes, unless they are wanted or all that there is."""
-    kept = [at for at, row in enumerate(rows) if row.get("bytes") != 0]
+    kept = [index for index, row in enumerate(rows) if row.get("bytes") != 0]
     if options.empty or not kept:
         return list(rows), list(lines)
     if len(kept) < len(rows):
         progress.note(
             f"{source}: left out, since they are of 0 bytes: {len(rows) - len(kept)} rows; -r empty=yes keeps them"
         )
-    return [rows[at] for at in kept], [lines[at] for at in kept]
+    return [rows[index] for index in kept], [lines[index] for index in kept]

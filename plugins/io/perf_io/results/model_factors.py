@@ -91,10 +91,10 @@ def _called(label: str) -> str:
 
 
 def _processes(text: str, source: str, line: int) -> int:
-    found = _PROCESSES.fullmatch(text.strip())
-    if found is None or not int(found[1]):
+    match = _PROCESSES.fullmatch(text.strip())
+    if match is None or not int(match[1]):
         raise InputError(source, f"the number of processes is {text[:40]!r}; a whole number is expected", line=line)
-    return int(found[1])
+    return int(match[1])
 
 
 def _figure(text: str, source: str, line: int) -> float | None:

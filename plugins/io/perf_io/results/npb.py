@@ -49,16 +49,16 @@ class NpbReader(Reader):
         """
         rows: list[Row] = []
         lines: list[int] = []
-        within = False
+        in_run = False
         for number, text in numbered_lines(source):
             if completed := _COMPLETED.fullmatch(text):
                 rows.append({"benchmark": completed[1]})
                 lines.append(number)
-                within = True
-            elif within and (column := _COLUMNS.get(text.partition("=")[0].strip())):
+                in_run = True
+            elif in_run and (column := _COLUMNS.get(text.partition("=")[0].strip())):
                 _add(rows[-1], column, text.partition("=")[2].strip(), source.name, number)
             elif text.strip() == "Compile options:":
-                within = False
+                in_run = False
         if not rows:
             raise InputError(source.name, "no benchmark was completed; the output has no 'Benchmark Completed'")
         for row, line in zip(rows, lines, strict=True):
@@ -69,14 +69,14 @@ class NpbReader(Reader):
         wrong = [str(row.get("verification", "")).startswith("UNSUCC") for row in rows]
         if any(wrong):
             progress.note(f"{source.name}: left out, since they were verified as wrong: {sum(wrong)} runs")
-        kept = [at for at, bad in enumerate(wrong) if not bad]
+        kept = [index for index, bad in enumerate(wrong) if not bad]
         return results(
-            [rows[at] for at in kept],
+            [rows[index] for index in kept],
             source.name,
             parameters=["processes", "threads"],
             value="time_s",
             code=["benchmark", "class"],
-            lines=[lines[at] for at in kept],
+            lines=[lines[index] for index in kept],
         )
 
 

@@ -89,22 +89,22 @@ class _Tables:
         """Take one line."""
         if not text:
             self._headings = [] if self._begun else self._headings
-        elif text.startswith("#") and (found := _TITLE.fullmatch(" ".join(text.split()))):
-            self._settings, self._headings, self._begun = {"test": found[1]}, [], False
+        elif text.startswith("#") and (match := _TITLE.fullmatch(" ".join(text.split()))):
+            self._settings, self._headings, self._begun = {"test": match[1]}, [], False
         elif not self._settings:
             return
-        elif found := _SETTING.fullmatch(text):
-            self._settings[found[1].lower().replace(" ", "_")] = found[2]
-        elif found := _BUFFERS.fullmatch(text):
-            self._settings |= {"send_buffer": found[1].lower(), "receive_buffer": found[2].lower()}
-        elif found := _PAIRS.fullmatch(text):
-            self._settings |= {"pairs": int(found[1]), "window": int(found[2]) if found[2] else None}
+        elif match := _SETTING.fullmatch(text):
+            self._settings[match[1].lower().replace(" ", "_")] = match[2]
+        elif match := _BUFFERS.fullmatch(text):
+            self._settings |= {"send_buffer": match[1].lower(), "receive_buffer": match[2].lower()}
+        elif match := _PAIRS.fullmatch(text):
+            self._settings |= {"pairs": int(match[1]), "window": int(match[2]) if match[2] else None}
         elif _HEADING.fullmatch(text):
             names = re.split(r"\s{2,}|(?<=\))\s+", re.sub(r"^#\s*", "", text))
             self._headings, self._begun = [" ".join(name.split()) for name in names], False
-        elif found := _STARTUP.fullmatch(text):
-            row = {"processes": int(found[1]), "minimum": float(found[2]), "maximum": float(found[4])}
-            self._add({**self._settings, **row, "metric": "average", "value": float(found[5]), "unit": found[3]}, line)
+        elif match := _STARTUP.fullmatch(text):
+            row = {"processes": int(match[1]), "minimum": float(match[2]), "maximum": float(match[4])}
+            self._add({**self._settings, **row, "metric": "average", "value": float(match[5]), "unit": match[3]}, line)
         elif self._headings and text[0].isdecimal():
             self._begun = True
             self._add(self._row(text.split(), line), line)

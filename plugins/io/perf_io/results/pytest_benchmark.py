@@ -67,13 +67,15 @@ class PytestBenchmarkReader(Reader):
         rows, numbers, words = [], dict[str, None](), dict[str, None]()
         for benchmark in document.benchmarks:
             params = benchmark.params or {}
-            own = {"test": benchmark.name.partition("[")[0], "machine": document.machine_info.node}
+            columns = {"test": benchmark.name.partition("[")[0], "machine": document.machine_info.node}
             for name, value in params.items():
                 kind = words if isinstance(number_or_text(value), str) else numbers
                 kind[one_line(name)] = None
             times = benchmark.stats.data or [benchmark.stats.mean]
-            common = joined({**own, "repetition": 0, "time_s": 0.0}, params, source.name)
-            rows += [{**common, "repetition": at, "time_s": time} for at, time in enumerate(times, start=1)]
+            common = joined({**columns, "repetition": 0, "time_s": 0.0}, params, source.name)
+            rows += [
+                {**common, "repetition": repetition, "time_s": time} for repetition, time in enumerate(times, start=1)
+            ]
         return results(
             rows, source.name, parameters=list(numbers), value="time_s", code=["test", *words], system=["machine"]
         )

@@ -83,13 +83,13 @@ class RambleReader(Reader):
                 failed += 1
                 continue
             variables = _chosen(experiment.variables, experiment.raw)
-            own: Row = {
+            columns: Row = {
                 "application": str(experiment.variables.get("application_name", experiment.name.partition(".")[0])),
                 "workload": str(experiment.variables.get("workload_name", "")),
             }
             repetition = variables.pop(_REPEAT, None)
             if isinstance(repetition, int):
-                own["repetition"] = repetition
+                columns["repetition"] = repetition
             for name, value in variables.items():
                 if not isinstance(value, str):
                     numbers[name] = None
@@ -98,7 +98,7 @@ class RambleReader(Reader):
                     value = number_or_text(merit.value)
                     if value is None or isinstance(value, str) or (merit.origin_type or "").startswith(_SUMMARY):
                         continue
-                    figure = {**own, **({"context": context.name} if several_contexts else {})}
+                    figure = {**columns, **({"context": context.name} if several_contexts else {})}
                     figure |= {"metric": merit.name, "value": value, "unit": merit.units or ""}
                     rows.append(joined(figure, variables, source.name))
         if failed:
@@ -110,15 +110,17 @@ class RambleReader(Reader):
 
 def _chosen(variables: Mapping[str, Any], raw: Mapping[str, Any]) -> Row:
     """Variables that say how the experiment was set up: those that are not made of others, and no paths or scripts."""
-    found: Row = {}
-    for name, given in variables.items():
-        made = "{" in str(raw.get(name, ""))
-        value = number_or_text(given)
-        if isinstance(value, str) and (made or re.search(r"[/\n]", value) or _is_namespace(name) or value == "None"):
+    row: Row = {}
+    for name, setting in variables.items():
+        is_derived = "{" in str(raw.get(name, ""))
+        value = number_or_text(setting)
+        if isinstance(value, str) and (
+            is_derived or re.search(r"[/\n]", value) or _is_namespace(name) or value == "None"
+        ):
             continue
         if value is not None:
-            found[one_line(name)] = value
-    return found
+            row[one_line(name)] = value
+    return row
 
 
 def _is_namespace(name: str) -> bool:

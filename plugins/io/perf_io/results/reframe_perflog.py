@@ -68,7 +68,7 @@ class ReframePerflogReader(Reader):
             displayed = row.get("display_name") or row.get("info") or row.get("name") or ""
             test, parameters = name_and_parameters(displayed)
             names.update(dict.fromkeys(parameters))
-            own = {
+            test_columns = {
                 "test": test,
                 "system": ":".join(filter(None, (row.get("system"), row.get("partition")))),
                 "environ": row.get("environ"),
@@ -81,7 +81,7 @@ class ReframePerflogReader(Reader):
                     continue
                 if isinstance(value, str):
                     raise InputError(source.name, f"{metric}_value {value[:40]!r} is no number", line=number)
-                measured = {**own, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
+                measured = {**test_columns, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
                 rows.append(joined(measured, parameters, source.name))
                 lines.append(number)
         if failed:

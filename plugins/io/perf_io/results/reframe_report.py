@@ -81,23 +81,23 @@ class ReframeReportReader(Reader):
         rows: list[Row] = []
         names: dict[str, None] = {}
         failed = 0
-        for at, run in enumerate(document.runs):
+        for index, run in enumerate(document.runs):
             for number, case in enumerate(run.testcases):
-                variables = _variables(case, f"`$.runs[{at}].testcases[{number}]`", source.name)
+                variables = _variables(case, f"`$.runs[{index}].testcases[{number}]`", source.name)
                 if case.result not in ("pass", "success"):
                     failed += 1
                     continue
                 test, parameters = name_and_parameters(case.display_name or case.name)
                 names.update(dict.fromkeys(parameters))
-                own = {
+                test_columns = {
                     "test": test,
                     "system": ":".join(filter(None, (case.system, case.partition))),
                     "environ": case.environ or case.environment,
                     **{field: getattr(case, field) for field in TASKS},
-                    "run": at + 1,
+                    "run": index + 1,
                 }
                 for metric, value, unit in variables:
-                    measured = {**own, "metric": metric, "value": value, "unit": unit}
+                    measured = {**test_columns, "metric": metric, "value": value, "unit": unit}
                     rows.append(joined(measured, parameters, source.name))
         if failed:
             progress.note(f"{source.name}: left out, since they did not pass: {failed} tests")
@@ -108,12 +108,12 @@ class ReframeReportReader(Reader):
 
 def _variables(case: _Case, place: str, source: str) -> list[tuple[str, float | None, str]]:
     """Name, value and unit of each performance variable."""
-    found = [(one.name, one.value, one.unit or "") for one in case.perfvars or ()]
+    variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
     for key, facts in case.perfvalues.items():
         # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.
         value, unit = facts[0] if facts else None, facts[4] if len(facts) > 4 else None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not isinstance(unit, (str, type(None))):
             problem = "is not [value, reference, lower, upper, unit, ...]"
             raise InputError(source, f"{place}: performance variable {key[:60]!r} {problem}")
-        found.append((key.rpartition(":")[2], float(value), unit or ""))
-    return found
+        variables.append((key.rpartition(":")[2], float(value), unit or ""))
+    return variables

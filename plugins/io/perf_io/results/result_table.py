@@ -96,7 +96,7 @@ def results(
     )
 
 
-def joined(own: Row, given: Mapping[str, Any], source: str) -> Row:
+def joined(columns: Row, user_columns: Mapping[str, Any], source: str) -> Row:
     """Columns of a format with columns that the user named, such as the parameters of a benchmark.
 
     Raises
@@ -109,8 +109,8 @@ def joined(own: Row, given: Mapping[str, Any], source: str) -> Row:
     >>> joined({"time_s": 2.5}, {"n": "16"}, "runs.json")
     {'time_s': 2.5, 'n': 16}
     """
-    row = dict(own)
-    for name, value in given.items():
+    row = dict(columns)
+    for name, value in user_columns.items():
         column = one_line(name)
         if column in row:
             raise InputError(source, f"the name {column!r} stands for two columns; rename the parameter")
@@ -151,15 +151,15 @@ def one_line(name: str) -> str:
 
 def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     """The columns that name something, with a name in each row."""
-    found = []
+    named = []
     for column in columns:
         if column not in table.columns:
             continue
         blank = table[column].isna() | (table[column].astype(str).str.strip() == "")
         if not blank.all():
             table[column] = table[column].astype(object).mask(blank, _UNNAMED)  # a name may be a number
-            found.append(column)
-    return found
+            named.append(column)
+    return named
 
 
 def _said_once(unit: str | None, value: str) -> str | None:
@@ -175,15 +175,15 @@ def _symbols(columns: Sequence[str]) -> dict[str, str]:
     """What parameters are called in formulas: the number of processors, or else the first, is ``p``."""
     first = guess_roles(list(columns), set(columns)).parameters.values()
     ordered = [*first, *(column for column in columns if column not in first)]
-    found: dict[str, str] = {}
+    symbols: dict[str, str] = {}
     for column in ordered:
-        symbol = column if found or "p" in columns else "p"
+        symbol = column if symbols or "p" in columns else "p"
         if not _usable(symbol):
             symbol = "x_" + re.sub(r"\W", "_", column, flags=re.ASCII)[:_LONGEST_NAME]
-        while symbol in found:
+        while symbol in symbols:
             symbol += "_"
-        found[symbol] = column
-    return found
+        symbols[symbol] = column
+    return symbols
 
 
 def _usable(symbol: str) -> bool:

@@ -98,19 +98,19 @@ class SacctReader(Reader):
         InputError
             Neither a table nor JSON of sacct, or no job that counts; with line or place.
         """
-        found = list(_json(source) if source.head.lstrip()[:1] == b"{" else _table(source, options.fields))
-        complete = [options.failed or row["state"] == "COMPLETED" for _, row in found]
+        jobs = list(_json(source) if source.head.lstrip()[:1] == b"{" else _table(source, options.fields))
+        complete = [options.failed or row["state"] == "COMPLETED" for _, row in jobs]
         if not all(complete):
-            states = sorted({str(row["state"]) for (_, row), good in zip(found, complete, strict=True) if not good})
+            states = sorted({str(row["state"]) for (_, row), good in zip(jobs, complete, strict=True) if not good})
             count = len(complete) - sum(complete)
-            shown = ", ".join(states)[:200]
+            listed = ", ".join(states)[:200]
             progress.note(
-                f"{source.name}: left out, since they did not complete ({shown}): {count} of {len(found)} jobs; "
+                f"{source.name}: left out, since they did not complete ({listed}): {count} of {len(jobs)} jobs; "
                 "-r failed=yes keeps them"
             )
-        kept = [one for one, good in zip(found, complete, strict=True) if good and one[1]["elapsed_s"]]
+        kept = [job for job, good in zip(jobs, complete, strict=True) if good and job[1]["elapsed_s"]]
         if not kept:
-            problem = f"none of the {len(found)} jobs completed after a time that was measured"
+            problem = f"none of the {len(jobs)} jobs completed after a time that was measured"
             raise InputError(source.name, f"{problem}; -r failed=yes keeps those that did not complete")
         if len(kept) < sum(complete):
             progress.note(f"{source.name}: left out, since they ran for no time: {sum(complete) - len(kept)} jobs")
@@ -133,7 +133,7 @@ def _json(source: Source) -> Iterator[tuple[None, Row]]:
         nodes = job.allocation_nodes
         if isinstance(nodes, dict):  # versions that say whether a number is set
             nodes = nodes.get("number") if nodes.get("set") else None
-        cpus = [one.count for one in job.tres.allocated or () if one.type == "cpu" and one.count]
+        cpus = [resource.count for resource in job.tres.allocated or () if resource.type == "cpu" and resource.count]
         row = {
             "job": str(job.job_id),
             "name": job.name or "",
@@ -148,8 +148,8 @@ def _json(source: Source) -> Iterator[tuple[None, Row]]:
         yield None, row
 
 
-def _table(source: Source, given: str | None) -> Iterator[tuple[int, Row]]:
-    fields: Sequence[str] = [name.strip().lower() for name in given.split(",")] if given else []
+def _table(source: Source, field_list: str | None) -> Iterator[tuple[int, Row]]:
+    fields: Sequence[str] = [name.strip().lower() for name in field_list.split(",")] if field_list else []
     if not fields and _XDMOD_LINE.match(source.head):
         fields = _XDMOD
     for number, text in numbered_lines(source):
@@ -200,11 +200,11 @@ def _plain_state(text: str) -> str:
     return text.strip().partition(" ")[0][:40] or "UNKNOWN"
 
 
-def _count(text: str | None, what: str, source: str, line: int) -> int | None:
+def _count(text: str | None, resource: str, source: str, line: int) -> int | None:
     if not text:
         return None
     if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise InputError(source, f"{text[:40]!r} is no number of {what}", line=line)
+        raise InputError(source, f"{text[:40]!r} is no number of {resource}", line=line)
     return int(text) or None
 
 
@@ -214,8 +214,8 @@ def _seconds(job: Row, source: str, line: int) -> float:
     if raw is not None and re.fullmatch(r"[0-9]{1,12}", raw):
         return float(raw)
     text = job.get("elapsed", "")
-    found = _ELAPSED.fullmatch(text)
-    if found is None:
+    match = _ELAPSED.fullmatch(text)
+    if match is None:
         raise InputError(source, f"elapsed time {(text or raw or '')[:40]!r} is not [days-]hh:mm:ss", line=line)
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

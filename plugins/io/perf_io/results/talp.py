@@ -77,8 +77,8 @@ class TalpReader(Reader):
         InputError
             No such document, a value that is no number, or no region in which time passed.
         """
-        found = decode_document(source, _Document, "JSON of TALP with popMetrics").popMetrics
-        regions = found if isinstance(found, list) else [{"name": name, **own} for name, own in found.items()]
+        metrics = decode_document(source, _Document, "JSON of TALP with popMetrics").popMetrics
+        regions = metrics if isinstance(metrics, list) else [{"name": name, **facts} for name, facts in metrics.items()]
         rows = [row for region in regions for row in _rows(region, source.name)]
         if not rows:
             raise InputError(source.name, "holds no region of TALP in which time passed")
@@ -91,16 +91,20 @@ def _rows(region: Region, source: str) -> list[Row]:
         return []
     ranks = numbers.get("numMpiRanks", 0)
     p = numbers.get("numCpus") or ranks
-    own = {"region": str(region.get("name", "")), "ranks": ranks, "nodes": numbers.get("numNodes", 0)}
-    own |= {"p": p} if p else {}
-    found: dict[str, tuple[float, str]] = {}
+    columns = {"region": str(region.get("name", "")), "ranks": ranks, "nodes": numbers.get("numNodes", 0)}
+    columns |= {"p": p} if p else {}
+    metrics: dict[str, tuple[float, str]] = {}
     for key, name in _EFFICIENCIES.items():
         if key in numbers:
             is_whole = p == ranks and _OF_MPI.match(name)
-            found[name.removeprefix("MPI ") if is_whole else name] = numbers[key], SHARE
-    found |= {name: (numbers[key] * 1e-9, "s") for key, name in _TIMES.items() if key in numbers}
-    found |= {name: (numbers[key], "") for key, name in _COUNTS.items() if key in numbers}
-    return [{**own, "metric": name, "unit": unit, "value": value} for name, (value, unit) in found.items() if value > 0]
+            metrics[name.removeprefix("MPI ") if is_whole else name] = numbers[key], SHARE
+    metrics |= {name: (numbers[key] * 1e-9, "s") for key, name in _TIMES.items() if key in numbers}
+    metrics |= {name: (numbers[key], "") for key, name in _COUNTS.items() if key in numbers}
+    return [
+        {**columns, "metric": name, "unit": unit, "value": value}
+        for name, (value, unit) in metrics.items()
+        if value > 0
+    ]
 
 
 def _number(key: str, value: Any, source: str) -> float:

@@ -44,7 +44,7 @@ class TalpasReader(Reader):
         InputError
             A line that is no such object; with its number.
         """
-        found, lines = [], []
+        observations, lines = [], []
         for number, text in numbered_lines(source):
             if not text.strip():
                 continue
@@ -52,9 +52,9 @@ class TalpasReader(Reader):
                 line = msgspec.json.decode(_with_commas(text), type=_Line)
             except (msgspec.MsgspecError, RecursionError) as error:
                 raise InputError(source.name, f"no line of Talpas: {error}", line=number) from None
-            found.append(Observation(line.parameters, line.callpath, line.metric, line.value))
+            observations.append(Observation(line.parameters, line.callpath, line.metric, line.value))
             lines.append(number)
-        return as_measurements(found, source.name, lines)
+        return as_measurements(observations, source.name, lines)
 
 
 def _with_commas(text: str) -> str:

@@ -50,8 +50,8 @@ class CaliperRecords(io.TextIOBase):
         self.line = 0
 
     def _check_node(self, text: str) -> None:
-        found = dict(_REFERENCE.findall(text))
-        identifier, parent = found.get("id", ""), found.get("parent", "")
+        fields = dict(_REFERENCE.findall(text))
+        identifier, parent = fields.get("id", ""), fields.get("parent", "")
         depth = self._depths.get(parent, 0) + 1
         if identifier == parent or depth > _DEEPEST:
             problem = "is its own parent" if identifier == parent else f"is more than {_DEEPEST} levels deep"

@@ -58,39 +58,39 @@ def _is_perfetto(head: bytes) -> bool:
     return begin >= len(head) or head[begin] == _PACKET
 
 
-def _packet_end(head: bytes, at: int) -> int | None:
+def _packet_end(head: bytes, position: int) -> int | None:
     """Where the packet that begins there ends; None where it is no packet, or not whole."""
-    if at >= len(head) or head[at] != _PACKET:
+    if position >= len(head) or head[position] != _PACKET:
         return None
-    length, at = _varint(head, at + 1)
-    end = at + length
-    if not 0 < length <= len(head) - at:
+    length, position = _varint(head, position + 1)
+    end = position + length
+    if not 0 < length <= len(head) - position:
         return None
-    known = False
-    while at < end:
-        tag, at = _varint(head, at)
+    has_known_field = False
+    while position < end:
+        tag, position = _varint(head, position)
         field, wire = tag >> 3, tag & 7
-        known |= field in _PACKET_FIELDS
+        has_known_field |= field in _PACKET_FIELDS
         if not 0 < field <= _LARGEST_FIELD or wire not in (0, 1, 2, 5):
             return None
         if wire == 0:
-            _, at = _varint(head, at)
+            _, position = _varint(head, position)
         elif wire == 2:
-            size, at = _varint(head, at)
-            at += size
+            size, position = _varint(head, position)
+            position += size
         else:
-            at += 8 if wire == 1 else 4
-    return end if known and at == end else None
+            position += 8 if wire == 1 else 4
+    return end if has_known_field and position == end else None
 
 
-def _varint(head: bytes, at: int) -> tuple[int, int]:
+def _varint(head: bytes, position: int) -> tuple[int, int]:
     """A number of seven bits a byte, and where it ends; beyond the bytes it is more than they can hold."""
     number = 0
     for place in range(_VARINT_BYTES):
-        if at + place >= len(head):
+        if position + place >= len(head):
             break
-        byte = head[at + place]
+        byte = head[position + place]
         number |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
-            return number, at + place + 1
+            return number, position + place + 1
     return len(head) + 1, len(head) + 1

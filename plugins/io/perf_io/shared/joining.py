@@ -48,15 +48,17 @@ def join_measurements(
     import pandas as pd
 
     tables, parts = [], list(parts)
-    for (path, data), told in zip(parts, fields, strict=True):
+    for (path, data), name_fields in zip(parts, fields, strict=True):
         table = data.table
-        taken = [field for field in (*told, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]
-        if taken and taken[0] in told:
-            raise OptionError(f"--from-name: {path} has a column {taken[0]!r} already; call the field otherwise")
-        extra = {**told, _FILE: str(path)} if len(parts) > 1 and not taken else told
+        duplicates = [field for field in (*name_fields, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]
+        if duplicates and duplicates[0] in name_fields:
+            raise OptionError(f"--from-name: {path} has a column {duplicates[0]!r} already; call the field otherwise")
+        extra = {**name_fields, _FILE: str(path)} if len(parts) > 1 and not duplicates else name_fields
         tables.append(table.assign(**extra))
     together = pd.concat(tables, ignore_index=True)
-    value, unit = (_one([getattr(data.roles, what) for _, data in parts], parts, what) for what in ("value", "unit"))
+    value, unit = (
+        _one([getattr(data.roles, attribute) for _, data in parts], parts, attribute) for attribute in ("value", "unit")
+    )
     words = [field for field in fields[0] if field not in _REPETITIONS and isinstance(fields[0][field], str)]
     code, system, category = (
         list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
@@ -78,13 +80,13 @@ def join_measurements(
     )
 
 
-def _one(told: Sequence[str | None], parts: Sequence[tuple[Path, Any]], what: str) -> str | None:
+def _one(values: Sequence[str | None], parts: Sequence[tuple[Path, Any]], attribute: str) -> str | None:
     """What all files agree on."""
-    for (path, _), one in zip(parts, told, strict=True):
-        if one != told[0]:
-            problem = f"{parts[0][0]} has the {what} {told[0]!r} and {path} {one!r}; read them as two sets"
+    for (path, _), value in zip(parts, values, strict=True):
+        if value != values[0]:
+            problem = f"{parts[0][0]} has the {attribute} {values[0]!r} and {path} {value!r}; read them as two sets"
             raise DataError(problem)
-    return told[0]
+    return values[0]
 
 
 def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: Sequence[str]) -> dict[str, str]:
@@ -93,14 +95,14 @@ def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: S
     columns = list(dict.fromkeys([*named, *symbols]))
     kept = (varied_columns(table, columns, named) if len(parts) > 1 else columns) or columns
     processors = guess_roles(kept, set(kept)).parameters.values()
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for column in sorted(kept, key=lambda one: one not in processors):
         symbol = column if column in named else symbols[column]
-        found[symbol if symbol not in found else column] = column
-    if found and "p" not in found:
-        symbol = next(iter(found))
-        found = {"p": found.pop(symbol), **found}
-    return found
+        parameters[symbol if symbol not in parameters else column] = column
+    if parameters and "p" not in parameters:
+        symbol = next(iter(parameters))
+        parameters = {"p": parameters.pop(symbol), **parameters}
+    return parameters
 
 
 def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:

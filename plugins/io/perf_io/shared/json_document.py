@@ -19,7 +19,7 @@ LARGEST_DOCUMENT = 256 << 20
 _STEP = 1 << 20
 
 
-def decode_document(source: Source, shape: type[T], what: str) -> T:
+def decode_document(source: Source, shape: type[T], description: str) -> T:
     """Decode the whole input as one document.
 
     Parameters
@@ -27,7 +27,7 @@ def decode_document(source: Source, shape: type[T], what: str) -> T:
     source : Source
     shape : type
         What the document must be, as `msgspec` understands types; fields that it does not name are passed over.
-    what : str
+    description : str
         What was expected, for messages, such as ``"the output of mpstat -o JSON"``.
 
     Raises
@@ -41,13 +41,13 @@ def decode_document(source: Source, shape: type[T], what: str) -> T:
         while size <= LARGEST_DOCUMENT and (piece := stream.read(_STEP)):
             size += len(piece)
     if size > LARGEST_DOCUMENT:
-        raise InputError(source.name, f"is larger than {LARGEST_DOCUMENT >> 20} MiB, which {what} never is")
+        raise InputError(source.name, f"is larger than {LARGEST_DOCUMENT >> 20} MiB, which {description} never is")
     with source.open() as stream:
         content = stream.read()
-    return decode_content(content, shape, what, source.name)
+    return decode_content(content, shape, description, source.name)
 
 
-def decode_content(content: bytes, shape: type[T], what: str, name: str) -> T:
+def decode_content(content: bytes, shape: type[T], description: str, name: str) -> T:
     """Decode a document that is in memory; ``name`` is that of its file, for messages.
 
     Raises
@@ -58,11 +58,11 @@ def decode_content(content: bytes, shape: type[T], what: str, name: str) -> T:
     try:
         return msgspec.json.decode(content, type=shape)
     except msgspec.ValidationError as error:
-        raise InputError(name, f"is not {what}: {error}") from None
+        raise InputError(name, f"is not {description}: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(name, f"is not {what}: {error}", line=_line(content, str(error))) from None
+        raise InputError(name, f"is not {description}: {error}", line=_line(content, str(error))) from None
     except RecursionError:
-        raise InputError(name, f"is not {what}: it is nested too deeply", line=1) from None
+        raise InputError(name, f"is not {description}: it is nested too deeply", line=1) from None
 
 
 def _line(content: bytes, message: str) -> int:

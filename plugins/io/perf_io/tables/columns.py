@@ -110,29 +110,29 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
     are_moments = time is not None and end is None and duration is None
     change = _change(finder, options, look if are_moments else None)
-    taken = {column for column in (time, start, end, duration, change) if column is not None}
-    location = finder.location(options.location, but=taken)
-    state = finder.find("state", options.state, but=taken | set(location))
-    found = Roles("trace", "", start, end, duration, change, location, state)
+    used = {column for column in (time, start, end, duration, change) if column is not None}
+    location = finder.location(options.location, but=used)
+    state = finder.find("state", options.state, but=used | set(location))
+    roles = Roles("trace", "", start, end, duration, change, location, state)
     if options.kind in ("auto", "trace") and time and change and are_moments:
-        return replace(found, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
+        return replace(roles, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
     steps = options.kind in ("auto", "curve") and start and end and not options.time
-    if steps and (values := _heights(finder, options, found, look)):
+    if steps and (values := _heights(finder, options, roles, look)):
         assert start is not None
         assert end is not None
         return Roles("curve", finder.unit(options, start, end), start, end, values=values)
     sides = [column for column in (start, end, duration) if column is not None]
-    if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, found, look):
-        return replace(found, time_unit=finder.unit(options, *sides))
+    if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, roles, look):
+        return replace(roles, time_unit=finder.unit(options, *sides))
     if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
-        kind, values = options.kind, finder.values(options.value, but=taken, several=options.kind != "curve")
+        kind, values = options.kind, finder.values(options.value, but=used, several=options.kind != "curve")
         if kind == "auto" and values:
             kind = one_value if len(values) == 1 else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
             return Roles(kind, finder.unit(options, time), time, values=values)
     names = ", ".join(one_line(column.name) for column in columns)
-    wanted = " this table" if options.kind == "auto" else f" a {options.kind}"
-    problem = f"the columns {names} do not say what{wanted} is made of; accepted are {_ACCEPTED}"
+    subject = " this table" if options.kind == "auto" else f" a {options.kind}"
+    problem = f"the columns {names} do not say what{subject} is made of; accepted are {_ACCEPTED}"
     raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)
 
 
@@ -145,33 +145,33 @@ def _change(finder: _Finder, options: TableOptions, look: Look | None) -> Column
     return next((column for column in texts if look.tells_changes(column)), None)
 
 
-def _heights(finder: _Finder, options: TableOptions, found: Roles, look: Look | None) -> tuple[Column, ...]:
+def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Look | None) -> tuple[Column, ...]:
     """The one column of the heights of steps; none where the rows are intervals of locations."""
-    assert found.start is not None
-    assert found.end is not None
+    assert roles.start is not None
+    assert roles.end is not None
     if options.value or options.kind == "curve":
-        values = finder.values(options.value, but={found.start, found.end})
+        values = finder.values(options.value, but={roles.start, roles.end})
         return values if len(values) == 1 else ()
-    if options.kind == "trace" or (found.location and found.state) or options.location or options.state:
+    if options.kind == "trace" or (roles.location and roles.state) or options.location or options.state:
         return ()
-    values = finder.values((), but={found.start, found.end}, several=False)
-    if len(values) != 1 or found.state == values[0]:
+    values = finder.values((), but={roles.start, roles.end}, several=False)
+    if len(values) != 1 or roles.state == values[0]:
         return ()
     bare = split_name(values[0].name).bare
     if bare in SYNONYMS["value"]:
         return values
-    is_place = bool(found.location) and bare not in LEVELS["core"]
-    if found.state or is_place or (look is not None and not look.steps_follow(found.start, found.end)):
+    is_place = bool(roles.location) and bare not in LEVELS["core"]
+    if roles.state or is_place or (look is not None and not look.steps_follow(roles.start, roles.end)):
         return ()
     return values
 
 
-def _are_rows_of_steps(finder: _Finder, options: TableOptions, found: Roles, look: Look | None) -> bool:
+def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Look | None) -> bool:
     """Whether rows without a place or a state follow one another and hold several numbers: steps, of which height?"""
-    told = options.kind == "trace" or options.start or options.end or options.duration
-    if told or look is None or found.location or found.state or found.start is None or found.end is None:
+    is_explicit = options.kind == "trace" or options.start or options.end or options.duration
+    if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
         return False
-    return len(finder.values((), but={found.start, found.end})) > 1 and look.steps_follow(found.start, found.end)
+    return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
 
 
 def _has_durations(finder: _Finder) -> bool:
@@ -227,8 +227,8 @@ class _Finder:
         try:
             return self._by_name[name.strip().lower()]
         except KeyError:
-            known = [column.name for column in self.columns]
-            raise UnknownNameError(f"column of {self.source}", name, known) from None
+            names = [column.name for column in self.columns]
+            raise UnknownNameError(f"column of {self.source}", name, names) from None
 
     def find(self, role: str, name: str | None, but: AbstractSet[Column | None] = frozenset()) -> Column | None:
         """The column that an option names, else the first synonym that is there."""
@@ -255,14 +255,14 @@ class _Finder:
         """The columns that an option names; else one that says all, or the levels that qualify one another."""
         if names:
             return tuple(self.named(name) for name in names)
-        found = {level: self._called(words, but) for level, words in LEVELS.items()}
-        if found["whole"] is not None:
-            return (found["whole"],)
-        inner = [found[level] for level in ("process", "device", "thread") if found[level] is not None]
-        inner = inner or [found["core"]]
+        by_level = {level: self._called(words, but) for level, words in LEVELS.items()}
+        if by_level["whole"] is not None:
+            return (by_level["whole"],)
+        inner = [by_level[level] for level in ("process", "device", "thread") if by_level[level] is not None]
+        inner = inner or [by_level["core"]]
         # Ranks count through the whole run; processes, devices and cores count on their node.
-        of_node = found["process"] is None or split_name(found["process"].name).bare.endswith("pid")
-        return tuple(column for column in (found["node"] if of_node else None, *inner) if column is not None)
+        of_node = by_level["process"] is None or split_name(by_level["process"].name).bare.endswith("pid")
+        return tuple(column for column in (by_level["node"] if of_node else None, *inner) if column is not None)
 
     def values(self, names: Sequence[str], but: AbstractSet[Column], several: bool = True) -> tuple[Column, ...]:
         """The columns that an option names; else all numbers; of several the one that is called a value."""
@@ -293,11 +293,11 @@ def unit_of_times(columns: Sequence[Column], source: str) -> str:
     InputError
         They say several, or one in which traces are not counted.
     """
-    found = {unit.label if unit and unit.kind == "time" else "" for _, unit in (split_name(c.name) for c in columns)}
+    units = {unit.label if unit and unit.kind == "time" else "" for _, unit in (split_name(c.name) for c in columns)}
     names = " and ".join(one_line(column.name) for column in columns)
-    if len(found) > 1:
+    if len(units) > 1:
         raise InputError(source, f"{names} are in different units; rename one or give time_unit", line=1)
-    unit = found.pop() if found else ""
+    unit = units.pop() if units else ""
     if unit and unit not in NANOSECONDS:
         problem = f"{names}: times of curves and traces are in {', '.join(NANOSECONDS)}, not in {unit}"
         raise InputError(source, f"{problem}; convert them and rename the column", line=1)

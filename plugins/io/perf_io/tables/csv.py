@@ -140,13 +140,13 @@ def _kind(database: Database, relation: str, name: str, decimals: Sequence[str])
     """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
     column = quoted_name(name)
     numbers_in = ", ".join(f"TRY_CAST({sql_number(name, decimal)} AS DOUBLE)" for decimal in decimals)
-    given, numbers, moments = database.rows(
+    n_values, numbers, moments = database.rows(
         f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) "
         f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
     )[0]
-    if 2 * numbers >= given:  # also without any value: then what is missing is what gets reported
+    if 2 * numbers >= n_values:  # also without any value: then what is missing is what gets reported
         return "number"
-    return "timestamp" if 2 * moments > given else "text"
+    return "timestamp" if 2 * moments > n_values else "text"
 
 
 def _layout(source: Source) -> _Layout:
@@ -206,8 +206,8 @@ def _decoded(source: Source) -> str:
         raise InputError(source.name, "is binary, not a table of text", line=1)
     try:
         # The head may end within a character; what follows the last line end is not needed.
-        whole = source.head[: source.head.rfind(b"\n") + 1] or source.head
-        return whole.decode("utf-8-sig")
+        complete = source.head[: source.head.rfind(b"\n") + 1] or source.head
+        return complete.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = source.head.count(b"\n", 0, error.start) + 1
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None

@@ -105,13 +105,13 @@ class Database:
         cursor = self._session()
         with progress.bar(f"{label} {self.source}", 100) as advance:
             work = self._thread.submit(cursor.execute, sql, list(parameters))
-            done = 0
+            reported = 0
             try:
                 while not concurrent.futures.wait([work], _POLL_SECONDS).done:
                     percent = int(cursor.query_progress())
-                    if percent > done:
-                        advance(percent - done)
-                        done = percent
+                    if percent > reported:
+                        advance(percent - reported)
+                        reported = percent
                 work.result()
             except _OUR_MISTAKES:
                 raise
@@ -141,36 +141,36 @@ class Database:
     def _problem(self, error: Exception) -> TableError:
         """One line of the several that DuckDB says."""
         text = str(error).strip() or type(error).__name__
-        at = _LINE_OF_TEXT.search(text)
+        match = _LINE_OF_TEXT.search(text)
         # About text: place, line, what is wrong, what could be done. Otherwise the first line tells.
-        telling = text.split("\nPossible")[0].strip().splitlines()[-1 if at else 0]
-        said = telling.partition("Error: ")[2] or telling
-        said = said.replace(f"{self._folder}{os.sep}", "").rstrip(" .!")
+        telling = text.split("\nPossible")[0].strip().splitlines()[-1 if match else 0]
+        message = telling.partition("Error: ")[2] or telling
+        message = message.replace(f"{self._folder}{os.sep}", "").rstrip(" .!")
         advice = "the file may be damaged"
         if isinstance(error, duckdb.FatalException) or any(each in text for each in _OF_THE_DISK):
             advice = f"make room, also in {self._folder.parent}, or name another folder for temporary files in TMPDIR"
-        return TableError(self.source, f"{said}; {advice}", line=int(at[1]) if at else None)
+        return TableError(self.source, f"{message}; {advice}", line=int(match[1]) if match else None)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The result as rows of Python values."""
         cursor = self.run(sql, parameters)
         try:
-            found = cursor.fetchall()
+            fetched = cursor.fetchall()
         except (duckdb.Error, UnicodeDecodeError) as error:  # the result is streamed
             raise self._problem(error) from None
         self._idle.append(cursor)
-        return found
+        return fetched
 
     def columns(self, sql: str, parameters: Sequence[Any] = ()) -> Columns:
         """The result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
         cursor = self.run(sql, parameters)
         try:
-            found: dict[str, Any] = cursor.fetchnumpy()
+            fetched: dict[str, Any] = cursor.fetchnumpy()
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
         self._idle.append(cursor)
         arrays: Columns = {}
-        for name, array in found.items():
+        for name, array in fetched.items():
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
             arrays[name] = array.filled(np.nan) if masked else array
         return arrays
@@ -234,8 +234,8 @@ class Database:
 
 def _n_threads() -> int:
     """As many as there are processors, or as OMP_NUM_THREADS says: 1 in each of several processes at work."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1, _MAX_THREADS)
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(setting) if setting.isdecimal() and int(setting) else os.cpu_count() or 1, _MAX_THREADS)
 
 
 def _connected(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -29,8 +29,8 @@ def are_changes(words: Iterable[str]) -> bool:
     >>> are_changes(["begin", "end"]), are_changes(["begin", "run", "end"]), are_changes(["end"])
     (True, False, False)
     """
-    met = set(words)
-    return bool(met & _ENTER) and bool(met & _LEAVE) and met <= _ENTER | _LEAVE | _NEITHER
+    distinct = set(words)
+    return bool(distinct & _ENTER) and bool(distinct & _LEAVE) and distinct <= _ENTER | _LEAVE | _NEITHER
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
@@ -50,30 +50,30 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
     """
     assert roles.start is not None
     assert roles.change is not None
-    where = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
-    what = f"'{_ENTERED}'" if roles.state is None else _text(roles.state)
-    columns = f"{table.ns(roles.start, roles.time_unit)}, {_text(roles.change)}, {where}, {what}"
+    location_sql = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
+    state_sql = f"'{_ENTERED}'" if roles.state is None else _text(roles.state)
+    columns = f"{table.ns(roles.start, roles.time_unit)}, {_text(roles.change)}, {location_sql}, {state_sql}"
     rows = table.database.rows(f"SELECT {columns} FROM {table.relation}")
     states, locations, names = NestedStates(table.source), dict[str, int](), dict[str, int]()
     open_states: dict[str, list[str]] = {}
     others = 0
-    for row, (at, change, location, name) in enumerate(rows):
+    for row, (time, change, location, name) in enumerate(rows):
         kind = (change or "").lower()
         if kind not in _ENTER | _LEAVE:
             others += 1
             continue
         try:
-            if at is None or not location or not name:
-                met = table.at_row(row)[1].get(roles.start.name, "")
-                hint = decimal_hint(met, table.decimal)
+            if time is None or not location or not name:
+                text = table.at_row(row)[1].get(roles.start.name, "")
+                hint = decimal_hint(text, table.decimal)
                 raise InputError(table.source, f"a time, a location and a state are expected{hint}", line=row)
             inner = open_states.setdefault(location, [])
             place = locations.setdefault(location, len(locations))
             if kind in _ENTER:
                 inner.append(name)
-                states.push(place, names.setdefault(name, len(names)), at, row)
+                states.push(place, names.setdefault(name, len(names)), time, row)
             elif inner and inner.pop() == name:
-                states.pop(place, at, row)
+                states.pop(place, time, row)
             else:
                 raise InputError(
                     table.source, f"{location!r} leaves {name[:60]!r}, which is not its innermost", line=row

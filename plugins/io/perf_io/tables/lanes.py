@@ -21,16 +21,16 @@ _FEWEST = 8  # lanes for which there is room at first; a power of two
 def _first_free(start: Integers, end: Integers, first: int, until: Integers, lane: Integers) -> int:  # pragma: no cover
     """Lanes of the intervals from ``first`` on, until none is free; ``until`` is a tree of the earliest ends."""
     size = len(until) // 2
-    for here in range(first, len(start)):
-        if until[1] > start[here]:
-            return here
+    for row in range(first, len(start)):
+        if until[1] > start[row]:
+            return row
         node = 1
         while node < size:
             node *= 2
-            if until[node] > start[here]:
+            if until[node] > start[row]:
                 node += 1
-        lane[here] = node - size
-        until[node] = end[here]
+        lane[row] = node - size
+        until[node] = end[row]
         while node > 1:
             node //= 2
             until[node] = min(until[2 * node], until[2 * node + 1])
@@ -92,8 +92,8 @@ class Lanes:
             self._before += int(self._count[self._location : location].sum())
             self._location = location
             self._until = np.full(2 * _FEWEST, _FREE)
-        done = 0
-        while (done := _first_free(start, end, done, self._until, lane)) < len(start):
+        row = 0
+        while (row := _first_free(start, end, row, self._until, lane)) < len(start):
             self._grow()
         self._count[location] = max(self._count[location], int(lane.max()) + 1)
         lane += self._before

@@ -78,7 +78,7 @@ def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[s
         looked_at |= {word.rpartition("=")[2].strip() for word in options.parameters}
     else:
         named = ((options.code, roles.code), (options.system, roles.system), (options.category, roles.category))
-        looked_at = numeric - {name for told, guessed in named for name in (guessed if told is None else told)}
+        looked_at = numeric - {name for chosen, guessed in named for name in (guessed if chosen is None else chosen)}
     for column in table.columns:
         if column.name not in looked_at or table.types[column.name] != "text":
             continue
@@ -96,9 +96,9 @@ def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
     missing = np.ma.getmaskarray(values)
     if values.dtype.kind in "iuf":
         return np.ma.filled(values.astype(np.float64), np.nan) if missing.any() else np.asarray(values)
-    given = np.asarray(np.ma.getdata(values), dtype=object)
-    numbers = np.full(len(given), np.nan)
-    texts = given[~missing].tolist()
+    objects = np.asarray(np.ma.getdata(values), dtype=object)
+    numbers = np.full(len(objects), np.nan)
+    texts = objects[~missing].tolist()
     try:
         numbers[~missing] = [number_of(text, decimal) for text in texts]
     except (TypeError, ValueError):
@@ -107,9 +107,9 @@ def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
         different = set(texts)
         if len({number_of(text, decimal) for text in different}) == len(different):
             return numbers
-    given[~missing] = [_with_point(text, decimal) for text in texts]
-    given[missing] = None
-    return given
+    objects[~missing] = [_with_point(text, decimal) for text in texts]
+    objects[missing] = None
+    return objects
 
 
 def _with_point(text: str, decimal: str) -> str:

@@ -116,25 +116,25 @@ def _parquet_tables(files: Sequence[Path], how: Mapping[str, Any]) -> list[Table
     """The files as tables that are not loaded; none where one of them is no plain Parquet file."""
     if how.get("from_name") is not None or how.get("reader") not in (None, "parquet"):
         return []
-    found = []
+    tables = []
     for file in files:
         with Source(file) as source, source.plain_file() as path:
             if not ParquetReader().sniff(source) or path != source.path:
                 return []
-            found.append(opened_parquet(source, path))
-    return found
+            tables.append(opened_parquet(source, path))
+    return tables
 
 
 def _rows_of(tables: Sequence[Table], several: bool) -> tuple[str, Mapping[str, Any]]:
     """SQL of the rows of tables with their numbers, and what the file says of their roles."""
-    found = []
+    selects = []
     for table in tables:
         of_file = f", {quoted(table.source)} AS {_FILE}" if several and _FILE not in table.types else ""
-        found.append(
+        selects.append(
             f"SELECT {', '.join(sql_fields(table))}{of_file}, row_number() OVER () AS {quoted_name(_LINE)} "
             f"FROM {table.relation}"
         )
-    return " UNION ALL BY NAME ".join(found), tables[0].facts.get("roles") or {}
+    return " UNION ALL BY NAME ".join(selects), tables[0].facts.get("roles") or {}
 
 
 def _gather(database: Database, name: str, files: Sequence[Path] | None, how: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ def _gather(database: Database, name: str, files: Sequence[Path] | None, how: Ma
     DataError
         The files measure different things.
     """
-    told: dict[str, Any] = {}
+    first_roles: dict[str, Any] = {}
     parameters: dict[str, str] = {}
     columns: list[str] = []
     for file in files or [Path(name)]:
@@ -154,10 +154,12 @@ def _gather(database: Database, name: str, files: Sequence[Path] | None, how: Ma
         if files and len(files) > 1 and _FILE not in table.columns:
             table = table.assign(**{_FILE: str(file)})
         table = table.assign(**{_LINE: [piece.line(row) or row + 1 for row in range(len(table))]})
-        if told and (piece.roles.value, piece.roles.unit) != (told["value"], told["unit"]):
-            raise DataError(f"{file}: measures {piece.roles.value}, and the files before it {told['value']}")
+        if first_roles and (piece.roles.value, piece.roles.unit) != (first_roles["value"], first_roles["unit"]):
+            raise DataError(f"{file}: measures {piece.roles.value}, and the files before it {first_roles['value']}")
         roles = piece.roles
-        told = told or {role: getattr(roles, role) for role in ("value", "unit", "code", "system", "category")}
+        first_roles = first_roles or {
+            role: getattr(roles, role) for role in ("value", "unit", "code", "system", "category")
+        }
         parameters |= roles.parameters
         columns = _append(database, columns, table)
     levels = {symbol: f"count(DISTINCT {quoted_name(column)})" for symbol, column in parameters.items()}
@@ -165,7 +167,7 @@ def _gather(database: Database, name: str, files: Sequence[Path] | None, how: Ma
         (counts,) = database.rows(f"SELECT {', '.join(levels.values())} FROM gathered")
         varied = {symbol for symbol, count in zip(levels, counts, strict=True) if count > 1}
         parameters = {symbol: column for symbol, column in parameters.items() if symbol in varied or not varied}
-    return {**told, "parameters": parameters or None}
+    return {**first_roles, "parameters": parameters or None}
 
 
 def _read(file: str, how: Mapping[str, Any]) -> Measurements:

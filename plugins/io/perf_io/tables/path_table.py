@@ -51,9 +51,9 @@ class PathTable:
             raise InputError(self.file, "there is no such file")
         link = self._database.link(Path(self.file))
         self._relation = parquet_scan(link)
-        found = dict(self._database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})"))
+        metadata = dict(self._database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})"))
         try:
-            self.facts = msgspec.json.decode(found.get(METADATA_KEY.encode(), b"{}"), type=dict[str, Any])
+            self.facts = msgspec.json.decode(metadata.get(METADATA_KEY.encode(), b"{}"), type=dict[str, Any])
         except msgspec.MsgspecError:
             self.facts = {}
         if self.facts.get("kind") != _KIND:
@@ -77,8 +77,8 @@ class PathTable:
         """How many rows there are, or of paths with a part in their name."""
         if not part:
             return int(self.facts["paths"]) + int(self.facts["unfitted"])
-        found = self._database.rows(f"SELECT count(*) FROM {self._relation} WHERE {_HAS_PART}", [part])
-        return int(found[0][0])
+        rows = self._database.rows(f"SELECT count(*) FROM {self._relation} WHERE {_HAS_PART}", [part])
+        return int(rows[0][0])
 
     def row(self, path: str) -> Row:
         """The row of a path.
@@ -88,12 +88,12 @@ class PathTable:
         OptionError
             There is none of this name; the nearest are told.
         """
-        found = self._rows(f"SELECT * FROM {self._relation} WHERE path = $1 LIMIT 1", [path])
-        if not found:
+        rows = self._rows(f"SELECT * FROM {self._relation} WHERE path = $1 LIMIT 1", [path])
+        if not rows:
             nearest = f"ORDER BY jaro_winkler_similarity(path, $1) DESC, path LIMIT {_NEAR}"
             names = [row[0] for row in self._database.rows(f"SELECT path FROM {self._relation} {nearest}", [path])]
             raise OptionError(f"unknown path {path!r} among {self.count():,}; nearest are {', '.join(names)}")
-        return found[0]
+        return rows[0]
 
     def counts(self, column: str) -> dict[str, int]:
         """How many rows have each text of a column, the most frequent first; rows without one are left out."""

@@ -103,14 +103,14 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         line, texts = table.at_row(row)
-        found = {role: texts.get(column.name, "") for role, column in sides.items() if column is not None}
-        found["location"] = "/".join(texts.get(column.name, "") for column in location)
-        found["state"] = _STATE if state is None else texts.get(state.name, "")
+        fields = {role: texts.get(column.name, "") for role, column in sides.items() if column is not None}
+        fields["location"] = "/".join(texts.get(column.name, "") for column in location)
+        fields["state"] = _STATE if state is None else texts.get(state.name, "")
         if start is None:
-            found["since"] = f"{found['end'].strip()} - {found['start'].strip()}"
+            fields["since"] = f"{fields['end'].strip()} - {fields['start'].strip()}"
         if end is None:
-            found["until"] = f"{found['start'].strip()} + {found['end'].strip()}"
-        return line, found
+            fields["until"] = f"{fields['start'].strip()} + {fields['end'].strip()}"
+        return line, fields
 
     parts = (f"CAST({quoted_name(column.name)} AS VARCHAR)" for column in location)
     name = " || '/' || ".join(parts) or "''"
@@ -155,5 +155,5 @@ def _has_fine_dates(table: Table, start_ns: str) -> bool:
 
 
 def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("locations", "states", "busy_states", "span_ns")
-    return {name: facts[name] for name in known if facts.get(name) is not None}
+    names = ("locations", "states", "busy_states", "span_ns")
+    return {name: facts[name] for name in names if facts.get(name) is not None}

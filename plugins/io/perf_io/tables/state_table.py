@@ -103,11 +103,11 @@ def read_states(table: StateTable) -> Trace:
         _refuse_first_bad(table)
     locations = _in_order(table.locations, {group[0] for group in groups})
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
-    found = (min(group[3] for group in groups), max(group[4] for group in groups))
+    extent = (min(group[3] for group in groups), max(group[4] for group in groups))
     facts: dict[str, Any] = {
         "time_unit": table.time_unit,
         "busy_states": table.busy_states,
-        "span_ns": _hull(found, table.span_ns),
+        "span_ns": _hull(extent, table.span_ns),
         "source": source,
         "notes": table.notes,
     }
@@ -176,11 +176,11 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
     line, texts = table.at_row(row)
     for role, is_missing in zip(roles, missing, strict=True):
         if is_missing:
-            what = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
+            expected = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
             hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
             raise InputError(
                 table.database.source,
-                f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {what} is expected{hint}",
+                f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}",
                 line=line,
             )
     if duration := next((role for role, name in table.columns.items() if name == "duration"), None):
@@ -196,12 +196,12 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
     )
 
 
-def _hull(found: tuple[int, int], told: tuple[int, int] | None) -> tuple[int, int]:
-    return found if told is None else (min(found[0], told[0]), max(found[1], told[1]))
+def _hull(extent: tuple[int, int], span: tuple[int, int] | None) -> tuple[int, int]:
+    return extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1]))
 
 
-def _in_order(known: Sequence[str], met: Iterable[str]) -> tuple[str, ...]:
-    return (*known, *sorted(set(met) - set(known), key=natural_order))
+def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, ...]:
+    return (*declared, *sorted(set(occurring) - set(declared), key=natural_order))
 
 
 def natural_order(name: str) -> list[tuple[int, str]]:

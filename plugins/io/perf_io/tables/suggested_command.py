@@ -64,8 +64,8 @@ def suggested_command(columns: Sequence[_Named], options: TableOptions, source: 
     by_words = any((start, end, duration))
     start = start or (None if end and duration else take("any", _TIMES))
     end = end or (None if duration else take("any", _TIMES))
-    told = {"start": start, "end": end, "duration": duration, "location": location, "state": state}
-    intervals = _command(source, {role: name for role, name in told.items() if name})
+    roles = {"start": start, "end": end, "duration": duration, "location": location, "state": state}
+    intervals = _command(source, {role: name for role, name in roles.items() if name})
     if by_words and sum(map(bool, (start, end, duration))) > 1:
         return intervals
     numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
@@ -75,5 +75,5 @@ def suggested_command(columns: Sequence[_Named], options: TableOptions, source: 
 
 
 def _command(source: str, options: Mapping[str, str]) -> str:
-    told = (f"-r {shlex.quote(f'{name}={value}')}" for name, value in options.items())
-    return " ".join(["perf fit", shlex.quote(source), *told])
+    arguments = (f"-r {shlex.quote(f'{name}={value}')}" for name, value in options.items())
+    return " ".join(["perf fit", shlex.quote(source), *arguments])

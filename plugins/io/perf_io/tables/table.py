@@ -65,7 +65,7 @@ class Table:
     def refuse(self, row: int, column: Column, problem: str) -> NoReturn:
         """Raise the error for the value met in one place."""
         line, texts = self.at_row(row)
-        met = texts.get(column.name, "")
-        shown = "is empty" if met == "" else f"is {met[:40]!r}"
-        hint = decimal_hint(met, self.decimal)
-        raise InputError(self.source, f"{one_line(column.name)} {shown}{problem}{hint}", line=line)
+        text = texts.get(column.name, "")
+        description = "is empty" if text == "" else f"is {text[:40]!r}"
+        hint = decimal_hint(text, self.decimal)
+        raise InputError(self.source, f"{one_line(column.name)} {description}{problem}{hint}", line=line)

@@ -131,7 +131,7 @@ def _write_measurements(data: Measurements, path: Path, file_format: str) -> Non
     database = Database(data.source)
     database.add_arrays("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
     roles = data.roles
-    known = {
+    facts = {
         "parameters": dict(roles.parameters),
         "value": roles.value,
         "code": roles.code,
@@ -139,7 +139,7 @@ def _write_measurements(data: Measurements, path: Path, file_format: str) -> Non
         "category": roles.category,
         "unit": roles.unit,
     }
-    _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=known))
+    _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=facts))
 
 
 def _copy(database: Database, query: str, path: Path, file_format: str, facts: TableFacts) -> None:

@@ -102,10 +102,10 @@ class TabularTrace(LazyTrace):
             Of the part; ``span_ns`` is where its intervals are cut.
         """
         start, end = facts["span_ns"]
-        keys = [self._keys[at] for at in states]
+        keys = [self._keys[index] for index in states]
         conditions = [f"start_ns < {beyond}", f"(end_ns > {first} OR start_ns >= {first})"]
         for column, kept, every in (
-            ("location", [self.locations[at] for at in locations], self.locations),
+            ("location", [self.locations[index] for index in locations], self.locations),
             ("state", keys, self._keys),
         ):
             if len(kept) < len(every):
@@ -120,10 +120,10 @@ class TabularTrace(LazyTrace):
             self.database,
             n_intervals,
             keys,
-            [self.locations[at] for at in locations],
-            [self.states[at] for at in states],
+            [self.locations[index] for index in locations],
+            [self.states[index] for index in states],
             intervals=view,
-            codes=([self._codes[0][at] for at in locations], [self._codes[1][at] for at in states]),
+            codes=([self._codes[0][index] for index in locations], [self._codes[1][index] for index in states]),
             **facts,
         )
 
@@ -133,11 +133,11 @@ class TabularTrace(LazyTrace):
         chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
         busy = f"FROM {self.intervals} WHERE state IN ({chosen or 'NULL'})"
         n_busy = self.database.rows(f"SELECT count(*) {busy}")[0][0]
-        times, at = np.empty((2, n_busy), np.int64), 0
+        times, offset = np.empty((2, n_busy), np.int64), 0
         for chunk in self.database.chunks(f"SELECT start_ns, end_ns {busy}", n_busy, "summing up"):
-            until = at + len(chunk["start_ns"])
-            times[0, at:until], times[1, at:until] = chunk["start_ns"], chunk["end_ns"]
-            at = until
+            until = offset + len(chunk["start_ns"])
+            times[0, offset:until], times[1, offset:until] = chunk["start_ns"], chunk["end_ns"]
+            offset = until
         return curve_from_intervals(
             times.ravel(),
             self.span_ns,

@@ -19,19 +19,19 @@ _ROWS = 10_000  # that tell
 _OF_TRACERS = frozenset({"ts"})
 
 
-def with_unit(table: Table, roles: Roles, told: str | None) -> tuple[str, tuple[str, ...]]:
+def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
     """The unit of a table's times, and what to say about it.
 
     Parameters
     ----------
     table : Table
     roles : Roles
-    told : str or None
+    chosen_unit : str or None
         The unit that an option names.
     """
     times = [column for column in (roles.start, roles.end) if column is not None]
-    if told is not None:
-        return told, ()
+    if chosen_unit is not None:
+        return chosen_unit, ()
     if any(column.kind == "timestamp" for column in times):
         return "s", ("times are dates, counted in s since 1970 (UTC where they have no offset)",)
     if not roles.time_unit:

@@ -60,9 +60,9 @@ class CaliperTraceReader(Reader):
             with progress.bar(f"reading {source.name}"):
                 CaliperStreamReader().read(records, events.take)
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
-            said = " ".join(str(error).split())[:120]
+            message = " ".join(str(error).split())[:120]
             raise InputError(
-                source.name, f"no record of Caliper: {type(error).__name__} {said}", line=records.line or None
+                source.name, f"no record of Caliper: {type(error).__name__} {message}", line=records.line or None
             ) from None
         return events.trace()
 
@@ -86,15 +86,15 @@ class _Events:
             self._passed_over += 1
             return
         line = self._records.line
-        at = parse_ns(str(record[unit]), _TIMES[unit], self._source, line)
+        time = parse_ns(str(record[unit]), _TIMES[unit], self._source, line)
         rank, thread = (
             next((str(record[name]) for name in names if name in record), "") for names in (_RANKS, _THREADS)
         )
         location = self._locations.setdefault((rank, thread), len(self._locations))
         name = str(record[event])
         if event.startswith(_BEGIN):
-            self._states.push(location, self._regions.setdefault(name, len(self._regions)), at, line)
-        elif not self._states.pop(location, at, line):
+            self._states.push(location, self._regions.setdefault(name, len(self._regions)), time, line)
+        elif not self._states.pop(location, time, line):
             raise InputError(self._source, f"region {name[:60]!r} ends, and none was begun", line=line)
 
     def trace(self) -> Trace:

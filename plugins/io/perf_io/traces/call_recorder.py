@@ -91,11 +91,11 @@ class CallRecorder:
             self._lost += 1
             return
         number = len(self._sends) // 8
-        done = self.n_calls - 1
+        completion = self.n_calls - 1
         if request is not None:
-            self._sending[request], done = number, UNKNOWN
+            self._sending[request], completion = number, UNKNOWN
         size, when = min(size, _LARGEST), min(tick, _LARGEST)
-        self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, done, when))
+        self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, completion, when))
 
     def sent(self, request: int) -> None:
         """A send completes."""

@@ -226,8 +226,8 @@ def _described(text: bytes) -> _Document:
 
 
 def _facts(document: _Document, first: int) -> dict[str, int]:
-    told = document.distributedInfo or _Distributed()
-    numbers = {"rank": told.rank, "world_size": told.world_size}
+    distributed = document.distributedInfo or _Distributed()
+    numbers = {"rank": distributed.rank, "world_size": distributed.world_size}
     facts = {name: value for name, value in numbers.items() if type(value) is int and value >= 0}
     return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
 
@@ -237,46 +237,48 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
     }
-    which = recorded_by(options.locations, any(is_stream.values()))
+    location_kind = recorded_by(options.locations, any(is_stream.values()))
 
     def wanted(category: str) -> bool:
         stream = is_stream.get(category, False)
-        return is_marker.get(category, False) or which == "both" or stream == (which == "streams")
+        return is_marker.get(category, False) or location_kind == "both" or stream == (location_kind == "streams")
 
     launches = columns.launches()
-    found, n_single = columns.intervals(wanted)
-    found, annotations = _apart(found, columns, is_marker)
-    if not found or not (found["end"] > found["start"]).any():
-        raise InputError(source, f"contains no events of {'threads' if which == 'both' else which} that last")
-    first, last = int(found["start"].min()), int(found["end"].max())
+    events, n_single = columns.intervals(wanted)
+    events, annotations = _apart(events, columns, is_marker)
+    if not events or not (events["end"] > events["start"]).any():
+        raise InputError(
+            source, f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
+        )
+    first, last = int(events["start"].min()), int(events["end"].max())
     run = array.document.perfcore
     span = (0, last - first)
     if run is not None:
         span = min(run.span_ns[0], first), max(run.span_ns[1], last)
         first = 0
-    markers = _markers(annotations, columns, first, on_gpu=which == "streams")
-    found["start"] -= first
-    found["end"] -= first
-    interval, start, end = latest_running(found["location"], found["start"], found["end"])
-    callers, is_call = nesting_of_pieces(found["start"], found["end"], interval, start, end)
-    met, location = _renumbered(found["location"][interval], len(columns.locations))
-    callers = callers[np.isin(found["location"][callers], met)]
-    calling = {name: found[name][callers] for name in ("location", "name", "start", "end")}
-    del found["start"], found["end"]
+    markers = _markers(annotations, columns, first, on_gpu=location_kind == "streams")
+    events["start"] -= first
+    events["end"] -= first
+    interval, start, end = latest_running(events["location"], events["start"], events["end"])
+    callers, is_call = nesting_of_pieces(events["start"], events["end"], interval, start, end)
+    location_codes, location = _renumbered(events["location"][interval], len(columns.locations))
+    callers = callers[np.isin(events["location"][callers], location_codes)]
+    calling = {name: events[name][callers] for name in ("location", "name", "start", "end")}
+    del events["start"], events["end"]
     keys = list(columns.locations)
     states = [*columns.names, MORE_NAMES]
-    used, state = _renumbered(np.concatenate([found["name"][interval], calling["name"]]), len(states))
+    used, state = _renumbered(np.concatenate([events["name"][interval], calling["name"]]), len(states))
     state, calling["name"] = state[: len(interval)], state[len(interval) :]
-    on_stream = np.array([*is_stream.values(), False])[found["category"]]
-    streams = set(found["location"][on_stream].tolist())
+    on_stream = np.array([*is_stream.values(), False])[events["category"]]
+    streams = set(events["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
-    launched = _launched(found["correlation"], on_stream, launches, first)
+    launched = _launched(events["correlation"], on_stream, launches, first)
     if (launched > UNKNOWN_NS).any():
         n_named = len(named)
         location, state, start, end = with_gaps(location, state, start, end, launched[interval], 0, named)
         recorded = state < n_named  # what is put in between leaves the others in their order
-        is_call, whole = np.ones(len(state), np.bool_), is_call
-        is_call[recorded] = whole
+        is_call, recorded_calls = np.ones(len(state), np.bool_), is_call
+        is_call[recorded] = recorded_calls
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
@@ -295,7 +297,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         state,
         start,
         end,
-        _unique([names.label(*keys[code], stream=code in streams) for code in met.tolist()]),
+        _unique([names.label(*keys[code], stream=code in streams) for code in location_codes.tolist()]),
         named,
         time_unit="us" if run is None else run.time_unit,
         busy_states=None if run is None else [name for name in named if name in run.busy_states],
@@ -305,16 +307,16 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         markers=markers,
         facts=_facts(array.document, first),
         levels=_levels(
-            [keys[code] for code in met.tolist()],
-            [code in streams for code in met.tolist()],
+            [keys[code] for code in location_codes.tolist()],
+            [code in streams for code in location_codes.tolist()],
             names,
             {keys[code] for code in np.unique(launches[2]).tolist()},
         ),
     )
-    where = np.searchsorted(met, calling["location"]).astype(np.int32)
+    where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
     keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
     place = np.full(len(keys), -1, np.int64)
-    place[met] = np.arange(len(met))
+    place[location_codes] = np.arange(len(location_codes))
     return _with_calls(trace, columns.of_library.rank_calls(launches, place, first))
 
 
@@ -340,10 +342,10 @@ def _launched(
     """When the call that launched each event had returned, counted from the first event."""
     numbers, ends, _ = launches
     launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
-    at = np.searchsorted(numbers, correlation)
-    known = np.flatnonzero(on_stream & (correlation >= 0) & (at < len(numbers)))
-    known = known[numbers[at[known]] == correlation[known]]
-    launched[known] = ends[at[known]] - first
+    position = np.searchsorted(numbers, correlation)
+    matched = np.flatnonzero(on_stream & (correlation >= 0) & (position < len(numbers)))
+    matched = matched[numbers[position[matched]] == correlation[matched]]
+    launched[matched] = ends[position[matched]] - first
     return launched
 
 
@@ -365,13 +367,13 @@ def _levels(
     return {level: values for level, values in levels.items() if any(values)}
 
 
-def _apart(found: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
+def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
     """Events that are states, and those that annotate."""
     named = np.array([class_of(name) == MARKER for name in [*columns.names, MORE_NAMES]])
-    annotates = np.array([*is_marker.values(), False])[found["category"]] | named[found["name"]]
+    annotates = np.array([*is_marker.values(), False])[events["category"]] | named[events["name"]]
     if not annotates.any():
-        return found, {}
-    states, annotations = ({name: column[mask] for name, column in found.items()} for mask in (~annotates, annotates))
+        return events, {}
+    states, annotations = ({name: column[mask] for name, column in events.items()} for mask in (~annotates, annotates))
     return states, annotations
 
 
@@ -389,17 +391,17 @@ def _markers(annotations: Columns, columns: EventColumns, first: int, *, on_gpu:
 
 def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """The codes that occur, and for each one given its position among them."""
-    met = np.flatnonzero(np.bincount(codes, minlength=n_codes))
+    used = np.flatnonzero(np.bincount(codes, minlength=n_codes))
     position = np.zeros(n_codes, np.int32)
-    position[met] = np.arange(len(met))
-    return met, position[codes]
+    position[used] = np.arange(len(used))
+    return used, position[codes]
 
 
 def _unique(labels: list[str]) -> list[str]:
     """Labels with a number behind those that were met before."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for place, label in enumerate(labels):
-        count = seen[label] = seen.get(label, 0) + 1
+        count = counts[label] = counts.get(label, 0) + 1
         if count > 1:
             labels[place] = f"{label} #{count}"
     return labels

@@ -66,16 +66,16 @@ def innermost(
             ends.append(until)
         since = max(since, until)
 
-    for here in np.lexsort((depth, start, location)).tolist():
-        begins, where = int(start[here]), location[here]
+    for row in np.lexsort((depth, start, location)).tolist():
+        begins, where = int(start[row]), location[row]
         while stack and (location[stack[-1]] != where or end[stack[-1]] <= begins):
             emit(stack[-1], int(end[stack[-1]]))
             stack.pop()
         if stack:
-            if end[here] > end[stack[-1]]:
-                raise CrossingError(stack[-1], here)
+            if end[row] > end[stack[-1]]:
+                raise CrossingError(stack[-1], row)
             emit(stack[-1], begins)
-        stack.append(here)
+        stack.append(row)
         since = begins
     while stack:
         emit(stack[-1], int(end[stack[-1]]))

@@ -16,16 +16,16 @@ Integers = npt.NDArray[np.int64]
 def _pairs(location: Integers, begins: npt.NDArray[np.bool_], partner: Integers) -> None:  # pragma: no cover
     stack = np.empty(len(location), np.int64)
     depth = 0
-    for here in range(len(location)):
-        if here > 0 and location[here] != location[here - 1]:
+    for row in range(len(location)):
+        if row > 0 and location[row] != location[row - 1]:
             depth = 0
-        if begins[here]:
-            stack[depth] = here
+        if begins[row]:
+            stack[depth] = row
             depth += 1
         elif depth > 0:
             depth -= 1
-            partner[stack[depth]] = here
-            partner[here] = stack[depth]
+            partner[stack[depth]] = row
+            partner[row] = stack[depth]
 
 
 @kernel
@@ -34,11 +34,11 @@ def _running(
 ) -> int:  # pragma: no cover
     n_pieces, depth, since = 0, 0, 0
     stack = np.empty(len(location) + 1, np.int64)
-    for here in range(len(location) + 1):
-        over = here == len(location)
+    for row in range(len(location) + 1):
+        over = row == len(location)
         while depth > 0:
             until = end[stack[depth - 1]]
-            if not (over or location[stack[depth - 1]] != location[here] or until <= start[here]):
+            if not (over or location[stack[depth - 1]] != location[row] or until <= start[row]):
                 break
             depth -= 1
             if until > since:
@@ -48,13 +48,13 @@ def _running(
                 since = until
         if over:
             break
-        if depth > 0 and start[here] > since:
+        if depth > 0 and start[row] > since:
             if len(owner) > 0:
-                owner[n_pieces], first[n_pieces], last[n_pieces] = stack[depth - 1], since, start[here]
+                owner[n_pieces], first[n_pieces], last[n_pieces] = stack[depth - 1], since, start[row]
             n_pieces += 1
-        stack[depth] = here
+        stack[depth] = row
         depth += 1
-        since = start[here]
+        since = start[row]
     return n_pieces
 
 

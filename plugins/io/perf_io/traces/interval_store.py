@@ -131,9 +131,15 @@ class IntervalStore:
             "levels": levels,
         }
         if self._table is None:
-            found = self._columns
+            columns = self._columns
             return Trace(
-                found["location"], found["state"], found["start_ns"], found["end_ns"], locations, states, **facts
+                columns["location"],
+                columns["state"],
+                columns["start_ns"],
+                columns["end_ns"],
+                locations,
+                states,
+                **facts,
             )
         self._table.add_names("location_names", locations)
         self._table.add_names("state_names", keys)

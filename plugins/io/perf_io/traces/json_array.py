@@ -68,22 +68,22 @@ class ArrayPieces:
         """Lists of elements in order, each with its text, which is an array by itself."""
         may_stay_open = self._find_array()
         while True:
-            found = self._piece(decoder)
-            if found is None and not self._at_end:
+            piece = self._piece(decoder)
+            if piece is None and not self._at_end:
                 self._read()
                 continue
-            if found is None:
+            if piece is None:
                 # Programs that were stopped leave an array open; the format allows that where nothing is around it.
                 self.closed = False
-                found = self._with_an_end(decoder) if may_stay_open else None
-            if found is None and self._to_the_cut:
+                piece = self._with_an_end(decoder) if may_stay_open else None
+            if piece is None and self._to_the_cut:
                 self.cut = True
                 return
-            if found is None:
+            if piece is None:
                 line = self.line + self._buffer.count(b"\n")
                 problem = f"the file ends within {self._key!r}; it is cut short"
                 raise self._error(f"{problem}; {_CURE}", line)
-            elements, text, is_last = found
+            elements, text, is_last = piece
             yield elements, text
             if is_last:
                 self._after = self._buffer[len(text) - 1 :]
@@ -127,7 +127,7 @@ class ArrayPieces:
     def _find_array(self) -> bool:
         """Drop what stands before the first element; True where the array is the whole document."""
         name = re.compile(rb'"' + self._key.encode() + rb'"\s*:\s*\[')
-        tried, n_tried = 0, 0
+        offset, n_tried = 0, 0
         while not self._at_end and n_tried < _MOST_KEYS:
             self._read()
             start = self._buffer.lstrip()[:1]
@@ -136,13 +136,13 @@ class ArrayPieces:
                 return True
             if start not in (b"{", b""):
                 break
-            for found in name.finditer(self._buffer, tried):
+            for match in name.finditer(self._buffer, offset):
                 # Only a key of the document itself, and no other text that looks like it, makes this a whole object.
-                if self._ends_with_key(self._buffer[: found.end()] + b"]}"):
-                    self._before = self._buffer[: found.end()]
-                    self._drop(found.end())
+                if self._ends_with_key(self._buffer[: match.end()] + b"]}"):
+                    self._before = self._buffer[: match.end()]
+                    self._drop(match.end())
                     return False
-                tried, n_tried = found.end(), n_tried + 1
+                offset, n_tried = match.end(), n_tried + 1
                 if n_tried == _MOST_KEYS:
                     break
         raise self._error(f"is no JSON array of objects, and no JSON object that has one called {self._key!r}")
@@ -161,13 +161,13 @@ class ArrayPieces:
         while back <= len(ends):  # objects within elements may look like elements: go back in steps that double
             # One copy; three, which a sum makes, take a tenth of all the time.
             text = b"".join((b"[", memoryview(self._buffer)[: ends[-back]], b"]"))
-            found = self._attempt(decoder, text, False)
-            if found is not None:
-                return found
+            piece = self._attempt(decoder, text, False)
+            if piece is not None:
+                return piece
             back *= 2
         # A number or word that breaks off is no mistake while there is more to read.
-        whole = self._buffer if self._at_end else self._buffer.rstrip(_WORDS)
-        return self._attempt(decoder, b"[" + whole, True)
+        remaining = self._buffer if self._at_end else self._buffer.rstrip(_WORDS)
+        return self._attempt(decoder, b"[" + remaining, True)
 
     def _with_an_end(self, decoder: msgspec.json.Decoder[list[Any]]) -> _Piece | None:
         """The last elements of an array that was left open; None where the file ends within one."""
@@ -186,8 +186,8 @@ class ArrayPieces:
         separator = re.compile(rb"\}\s*,\s*\{\s*" + re.escape(first[1]))  # elements nearly always begin alike
         tail = max(0, len(self._buffer) - _TAIL_BYTES)
         return [
-            found.start() + 1
-            for found in (*separator.finditer(self._buffer, tail),) or separator.finditer(self._buffer, 0, tail)
+            match.start() + 1
+            for match in (*separator.finditer(self._buffer, tail),) or separator.finditer(self._buffer, 0, tail)
         ]
 
     def _attempt(self, decoder: msgspec.json.Decoder[list[Any]], text: bytes, is_last: bool) -> _Piece | None:
@@ -199,8 +199,8 @@ class ArrayPieces:
         except msgspec.DecodeError as error:
             if self._at_end and _breaks_off_in_number(text, error):
                 return None
-            if found := _TRAILING.search(str(error)):
-                text = text[: text.rindex(b"]", 0, int(found[1]) - 1) + 1]
+            if match := _TRAILING.search(str(error)):
+                text = text[: text.rindex(b"]", 0, int(match[1]) - 1) + 1]
                 return decoder.decode(text), text, True
             if "truncated" in str(error):
                 return None
@@ -212,17 +212,19 @@ class ArrayPieces:
 
     def _wrong_element(self, text: bytes, error: Exception) -> InputError:
         """The error with the line on which the element begins that does not have the right shape."""
-        place, at = _ELEMENT.search(str(error)), 0
+        match, offset = _ELEMENT.search(str(error)), 0
         try:
-            elements = msgspec.json.decode(text, type=list[msgspec.Raw])[: int(place[1]) + 1 if place else 0]
+            elements = msgspec.json.decode(text, type=list[msgspec.Raw])[: int(match[1]) + 1 if match else 0]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             elements = []
         for element in elements:
-            at = text.index(bytes(element), at)
-        said, _, path = str(error).partition(" - at ")
+            offset = text.index(bytes(element), offset)
+        message, _, path = str(error).partition(" - at ")
         member = _ELEMENT.sub("", path.strip("`")).lstrip(".")
-        said = f"an element is not as expected: {said[:1].lower()}{said[1:]}" + (f" in {member!r}" if member else "")
-        return self._error(said, self.line + text.count(b"\n", 0, at))
+        message = f"an element is not as expected: {message[:1].lower()}{message[1:]}" + (
+            f" in {member!r}" if member else ""
+        )
+        return self._error(message, self.line + text.count(b"\n", 0, offset))
 
     def _malformed(self, text: bytes, error: Exception) -> InputError:
         return self._error(f"is no JSON: {error}", self.line + text.count(b"\n", 0, _place_of(error, len(text))))

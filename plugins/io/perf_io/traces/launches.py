@@ -63,9 +63,9 @@ def with_gaps(
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]
     before[1:][location[1:] != location[:-1]] = first
-    known = (launched > UNKNOWN_NS) & (start > before)
+    has_gap = (launched > UNKNOWN_NS) & (start > before)
     until = np.clip(launched, before, start)
-    late, not_started = known & (until > before), known & (until < start)
+    late, not_started = has_gap & (until > before), has_gap & (until < start)
     codes = len(states), len(states) + 1
     states += [WAITING_FOR_HOST, NOT_STARTED]
     columns = [

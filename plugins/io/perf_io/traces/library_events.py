@@ -95,27 +95,27 @@ class LibraryEvents:
         self._groups: dict[str, int] = {}
         self._damaged = 0
 
-    def add(self, events: Sequence[TraceEvent], found: Mapping[str, Any], names: Mapping[str, int]) -> None:
-        """Take those of a piece; ``found`` has their columns, and ``names`` all names met so far with their codes."""
+    def add(self, events: Sequence[TraceEvent], table: Mapping[str, Any], names: Mapping[str, int]) -> None:
+        """Take those of a piece; ``table`` has their columns, and ``names`` all names met so far with their codes."""
         for name in itertools.islice(names, len(self._is_name), None):
             self._is_name.append(_OF_LIBRARY.search(name) is not None)
         flags = np.frombuffer(bytes(self._is_name) + b"\0", np.bool_)
-        columns = found["location"], found["start"], found["end"], found["correlation"]
-        for at in np.flatnonzero(flags[found["name"]]).tolist():
-            event = events[at]
-            if event.ph == "X" and (said := self._said(event)) is not None:
-                host, *told = said
-                self._rows.extend((host, *(int(column[at]) for column in columns), *told))
+        columns = table["location"], table["start"], table["end"], table["correlation"]
+        for row in np.flatnonzero(flags[table["name"]]).tolist():
+            event = events[row]
+            if event.ph == "X" and (description := self._transfer_of(event)) is not None:
+                host, *fields = description
+                self._rows.extend((host, *(int(column[row]) for column in columns), *fields))
 
-    def _said(self, event: TraceEvent) -> tuple[int, ...] | None:
+    def _transfer_of(self, event: TraceEvent) -> tuple[int, ...] | None:
         """What an event says: who, and kind, operation, group and so on; None of one that says nothing."""
         if event.cat.lower() == "kernel":
-            told = self._told(event.args)
-            self._damaged += told is None and _NAMED in bytes(event.args)
-            return (_KERNEL, *(told or (UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1)))
+            transfer = self._by_arguments(event.args)
+            self._damaged += transfer is None and _NAMED in bytes(event.args)
+            return (_KERNEL, *(transfer or (UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1)))
         if event.name == _HOST:
-            told = self._told(event.args)
-            return None if told is None else (_RECORD, *told)
+            transfer = self._by_arguments(event.args)
+            return None if transfer is None else (_RECORD, *transfer)
         if event.cat.lower().startswith("gpu") or b'"Input Dims"' not in bytes(event.args):
             return None
         name = event.name.split()[0]
@@ -132,27 +132,27 @@ class LibraryEvents:
             name = next(iter(self._operations))
         return self._operations.setdefault(name, len(self._operations))
 
-    def _told(self, text: msgspec.Raw) -> tuple[int, ...] | None:
+    def _by_arguments(self, text: msgspec.Raw) -> tuple[int, ...] | None:
         """By arguments; None where they say nothing of a transfer, or are damaged."""
         if _NAMED not in bytes(text):
             return None
         try:
-            told = _TOLD.decode(text)
+            arguments = _TOLD.decode(text)
         except (msgspec.MsgspecError, RecursionError):
             return None
-        kind = _KINDS.get(told.name, COLLECTIVE)
-        peer = {SEND: told.receiver, RECEIVE: told.sender}.get(kind, -1)
-        elements = told.sent, told.received
-        whole = max(*elements, told.size, told.number, peer) < _LARGEST and min(*elements) >= 0
-        if not whole or not told.name or told.name in _NO_DATA:
+        kind = _KINDS.get(arguments.name, COLLECTIVE)
+        peer = {SEND: arguments.receiver, RECEIVE: arguments.sender}.get(kind, -1)
+        elements = arguments.sent, arguments.received
+        valid = max(*elements, arguments.size, arguments.number, peer) < _LARGEST and min(*elements) >= 0
+        if not valid or not arguments.name or arguments.name in _NO_DATA:
             return None
-        ranks = told.ranks if isinstance(told.ranks, str) else str(told.ranks)
+        ranks = arguments.ranks if isinstance(arguments.ranks, str) else str(arguments.ranks)
         group = -1
-        if told.group != "" and len(self._groups) < _MOST_NAMES:
-            group = self._groups.setdefault(f"{told.group} {ranks}".rstrip(), len(self._groups))
-        size, number, peer = (max(value, -1) for value in (told.size, told.number, peer))
-        n_bytes = _bytes_of(told.type, max(elements))
-        return kind, self._operation(_ANNOTATED + told.name), group, size, number, n_bytes, peer
+        if arguments.group != "" and len(self._groups) < _MOST_NAMES:
+            group = self._groups.setdefault(f"{arguments.group} {ranks}".rstrip(), len(self._groups))
+        size, number, peer = (max(value, -1) for value in (arguments.size, arguments.number, peer))
+        n_bytes = _bytes_of(arguments.type, max(elements))
+        return kind, self._operation(_ANNOTATED + arguments.name), group, size, number, n_bytes, peer
 
     def rank_calls(
         self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
@@ -175,9 +175,9 @@ class LibraryEvents:
         for kind in (_RECORD, _ANNOTATION):
             records = {name: column[host["host"] == kind] for name, column in host.items()}
             by = _launched_within(records, launched)
-            told = (by >= 0) & (kernels["kind"] == UNTOLD)
+            described = (by >= 0) & (kernels["kind"] == UNTOLD)
             for name in _TOLD_FIELDS:
-                kernels[name][told] = records[name][by[told]]
+                kernels[name][described] = records[name][by[described]]
             if kind == _RECORD:
                 messages = np.setdiff1d(np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVE))), by)
                 kernels, alone = _with_batches(kernels, {name: records[name][messages] for name in _FIELDS}, launched)
@@ -219,8 +219,8 @@ def _parted(rows: Integers, place: Integers) -> tuple[Integers, Integers]:
 def _sizes(text: msgspec.Raw) -> list[int]:
     """Bytes of each tensor whose shape is known; nothing where they are damaged."""
     try:
-        told = _SHAPES.decode(text)
-        pairs = zip(told.shapes, told.types, strict=False)
+        arguments = _SHAPES.decode(text)
+        pairs = zip(arguments.shapes, arguments.types, strict=False)
         return [_bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
     except (msgspec.MsgspecError, TypeError, RecursionError):
         return []
@@ -253,18 +253,18 @@ def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[I
     if not len(numbers):
         return np.zeros(count, np.int64), np.full(count, -1, np.int64)
     launch = np.minimum(np.searchsorted(numbers, kernels["correlation"]), len(numbers) - 1)
-    known = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"])
-    return returned[launch], np.where(known, thread[launch], -1).astype(np.int64)
+    has_launch = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"])
+    return returned[launch], np.where(has_launch, thread[launch], -1).astype(np.int64)
 
 
 def _launched_within(records: Columns, launched: tuple[Integers, Integers]) -> Integers:
     """For each kernel the record of the host during which it was launched; -1 where there is none."""
-    moment, whose = launched
+    moment, thread = launched
     # Records of one thread do not overlap: the last one that began before the launch is the only one that can be meant.
-    record = _last_before((whose, moment), (records["location"], records["start"]))
-    within = (record >= 0) & (whose >= 0)
-    within[within] = moment[within] <= records["end"][record[within]]
-    return np.where(within, record, -1)
+    record = _last_before((thread, moment), (records["location"], records["start"]))
+    is_within = (record >= 0) & (thread >= 0)
+    is_within[is_within] = moment[is_within] <= records["end"][record[is_within]]
+    return np.where(is_within, record, -1)
 
 
 def _with_batches(
@@ -275,23 +275,23 @@ def _with_batches(
     A batch of sends and receives is launched as one kernel at its end, after the records of all of them: the next one
     of their thread, of which nothing is told.
     """
-    moment, whose = launched
+    moment, thread = launched
     # Backwards in time the next one is the last before.
-    kernel = _last_before((records["location"], -records["end"]), (whose, -moment))
+    kernel = _last_before((records["location"], -records["end"]), (thread, -moment))
     fits = kernel >= 0
     fits[fits] = kernels["kind"][kernel[fits]] == UNTOLD
-    taken = kernel[fits]
-    kept = np.setdiff1d(np.arange(len(moment)), taken)
+    replaced = kernel[fits]
+    kept = np.setdiff1d(np.arange(len(moment)), replaced)
     merged = {
         name: np.concatenate(
-            [column[kept], records[name][fits] if name in _TOLD_FIELDS else column[taken]]
+            [column[kept], records[name][fits] if name in _TOLD_FIELDS else column[replaced]]
         )
         for name, column in kernels.items()
     }  # fmt: skip
     return merged, int((~fits).sum())
 
 
-def _last_before(wanted: tuple[Integers, Integers], there: tuple[Integers, Integers]) -> Integers:
+def _last_before(queries: tuple[Integers, Integers], entries: tuple[Integers, Integers]) -> Integers:
     """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is.
 
     Examples
@@ -299,14 +299,14 @@ def _last_before(wanted: tuple[Integers, Integers], there: tuple[Integers, Integ
     >>> _last_before((np.array([0, 0, 1]), np.array([5, 1, 9])), (np.array([0, 0]), np.array([2, 4]))).tolist()
     [1, -1, -1]
     """
-    n_there = len(there[0])
-    thread, time = (np.concatenate(both) for both in zip(there, wanted, strict=True))
-    is_wanted = np.arange(len(thread)) >= n_there
-    order = np.lexsort((is_wanted, time, thread))
-    last = np.maximum.accumulate(np.where(is_wanted[order], -1, np.arange(len(order))))
-    found = np.empty(len(order), np.int64)
-    found[order] = np.where(last >= 0, order[last], -1)
-    found = found[n_there:]
-    same = found >= 0
-    same[same] = there[0][found[same]] == wanted[0][same]
-    return np.where(same, found, -1)
+    n_entries = len(entries[0])
+    thread, time = (np.concatenate(both) for both in zip(entries, queries, strict=True))
+    is_query = np.arange(len(thread)) >= n_entries
+    order = np.lexsort((is_query, time, thread))
+    last = np.maximum.accumulate(np.where(is_query[order], -1, np.arange(len(order))))
+    entry = np.empty(len(order), np.int64)
+    entry[order] = np.where(last >= 0, order[last], -1)
+    entry = entry[n_entries:]
+    same = entry >= 0
+    same[same] = entries[0][entry[same]] == queries[0][same]
+    return np.where(same, entry, -1)

@@ -34,11 +34,11 @@ class NestedStates:
     Examples
     --------
     >>> states = NestedStates("demo")
-    >>> states.push(0, 0, at=10, line=1)
-    >>> states.push(0, 1, at=20, line=2)
-    >>> states.pop(0, at=30, line=3)
+    >>> states.push(0, 0, time=10, line=1)
+    >>> states.push(0, 1, time=20, line=2)
+    >>> states.pop(0, time=30, line=3)
     True
-    >>> states.finish(at=40)
+    >>> states.finish(time=40)
     >>> trace = states.trace(["cpu"], ["outer", "inner"], time_unit="ns")
     >>> trace.state.tolist(), trace.start_ns.tolist()
     ([0, 1, 0], [10, 20, 30])
@@ -54,21 +54,21 @@ class NestedStates:
         self._open: dict[int, list[list[int]]] = {}  # state, when it was entered, and whether it has callees
         self._since: dict[int, int] = {}
 
-    def push(self, location: int, state: int, at: int, line: int) -> None:
+    def push(self, location: int, state: int, time: int, line: int) -> None:
         """Enter ``state``; the one before continues when it is left."""
-        self._advance(location, at, line)
+        self._advance(location, time, line)
         stack = self._open.setdefault(location, [])
         if stack:
             stack[-1][2] = True
-        stack.append([state, at, False])
+        stack.append([state, time, False])
 
-    def pop(self, location: int, at: int, line: int) -> bool:
+    def pop(self, location: int, time: int, line: int) -> bool:
         """Leave the innermost state; False if there is none."""
-        self._advance(location, at, line)
+        self._advance(location, time, line)
         stack = self._open.get(location)
         if not stack:
             return False
-        self._close(location, stack.pop(), at)
+        self._close(location, stack.pop(), time)
         return True
 
     def innermost(self, location: int) -> int | None:
@@ -76,54 +76,54 @@ class NestedStates:
         stack = self._open.get(location)
         return stack[-1][0] if stack else None
 
-    def clear(self, location: int, at: int, line: int) -> None:
+    def clear(self, location: int, time: int, line: int) -> None:
         """Leave all states."""
-        self._advance(location, at, line)
-        self._close_all(location, at)
+        self._advance(location, time, line)
+        self._close_all(location, time)
 
-    def touch(self, location: int, at: int, line: int) -> None:
+    def touch(self, location: int, time: int, line: int) -> None:
         """Note that the location was still in its state."""
-        self._advance(location, at, line)
+        self._advance(location, time, line)
 
-    def finish(self, at: int | None = None) -> None:
+    def finish(self, time: int | None = None) -> None:
         """Leave all states of all locations at the end of the run; by default each at its own last event."""
         for location in self._open:
             since = self._since[location]
-            end = since if at is None else max(at, since)
+            end = since if time is None else max(time, since)
             self._advance(location, end, 0)
             self._close_all(location, end)
 
-    def _advance(self, location: int, at: int, line: int) -> None:
+    def _advance(self, location: int, time: int, line: int) -> None:
         stack = self._open.get(location)
-        since = self._since.get(location, at)
-        if at < since:
+        since = self._since.get(location, time)
+        if time < since:
             raise InputError(
                 self._source,
-                f"the time goes back from {since} to {at} ns; the events of one location must be in order of time",
+                f"the time goes back from {since} to {time} ns; the events of one location must be in order of time",
                 line=line,
             )
-        if stack and at > since:
+        if stack and time > since:
             self._location.append(location)
             self._state.append(stack[-1][0])
             self._start.append(since)
-            self._end.append(at)
+            self._end.append(time)
             self._is_call.append(stack[-1][0] == self._background)
-        self._since[location] = at
+        self._since[location] = time
 
-    def _close_all(self, location: int, at: int) -> None:
+    def _close_all(self, location: int, time: int) -> None:
         stack = self._open.setdefault(location, [])
         while stack:
-            self._close(location, stack.pop(), at)
+            self._close(location, stack.pop(), time)
 
-    def _close(self, location: int, call: list[int], at: int) -> None:
+    def _close(self, location: int, call: list[int], time: int) -> None:
         """Note a call that is over: as its interval, where it is one from begin to end."""
         state, entered, has_callees = call
         if state == self._background:
             return
-        if not has_callees and at > entered and self._start[-1] == entered and self._location[-1] == location:
+        if not has_callees and time > entered and self._start[-1] == entered and self._location[-1] == location:
             self._is_call[-1] = 1
             return
-        for column, value in zip(self._callers, (location, state, entered, at), strict=True):
+        for column, value in zip(self._callers, (location, state, entered, time), strict=True):
             column.append(value)
 
     def __len__(self) -> int:

@@ -142,7 +142,7 @@ class _Export:
         self._locations: dict[_Location, int] = {}
         self._states: dict[str, int] = {}
         self._pieces: list[npt.NDArray[np.int64]] = []
-        self._process_known = all("globalPid" in self._columns(one) for one in self._gpu_tables)
+        self._process_known = all("globalPid" in self._columns(table) for table in self._gpu_tables)
         self._unended = 0
         self._only_ranges = False
 
@@ -151,11 +151,11 @@ class _Export:
             raise InputError(
                 self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
             )
-        which = recorded_by(options.locations, bool(self._gpu_tables))
-        if which != "threads":
+        location_kind = recorded_by(options.locations, bool(self._gpu_tables))
+        if location_kind != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
-        if which != "streams":
+        if location_kind != "streams":
             # Ranges are what a user wrote beside the calls; without any calls they are all that is known of a thread.
             self._only_ranges = not self._tables & {_CALLS, *MPI_TABLES} and _RANGES in self._tables
             for table in (_RANGES,) if self._only_ranges else (_CALLS, *MPI_TABLES):
@@ -163,10 +163,10 @@ class _Export:
             if self._tables & {*MPI_TABLES}:
                 self._fill_threads()
         if not self._pieces:
-            wanted = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
-                which, "kernels and calls"
+            missing = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
+                location_kind, "kernels and calls"
             )
-            raise InputError(self._source, f"contains no {wanted}; export the report again with them")
+            raise InputError(self._source, f"contains no {missing}; export the report again with them")
         location, state, start, end, correlation = np.concatenate(self._pieces).T
         del self._pieces
         piece, first, last = latest_running(location, start, end)
@@ -174,25 +174,25 @@ class _Export:
             raise InputError(self._source, "contains no interval that lasts")
         callers, is_call = nesting_of_pieces(start, end, piece, first, last)
         callers = callers[state[callers] != self._states.get(_OUTSIDE, -1)]
-        met, place = np.unique(location[piece], return_inverse=True)
-        callers = callers[np.isin(location[callers], met)]
+        location_codes, place = np.unique(location[piece], return_inverse=True)
+        callers = callers[np.isin(location[callers], location_codes)]
         labels, n_recorded = list(self._states), len(self._states)
         keys = list(self._locations)
         codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
-        without = which != "threads" and not (launched > UNKNOWN_NS).any()
+        without = location_kind != "threads" and not (launched > UNKNOWN_NS).any()
         if (launched > UNKNOWN_NS).any():
             place, codes, first, last = with_gaps(place, codes, first, last, launched, int(first.min()), labels)
             recorded = codes < n_recorded  # what is put in between leaves the others in their order
-            is_call, whole = np.ones(len(codes), np.bool_), is_call
-            is_call[recorded] = whole
+            is_call, recorded_calls = np.ones(len(codes), np.bool_), is_call
+            is_call[recorded] = recorded_calls
         several = len({key.process for key in keys if key.stream}) > 1
-        found = [keys[code] for code in met.tolist()]
+        locations = [keys[code] for code in location_codes.tolist()]
         trace = Trace(
             place,
             codes,
             first,
             last,
-            [key.label(several) for key in found],
+            [key.label(several) for key in locations],
             labels,
             time_unit="us",
             source=self._source,
@@ -200,15 +200,19 @@ class _Export:
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if without else []),
-                *([_MPI_OF_THREADS] if which == "streams" and self._tables & {*MPI_TABLES} else []),
+                *([_MPI_OF_THREADS] if location_kind == "streams" and self._tables & {*MPI_TABLES} else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
-            levels=self._levels(found, several),
+            levels=self._levels(locations, several),
         )
-        where = np.searchsorted(met, location[callers]).astype(np.int32)
+        where = np.searchsorted(location_codes, location[callers]).astype(np.int32)
         nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
         keep_nesting(trace, nesting)
-        return trace if which == "streams" else self._with_calls(trace, {key: at for at, key in enumerate(found)})
+        return (
+            trace
+            if location_kind == "streams"
+            else self._with_calls(trace, {key: k for k, key in enumerate(locations)})
+        )
 
     def _with_calls(self, trace: Trace, places: dict[_Location, int]) -> Trace:
         """The trace with its calls of MPI; of the file of one rank those of others are missing."""
@@ -239,9 +243,9 @@ class _Export:
 
     def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
         """GPU and process of each location, as far as the export tells them."""
-        known = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
+        processes = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
         devices = [key.label(several).rpartition(" / ")[0] if key.stream else "" for key in keys]
-        return {level: names for level, names in (("device", devices), ("process", known)) if any(names)}
+        return {level: names for level, names in (("device", devices), ("process", processes)) if any(names)}
 
     def _launched(
         self, location: npt.NDArray[np.int64], correlation: npt.NDArray[np.int64], keys: list[_Location]
@@ -263,11 +267,11 @@ class _Export:
         calls = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
         numbers = calls[:, 0] << _CORRELATION_BITS | calls[:, 1]
         processes = np.array([key.process if self._process_known else 0 for key in keys], np.int64)
-        wanted = processes[location] << _CORRELATION_BITS | correlation
-        at = np.searchsorted(numbers, wanted)
-        known = np.flatnonzero((correlation >= 0) & (at < len(numbers)))
-        known = known[numbers[at[known]] == wanted[known]]
-        launched[known] = calls[at[known], 2]
+        interval_numbers = processes[location] << _CORRELATION_BITS | correlation
+        position = np.searchsorted(numbers, interval_numbers)
+        matched = np.flatnonzero((correlation >= 0) & (position < len(numbers)))
+        matched = matched[numbers[position[matched]] == interval_numbers[matched]]
+        launched[matched] = calls[position[matched], 2]
         return launched
 
     def _take_streams(self, table: str) -> None:
@@ -313,33 +317,33 @@ class _Export:
         np.minimum.at(first, rows[:, 0], rows[:, 2])
         np.maximum.at(last, rows[:, 0], rows[:, 3])
         state = self._states.setdefault(_OUTSIDE, len(self._states))
-        found = [(code, state, first[code], last[code], -1) for code in threads]
+        intervals = [(code, state, first[code], last[code], -1) for code in threads]
         # Intervals in which others lie come first.
-        self._pieces.insert(0, np.array(found, np.int64).reshape(-1, 5))
+        self._pieces.insert(0, np.array(intervals, np.int64).reshape(-1, 5))
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
 
     def _name_of(self, table: str, columns: tuple[str, ...]) -> str:
         """SQL for the name of a row: the first of the columns that the version of the export has, as a text."""
-        found = next((column for column in columns if column in self._columns(table)), None)
-        if found is None or "StringIds" not in self._tables:
+        name_column = next((column for column in columns if column in self._columns(table)), None)
+        if name_column is None or "StringIds" not in self._tables:
             return f"'{_UNKNOWN}'"
-        return f"(SELECT value FROM StringIds WHERE id = {table}.{found})"
+        return f"(SELECT value FROM StringIds WHERE id = {table}.{name_column})"
 
     def _take(self, table: str, query: str, *, stream: bool) -> None:
         row = 0
         rows = self._connection.execute(query)
         with progress.bar(f"reading {self._source}") as advance:
             while batch := rows.fetchmany(_BATCH):
-                found = []
+                intervals = []
                 for start, end, process, device, member, name, number in batch:
                     row += 1
-                    whole = all(type(value) is int for value in (start, end, process, device, member))
-                    if whole and end == 0 < start:  # the program ended, or was killed, before the work
+                    all_integers = all(type(value) is int for value in (start, end, process, device, member))
+                    if all_integers and end == 0 < start:  # the program ended, or was killed, before the work
                         self._unended += 1
                         continue
-                    if not whole or not -_LARGEST_NS < start <= end < _LARGEST_NS:
+                    if not all_integers or not -_LARGEST_NS < start <= end < _LARGEST_NS:
                         raise InputError(
                             self._source,
                             f"{table} has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on "
@@ -351,6 +355,8 @@ class _Export:
                     key = _Location(process, device, member, stream)
                     place = self._locations.setdefault(key, len(self._locations))
                     correlation = number if type(number) is int and 0 <= number <= _LARGEST_CORRELATION else -1
-                    found.append((place, self._states.setdefault(label, len(self._states)), start, end, correlation))
-                self._pieces.append(np.array(found, np.int64).reshape(-1, 5))
+                    intervals.append(
+                        (place, self._states.setdefault(label, len(self._states)), start, end, correlation)
+                    )
+                self._pieces.append(np.array(intervals, np.int64).reshape(-1, 5))
                 advance(len(batch))

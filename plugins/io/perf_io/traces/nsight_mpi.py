@@ -88,27 +88,27 @@ def mpi_calls(
     rows = {name: np.concatenate([part[name] for part in of.values()]) for name in _FIELDS}
     codes, operation = np.unique(rows["textId"], return_inverse=True)
     names = tuple(_name(connection, code) for code in codes.tolist())
-    whose = np.repeat([MPI_TABLES.index(table) for table in of], [len(part["start"]) for part in of.values()])
+    table_index = np.repeat([MPI_TABLES.index(table) for table in of], [len(part["start"]) for part in of.values()])
     kinds = np.array([[_kind(table, name) for name in names] for table in MPI_TABLES], np.int64)
-    rows |= {"operation": operation.reshape(-1), "kind": kinds[whose, operation.reshape(-1)]}
+    rows |= {"operation": operation.reshape(-1), "kind": kinds[table_index, operation.reshape(-1)]}
     process = rows["globalTid"] >> _PROCESS_SHIFT & _ID_MASK
-    threads, which = np.unique(rows["globalTid"], return_inverse=True)
+    threads, inverse = np.unique(rows["globalTid"], return_inverse=True)
     places = [place(thread >> _PROCESS_SHIFT & _ID_MASK, thread & _ID_MASK) for thread in threads.tolist()]
-    rows["location"] = np.array(places, np.int64)[which.reshape(-1)]
+    rows["location"] = np.array(places, np.int64)[inverse.reshape(-1)]
     calls = {
         number: _of_process({name: column[process == number] for name, column in rows.items()}, names)
         for number in np.unique(process).tolist()
     }
-    return {number: found for number, found in calls.items() if len(found.columns)}
+    return {number: rank_calls for number, rank_calls in calls.items() if len(rank_calls.columns)}
 
 
-def _rows(connection: sqlite3.Connection, table: str, known: set[str]) -> Columns:
+def _rows(connection: sqlite3.Connection, table: str, columns: set[str]) -> Columns:
     """Columns of a table; of those that it does not have, and of what is no whole number, `_UNKNOWN`."""
-    taken = ", ".join(
-        f"CASE WHEN typeof({name}) = 'integer' THEN {name} ELSE {_UNKNOWN} END" if name in known else str(_UNKNOWN)
+    expressions = ", ".join(
+        f"CASE WHEN typeof({name}) = 'integer' THEN {name} ELSE {_UNKNOWN} END" if name in columns else str(_UNKNOWN)
         for name in _FIELDS
     )
-    cursor = connection.execute(f"SELECT {taken} FROM {table} WHERE end IS NOT NULL ORDER BY start")
+    cursor = connection.execute(f"SELECT {expressions} FROM {table} WHERE end IS NOT NULL ORDER BY start")
     pieces = [np.zeros((0, len(_FIELDS)), np.int64)]
     while batch := cursor.fetchmany(1 << 16):
         pieces.append(np.array(batch, np.int64))
@@ -137,13 +137,13 @@ def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
     """The calls of one process, of those of its threads that are in the trace."""
     kind, peer, communicator = rows["kind"], rows["remoteRank"], rows["commHandle"]
     blocking = np.array([_NON_BLOCKING.fullmatch(name) is None for name in names], bool)
-    done = np.where(blocking[rows["operation"]], ITSELF, _ends(rows))
+    completion = np.where(blocking[rows["operation"]], ITSELF, _ends(rows))
     of_data = np.isin(kind, (SEND, RECEIVE, COLLECTIVE)) & (communicator != _UNKNOWN)
     handles = np.unique(communicator[of_data])
     is_world = communicator == (handles[0] if len(handles) == 1 else _WORLD)
     is_message = (kind == SEND) | (kind == RECEIVE)
     nobody = is_message & (peer < 0)
-    endless = (kind == RECEIVE) & (done == NOWHERE) & ~nobody
+    endless = (kind == RECEIVE) & (completion == NOWHERE) & ~nobody
     elsewhere = is_message & ~is_world & ~nobody & ~endless
     unmatched = {
         "receives from any rank or from none: who sent is not recorded": int((nobody & (kind == RECEIVE)).sum()),
@@ -168,7 +168,7 @@ def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
         "bytes": np.clip(np.maximum(rows["size"], rows["recvSize"]), 0, _MOST_BYTES),
         "peer": peer,
         "tag": rows["tag"],
-        "done": np.where(done < 0, done, new[np.maximum(done, 0)]),
+        "done": np.where(completion < 0, completion, new[np.maximum(completion, 0)]),
     }
     table = np.column_stack([columns[name] for name in COLUMNS])[kept]
     return RankCalls(table, names, (_GROUP,), unmatched, _NOT_REPLAYED)
@@ -181,11 +181,11 @@ def _ends(rows: Columns) -> Integers:
     order = np.lexsort((is_wait, rows["start"], request))
     place = np.where(is_wait[order], np.arange(count), count)
     following = np.minimum.accumulate(place[::-1])[::-1]
-    known = following < count
-    found = np.full(count, NOWHERE, np.int64)
-    found[order[known]] = order[following[known]]
-    row = np.maximum(found, 0)
-    same = (found >= 0) & (request[row] == request) & (request != _UNKNOWN)
+    has_wait = following < count
+    wait = np.full(count, NOWHERE, np.int64)
+    wait[order[has_wait]] = order[following[has_wait]]
+    row = np.maximum(wait, 0)
+    same = (wait >= 0) & (request[row] == request) & (request != _UNKNOWN)
     return np.where(same, _first_rows(rows)[row], NOWHERE)
 
 
@@ -195,6 +195,6 @@ def _first_rows(rows: Columns) -> Integers:
     waits = np.flatnonzero(rows["kind"] == _WAIT)
     keys = np.column_stack([rows[name][waits] for name in ("globalTid", "start", "end", "textId")])
     if len(waits):
-        _, at, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        first[waits] = waits[at[which.reshape(-1)]]
+        _, index, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        first[waits] = waits[index[inverse.reshape(-1)]]
     return first

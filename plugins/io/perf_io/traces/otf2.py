@@ -138,21 +138,26 @@ def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
         duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
         metrics = archive.metrics()
     states.finish()
-    met = [places[code].name for code in states.locations]
+    locations = [places[code].name for code in states.locations]
     levels = {level: [getattr(places[code], level) for code in states.locations] for level in ("process", "node")}
-    notes = [f"{len(places) - len(met)} locations without regions left out"] if len(met) < len(places) else []
+    notes = (
+        [f"{len(places) - len(locations)} locations without regions left out"] if len(locations) < len(places) else []
+    )
     trace = used_states(
         states.trace(
-            met, list(regions), time_unit="us", levels={level: names for level, names in levels.items() if all(names)}
+            locations,
+            list(regions),
+            time_unit="us",
+            levels={level: names for level, names in levels.items() if all(names)},
         ),
         without=NO_STATE,
         duration_ns=duration,
         notes=notes,
     )
     if recorder.n_calls:
-        found = recorder.communication(list(states.locations), trace.locations, trace.span_ns[0], source)
-        carry(trace, lambda: found)
-    return trace, metrics, {places[code].reference: at for at, code in enumerate(states.locations)}
+        communication = recorder.communication(list(states.locations), trace.locations, trace.span_ns[0], source)
+        carry(trace, lambda: communication)
+    return trace, metrics, {places[code].reference: k for k, code in enumerate(states.locations)}
 
 
 def _read_location(
@@ -166,16 +171,16 @@ def _read_location(
 ) -> None:
     depth = 0
     for count, (tick, region) in enumerate(archive.events(place, recorder), start=1):
-        at = archive.nanoseconds(tick)
+        time = archive.nanoseconds(tick)
         if count == 1 and place.is_thread:
-            states.push(code, 0, at, count)
+            states.push(code, 0, time, count)
         if region is None:
             depth -= 1
             if depth < 0:
                 raise InputError(source, f"{place.name!r} leaves a region that it has not entered", line=count)
-            states.pop(code, at, count)
+            states.pop(code, time, count)
             continue
         depth += 1
         if region not in state_of:
             raise InputError(source, f"{place.name!r} enters region {region}, which is not defined", line=count)
-        states.push(code, state_of[region], at, count)
+        states.push(code, state_of[region], time, count)

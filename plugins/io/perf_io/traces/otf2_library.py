@@ -78,15 +78,15 @@ class Archive:
     def places(self) -> list[Place]:
         """Threads and streams, in the order of their definition; metrics have locations of their own."""
         kinds = (otf2.LocationType.CPU_THREAD, otf2.LocationType.ACCELERATOR_STREAM)
-        found = [place for place in self._reader.definitions.locations if place.type in kinds]
-        groups = [str(place.group.name) if place.group is not None else "" for place in found]
+        locations = [place for place in self._reader.definitions.locations if place.type in kinds]
+        groups = [str(place.group.name) if place.group is not None else "" for place in locations]
         members = Counter(groups)
         places: list[Place] = []
-        seen: set[str] = set()
-        for place, group in zip(found, groups, strict=True):
+        used_names: set[str] = set()
+        for place, group in zip(locations, groups, strict=True):
             name = group if group and members[group] == 1 else f"{group} / {place.name}".removeprefix(" / ")
-            name = f"{name} #{place._ref}" if name in seen else name
-            seen.add(name)
+            name = f"{name} #{place._ref}" if name in used_names else name
+            used_names.add(name)
             is_thread = place.type == otf2.LocationType.CPU_THREAD
             places.append(
                 Place(int(place._ref), name, int(place.number_of_events), is_thread, group, _node_of(place.group))
@@ -282,8 +282,8 @@ def opened(anchor: Path, source: str) -> Iterator[Archive]:
             archive.prepare()
             yield archive
     except (_otf2.Error, otf2.error.TraceReaderError, UnicodeDecodeError, KeyError, AttributeError) as error:
-        said = _silent.last or " ".join(str(error).split())
-        raise InputError(source, f"the library of OTF2 cannot read it: {said or type(error).__name__}") from None
+        message = _silent.last or " ".join(str(error).split())
+        raise InputError(source, f"the library of OTF2 cannot read it: {message or type(error).__name__}") from None
     finally:
         _silent.last = ""
 
@@ -296,8 +296,8 @@ def _check_anchor(anchor: Path, source: str) -> None:
             raise InputError(source, f"the anchor file is larger than {_LARGEST_ANCHOR >> 20} MiB; it is damaged")
         return
     creator_end = content.find(b"\0", _CREATOR_AT)
-    at = content.find(b"\0", creator_end + 1) + 1
-    n_properties = int.from_bytes(content[at : at + 4], "little")
+    offset = content.find(b"\0", creator_end + 1) + 1
+    n_properties = int.from_bytes(content[offset : offset + 4], "little")
     if n_properties > len(content):
         raise InputError(source, f"the anchor file announces {n_properties} properties; it is cut short or damaged")
 

@@ -95,9 +95,9 @@ class Metrics:
     members: Mapping[int, tuple[_Member, ...]]
     scopes: Mapping[int, int]
 
-    def recorder(self, wanted: Sequence[str], source: str) -> MetricRecorder:
+    def recorder(self, names: Sequence[str], source: str) -> MetricRecorder:
         """Takes the events."""
-        chosen = {key: [each for each in members if each.name in wanted] for key, members in self.members.items()}
+        chosen = {key: [each for each in members if each.name in names] for key, members in self.members.items()}
         return MetricRecorder(chosen, self.scopes, source)
 
 
@@ -123,13 +123,13 @@ class MetricRecorder:
             self._taken.setdefault((member, place), []).append((tick, value))
 
     def readings(
-        self, wanted: Sequence[str], codes: Mapping[int, int], nanoseconds: Callable[[int], int]
+        self, names: Sequence[str], codes: Mapping[int, int], nanoseconds: Callable[[int], int]
     ) -> dict[str, Readings]:
         """What was taken, by name.
 
         Parameters
         ----------
-        wanted : sequence of str
+        names : sequence of str
         codes : mapping of int to int
             Location of the trace by the archive's number of it.
         nanoseconds : callable
@@ -140,20 +140,20 @@ class MetricRecorder:
         DataError
             A running total falls.
         """
-        rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in wanted}
+        rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in names}
         for (member, place), events in self._taken.items():
             if place in codes:
                 rows[member.name] += [
                     (codes[place], nanoseconds(tick), value) for tick, value in self._counted(member, events)
                 ]
-        found = {}
+        by_name = {}
         for name, columns in rows.items():
             table = np.array(columns, np.int64).reshape(-1, 3)
-            moments, which = np.unique(table[:, :2], axis=0, return_inverse=True)
+            moments, inverse = np.unique(table[:, :2], axis=0, return_inverse=True)
             value = np.zeros(len(moments), np.int64)
-            np.add.at(value, which.reshape(-1), table[:, 2])
-            found[name] = Readings(moments[:, 0], moments[:, 1], value, every=True)
-        return found
+            np.add.at(value, inverse.reshape(-1), table[:, 2])
+            by_name[name] = Readings(moments[:, 0], moments[:, 1], value, every=True)
+        return by_name
 
     def _counted(self, member: _Member, events: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """What was counted until each event since the one before it."""
@@ -161,16 +161,16 @@ class MetricRecorder:
             return [(tick, value) for (tick, _), (_, value) in zip(events[1:], events, strict=False)]
         if not member.is_total:
             return list(events)
-        found, before = [], 0 if member.from_zero else events[0][1]
+        counts, before = [], 0 if member.from_zero else events[0][1]
         for tick, value in events:
             if value < before:
                 raise DataError(
                     f"{self._source}: {member.name} falls from {before} to {value} at tick {tick}, and a running total "
                     "never does; what was counted is not known"
                 )
-            found.append((tick, value - before))
+            counts.append((tick, value - before))
             before = value
-        return found
+        return counts
 
 
 def metrics_of(definitions: Any) -> Metrics:
@@ -186,7 +186,7 @@ def metrics_of(definitions: Any) -> Metrics:
     for metric in definitions.metric_instances:
         members[int(metric._ref)] = _members(metric.metric_class)
         scopes[int(metric._ref)] = int(metric.scope._ref) if isinstance(metric.scope, otf2.definitions.Location) else -1
-    names = dict.fromkeys(each.name for found in members.values() for each in found)
+    names = dict.fromkeys(each.name for metric_members in members.values() for each in metric_members)
     return Metrics(tuple(names), members, scopes)
 
 
@@ -196,17 +196,17 @@ def _members(metric: Any) -> tuple[_Member, ...]:
         otf2.Type.INT64: "signed_int",
         otf2.Type.DOUBLE: "floating_point",
     }
-    found = []
+    members = []
     for position, member in enumerate(metric.members):
         name, mode = str(member.name), member.metric_mode
         is_total = mode in _TOTALS or (mode not in _RELATIVE and name.startswith(_PRESET))
         exponent, field = int(member.exponent), fields.get(member.value_type)
         if (is_total or mode in _RELATIVE) and abs(exponent) <= _LARGEST_EXPONENT and field is not None:
             base = 10 if member.base == otf2.Base.DECIMAL else 2
-            found.append(
+            members.append(
                 _Member(
                     _SAME.get(name, name), position, field, base, exponent, is_total,
                     mode in _FROM_ZERO, mode == _MODE.RELATIVE_NEXT,
                 )
             )  # fmt: skip
-    return tuple(found)
+    return tuple(members)

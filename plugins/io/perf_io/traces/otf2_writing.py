@@ -45,10 +45,10 @@ def write_files(trace: Trace, folder: Path, name: str = _NAME) -> Path:
             group = define.location_group(called, system_tree_parent=machine)
             events = writer.event_writer(called, group=group)
             events.program_begin(0, called, [])  # from the first to the last of these the run lasts
-            mine = order[bounds[place] : bounds[place + 1]]
-            starts, ends = (times[mine] - first for times in (trace.start_ns, trace.end_ns))
+            rows = order[bounds[place] : bounds[place + 1]]
+            starts, ends = (times[rows] - first for times in (trace.start_ns, trace.end_ns))
             until = int(starts[0]) if len(starts) else 0
-            for start, end, state in zip(starts.tolist(), ends.tolist(), trace.state[mine].tolist(), strict=True):
+            for start, end, state in zip(starts.tolist(), ends.tolist(), trace.state[rows].tolist(), strict=True):
                 if start > until:
                     events.enter(until, nothing)
                     events.leave(start, nothing)

@@ -147,8 +147,8 @@ class PajeModel:
             return self._variables.series(self._time_unit, self._source, notes)
         if kind == "variables" or not lasting:
             counted = ", ".join([*(f"states of type {name}" for name in by_count), *notes]) or "only containers"
-            wanted = {"auto": "states and no variables", "states": "states", "variables": "variables"}[kind]
-            raise InputError(self._source, f"contains no {wanted} to read ({counted})")
+            missing = {"auto": "states and no variables", "states": "states", "variables": "variables"}[kind]
+            raise InputError(self._source, f"contains no {missing} to read ({counted})")
         chosen = choose_state_type(by_count, state_type, self._source)
         others = [f"states of type {name} passed over" for name in by_count if name != chosen]
         if len(self._variables):
@@ -162,9 +162,9 @@ class PajeModel:
         return chosen.intervals.trace(names, chosen.names.all, time_unit=self._time_unit, notes=notes)
 
     def _time(self, event: PajeEvent) -> int:
-        at = parse_ns(self._field(event, "Time"), self._time_unit, self._source, event.line)
-        self._end = max(self._end, at)
-        return at
+        time = parse_ns(self._field(event, "Time"), self._time_unit, self._source, event.line)
+        self._end = max(self._end, time)
+        return time
 
     def _field(self, event: PajeEvent, *names: str) -> str:
         for name in names:
@@ -208,20 +208,20 @@ class PajeModel:
         self._containers.add(event.fields.get("Alias", name), name, container)
 
     def _destroy_container(self, event: PajeEvent) -> None:
-        at, container = self._time(event), self._container(event, "Name", "Container")
+        time, container = self._time(event), self._container(event, "Name", "Container")
         for of_type in self._states.values():
             if container.code in of_type.intervals.locations:
-                of_type.intervals.clear(container.code, at, event.line)
+                of_type.intervals.clear(container.code, time, event.line)
 
     def _state_event(self, event: PajeEvent) -> tuple[_StateType, str, int, int]:
-        at, container, name = (
+        time, container, name = (
             self._time(event),
             self._container(event, "Container"),
             self._type(event, "Type"),
         )
         if name not in self._states:
             self._states[name] = _StateType(NestedStates(self._source))
-        return self._states[name], name, container.code, at
+        return self._states[name], name, container.code, time
 
     def _value(self, event: PajeEvent, of_type: str) -> str:
         alias = self._field(event, "Value")
@@ -231,17 +231,17 @@ class PajeModel:
             return alias  # values need no definition
 
     def _set_state(self, event: PajeEvent) -> None:
-        states, name, container, at = self._state_event(event)
-        states.intervals.clear(container, at, event.line)
-        states.intervals.push(container, states.names.code(self._value(event, name)), at, event.line)
+        states, name, container, time = self._state_event(event)
+        states.intervals.clear(container, time, event.line)
+        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
 
     def _push_state(self, event: PajeEvent) -> None:
-        states, name, container, at = self._state_event(event)
-        states.intervals.push(container, states.names.code(self._value(event, name)), at, event.line)
+        states, name, container, time = self._state_event(event)
+        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
 
     def _pop_state(self, event: PajeEvent) -> None:
-        states, _, container, at = self._state_event(event)
-        if not states.intervals.pop(container, at, event.line):
+        states, _, container, time = self._state_event(event)
+        if not states.intervals.pop(container, time, event.line):
             raise InputError(
                 self._source,
                 f"PopState of {self._all_containers[container].path} that is in no state; a PushState is missing",
@@ -249,11 +249,11 @@ class PajeModel:
             )
 
     def _reset_state(self, event: PajeEvent) -> None:
-        states, _, container, at = self._state_event(event)
-        states.intervals.clear(container, at, event.line)
+        states, _, container, time = self._state_event(event)
+        states.intervals.clear(container, time, event.line)
 
     def _change_variable(self, event: PajeEvent) -> None:
-        at, container, name = (
+        time, container, name = (
             self._time(event),
             self._container(event, "Container"),
             self._type(event, "Type"),
@@ -263,7 +263,7 @@ class PajeModel:
             name,
             event.name,
             self._field(event, "Value"),
-            at,
+            time,
             event.line,
             self._source,
         )

@@ -112,18 +112,18 @@ class ParaverReader(Reader):
 
 
 def _header(line: str, source: str) -> _Header:
-    found = _HEADER.fullmatch(line)
-    if found is None:
+    match = _HEADER.fullmatch(line)
+    if match is None:
         raise InputError(
             source,
             f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...",
             line=1,
         )
-    unit = found["unit"] or "us"
+    unit = match["unit"] or "us"
     threads: list[tuple[int, ...]] = []
     nodes: list[tuple[str, ...]] = []
     # The nodes come first, "4(1,1,1,1)" or just "4", then the number of applications, then each application.
-    _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", found["rest"]).lstrip(":").partition(":")
+    _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", match["rest"]).lstrip(":").partition(":")
     for application in _APPLICATION.finditer(applications):
         tasks = [part.partition(":") for part in application["threads"].split(",") if part.strip()]
         counts = [count for count, _, _ in tasks]
@@ -136,7 +136,7 @@ def _header(line: str, source: str) -> _Header:
         raise InputError(source, f"the header has {n_threads} threads, more than {_MOST_THREADS}", line=1)
     if not separator:
         raise InputError(source, f"the header {line[:60]!r} names no applications; the file is cut short", line=1)
-    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads), tuple(nodes))
+    return _Header(unit, parse_ns(match["duration"], unit, source, 1), tuple(threads), tuple(nodes))
 
 
 @dataclass
@@ -151,14 +151,14 @@ class _Names:
 def _names(source: Source) -> _Names:
     if source.is_stdin:
         return _Names()
-    beside = source.path.with_name(
+    pcf_path = source.path.with_name(
         re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE) + ".pcf"
     )
     try:
-        lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = pcf_path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return _Names()
-    found = _Names()
+    names = _Names()
     states: dict[str, str] = {}
     section, types = "", set[str]()
     for line in lines:
@@ -168,15 +168,15 @@ def _names(source: Source) -> _Names:
         elif section == "EVENT_TYPE" and len(words) >= 2 and words[1].isdecimal():
             types.add(words[1])
             if len(words) > 2 and len(words[1]) <= MOST_DIGITS:
-                found.types[int(words[1])] = words[2].strip()
+                names.types[int(words[1])] = words[2].strip()
         elif section == "VALUES" and len(words) >= 2 and words[0].isdecimal():
             if types & _CALLS:
-                found.calls[int(words[0])] = line.split(None, 1)[1].strip()
+                names.calls[int(words[0])] = line.split(None, 1)[1].strip()
         elif words:
             section = words[0]
             types = types if section == "VALUES" else set()
-    found.states = states or None
-    return found
+    names.states = states or None
+    return names
 
 
 def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[str, list[str]]:
@@ -186,8 +186,8 @@ def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[st
         for application, tasks in enumerate(nodes, start=1)
         for task, node in enumerate(tasks, start=1)
     }
-    found = [node_of.get(name.rpartition(".")[0], "") for name in locations]
-    return {"node": [f"node {node}" for node in found]} if all(found) else {}
+    location_nodes = [node_of.get(name.rpartition(".")[0], "") for name in locations]
+    return {"node": [f"node {node}" for node in location_nodes]} if all(location_nodes) else {}
 
 
 def _read(source: Source, header: _Header, named: _Names) -> Trace:
@@ -206,10 +206,13 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
         store.refuse_overlaps(at_row)
     numbers = [str(number) for number in records.states]
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
-    known = _DEFAULT_STATES if named.states is None else named.states
-    names = [known.get(number, f"State {number}") for number in numbers]
-    said = {"2": "event records, of which only communication is read", "4": "global operation records passed over"}
-    notes = [f"{count} {what}" for kind, what in said.items() if (count := records.count(kind))]
+    state_names = _DEFAULT_STATES if named.states is None else named.states
+    names = [state_names.get(number, f"State {number}") for number in numbers]
+    descriptions = {
+        "2": "event records, of which only communication is read",
+        "4": "global operation records passed over",
+    }
+    notes = [f"{count} {description}" for kind, description in descriptions.items() if (count := records.count(kind))]
     if named.states is None:
         notes.append("no .pcf beside it: the states have their usual names")
     elif unnamed := [number for number in sorted(numbers, key=int) if number not in named.states]:
@@ -234,11 +237,13 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
         with _once_more(source):
             return read_communication(source, records.locations, *where, named.calls)
 
-    def read_readings(wanted: Sequence[str]) -> Mapping[str, Readings]:
+    def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
         from perf_io.traces.paraver_counters import read_counters
 
         with _once_more(source):
-            return read_counters(source, len(records.locations), *where, {name: counters[name] for name in wanted})
+            return read_counters(
+                source, len(records.locations), *where, {name: counters[name] for name in counter_names}
+            )
 
     carry(trace, read_messages)
     trace.facts[CLOCK] = tuple(name.rpartition(".")[0] for name in records.locations)  # threads share their task's

@@ -62,8 +62,8 @@ def read_counters(
 
     events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, tuple(types.values()))
     events = events[events[:, 0] >= 0]
-    found = {}
+    readings = {}
     for name, number in types.items():
-        mine = events[events[:, 2] == number]
-        found[name] = Readings.of(mine[:, 0], mine[:, 1], mine[:, 3])
-    return found
+        rows = events[events[:, 2] == number]
+        readings[name] = Readings.of(rows[:, 0], rows[:, 1], rows[:, 3])
+    return readings

@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 def scan_messages(
     text: npt.NDArray[np.uint8],
-    at: int,
+    start: int,
     end: int,
     task_of_application: Integers,
     thread_of_task: Integers,
@@ -43,7 +43,7 @@ def scan_messages(
     ----------
     text : (m,) uint8
         Ends with a line.
-    at, end : int
+    start, end : int
         Where the first line begins, and the last one ends.
     task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
         How many tasks stand before each application, and threads before each task.
@@ -69,31 +69,31 @@ def scan_messages(
     fields = np.empty(MOST_FIELDS, np.int64)
     too_large = np.int64(np.iinfo(np.int64).max)
     largest = (too_large - 1) // nanoseconds
-    while at < end:
-        here, kind, n_fields = at, text[at], 0
+    while start < end:
+        position, kind, n_fields = start, text[start], 0
         if kind == _ZERO + 1 or kind == _ZERO + 2 or kind == _ZERO + 3:
             good = True
             while True:
-                negative = text[here] == _MINUS
+                negative = text[position] == _MINUS
                 if negative:
-                    here += 1
-                first, value = here, np.int64(0)
-                while _ZERO <= text[here] <= _ZERO + 9:
-                    value = value * 10 + (np.int64(text[here]) - _ZERO)
-                    here += 1
-                if here == first or n_fields == MOST_FIELDS:
+                    position += 1
+                first, value = position, np.int64(0)
+                while _ZERO <= text[position] <= _ZERO + 9:
+                    value = value * 10 + (np.int64(text[position]) - _ZERO)
+                    position += 1
+                if position == first or n_fields == MOST_FIELDS:
                     good = False
                     break
-                if here - first > MOST_DIGITS:  # counters may be; of what is taken below that is damage
+                if position - first > MOST_DIGITS:  # counters may be; of what is taken below that is damage
                     value = np.int64(too_large)
                 fields[n_fields] = -value if negative else value
                 n_fields += 1
-                if text[here] != _COLON:
+                if text[position] != _COLON:
                     break
-                here += 1
-            if text[here] == _RETURN:
-                here += 1
-            good = good and text[here] == _NEWLINE
+                position += 1
+            if text[position] == _RETURN:
+                position += 1
+            good = good and text[position] == _NEWLINE
             if kind == _ZERO + 1:
                 good = good and n_fields == _STATE_FIELDS and 0 <= fields[5] <= fields[6] <= largest
             elif kind == _ZERO + 2:
@@ -107,29 +107,29 @@ def scan_messages(
                 cursor[DAMAGED] += 1
             else:
                 place = np.int64(-1)
-                other = np.int64(-1)
+                partner = np.int64(-1)
                 for side in range(2):
                     head = 2 if side == 0 else 8
                     if side == 1 and kind != _ZERO + 3:
                         break
                     application, task, thread = fields[head], fields[head + 1], fields[head + 2]
-                    found = np.int64(-1)
+                    location = np.int64(-1)
                     if 1 <= application < len(task_of_application):
                         task += task_of_application[application - 1]
                         if task_of_application[application - 1] < task <= task_of_application[application]:
                             thread += thread_of_task[task - 1]
                             if thread_of_task[task - 1] < thread <= thread_of_task[task]:
-                                found = thread - 1
+                                location = thread - 1
                     if side == 0:
-                        place = found
+                        place = location
                     else:
-                        other = found
+                        partner = location
                 if kind == _ZERO + 1:
                     if place >= 0:
                         last_end[place] = max(last_end[place], fields[6] * nanoseconds)
                 elif kind == _ZERO + 2:
                     if cursor[EVENTS] + n_fields // 2 > len(events):
-                        return at
+                        return start
                     for k in range(_EVENT_HEAD, n_fields, 2):
                         number = fields[k]
                         kth = np.searchsorted(types, number)
@@ -144,13 +144,13 @@ def scan_messages(
                 else:
                     row = cursor[MESSAGES]
                     if row == len(messages):
-                        return at
-                    messages[row, 0], messages[row, 3] = place, other
+                        return start
+                    messages[row, 0], messages[row, 3] = place, partner
                     messages[row, 1], messages[row, 2] = fields[5] * nanoseconds, fields[6] * nanoseconds
                     messages[row, 4], messages[row, 5] = fields[11] * nanoseconds, fields[12] * nanoseconds
                     messages[row, 6], messages[row, 7] = fields[13], fields[14]
                     cursor[MESSAGES] += 1
-        while text[here] != _NEWLINE:
-            here += 1
-        at = here + 1
-    return at
+        while text[position] != _NEWLINE:
+            position += 1
+        start = position + 1
+    return start

@@ -135,24 +135,26 @@ def read_records(
     """
     tasks = np.array([0, *itertools.accumulate(map(len, threads))])
     offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
-    wanted = np.array(sorted(types), np.int64)
+    event_types = np.array(sorted(types), np.int64)
     ends = np.zeros(n_locations, np.int64)
     cursor = np.zeros(3, np.int64)
-    found: tuple[list[Integers], list[Integers]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
+    collected: tuple[list[Integers], list[Integers]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
     for text in _blocks(source):
         look(text)
         block = np.frombuffer(text, np.uint8)
-        at = 0
-        while at < len(text):
+        start = 0
+        while start < len(text):
             tables = (
                 np.empty((len(text) // _SHORTEST_EVENT + 2, 4), np.int64),
                 np.empty((len(text) // _SHORTEST_MESSAGE + 2, 8), np.int64),
             )
             cursor[[EVENTS, MESSAGES]] = 0
-            at = _compiled()(block, at, len(text), tasks, offsets, nanoseconds, wanted, ends, cursor, *tables)
-            for rows, table, which in zip(found, tables, (EVENTS, MESSAGES), strict=True):
-                rows.append(table[: cursor[which]].copy())
-    return np.concatenate(found[0]), np.concatenate(found[1]), ends, int(cursor[DAMAGED])
+            start = _compiled()(
+                block, start, len(text), tasks, offsets, nanoseconds, event_types, ends, cursor, *tables
+            )
+            for rows, table, counter in zip(collected, tables, (EVENTS, MESSAGES), strict=True):
+                rows.append(table[: cursor[counter]].copy())
+    return np.concatenate(collected[0]), np.concatenate(collected[1]), ends, int(cursor[DAMAGED])
 
 
 def _blocks(source: Source) -> Iterator[bytes]:
@@ -174,7 +176,7 @@ def _communicators(text: bytes) -> dict[int, int]:
     """Number of members of each communicator that a piece defines."""
     if b"\nc:" not in text and not text.startswith(b"c:"):
         return {}
-    return {int(found[2]): int(found[3]) for found in _IS_COMMUNICATOR.finditer(text)}
+    return {int(match[2]): int(match[3]) for match in _IS_COMMUNICATOR.finditer(text)}
 
 
 def _calls(events: Integers, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
@@ -210,19 +212,19 @@ def _messages(rows: Integers, calls: Calls, first: Integers, unmatched: dict[str
     before = last_not_after(first, calls.leave_ns, location[3], rows[:, 5] - 1)
     exists = (location[0] >= 0) & (location[3] >= 0)
     receive = np.where(before >= 0, before + 1, first[np.clip(location[3], 0, len(first) - 2)])
-    within = exists & (receive < first[np.clip(location[3], 0, len(first) - 2) + 1]) & (send >= 0) & (post >= 0)
+    in_calls = exists & (receive < first[np.clip(location[3], 0, len(first) - 2) + 1]) & (send >= 0) & (post >= 0)
     if len(calls):
-        at = np.clip(receive, 0, len(calls) - 1)
-        within &= (calls.enter_ns[at] <= rows[:, 5]) & (calls.leave_ns[send] >= rows[:, 1])
-        within &= calls.leave_ns[post] >= rows[:, 4]
+        call = np.clip(receive, 0, len(calls) - 1)
+        in_calls &= (calls.enter_ns[call] <= rows[:, 5]) & (calls.leave_ns[send] >= rows[:, 1])
+        in_calls &= calls.leave_ns[post] >= rows[:, 4]
     unmatched["messages name a rank that does not exist"] = int((~exists).sum())
-    unmatched["messages begin or end outside of calls"] = int((exists & ~within).sum())
-    send, post, receive, rows = send[within], post[within], receive[within], rows[within]
+    unmatched["messages begin or end outside of calls"] = int((exists & ~in_calls).sum())
+    send, post, receive, rows = send[in_calls], post[in_calls], receive[in_calls], rows[in_calls]
     blocks = np.array([_NONBLOCKING_SEND.fullmatch(name) is None for name in calls.operations], bool)
-    done = np.where(blocks[calls.operation[send]], send, -1) if len(send) else send
+    completion = np.where(blocks[calls.operation[send]], send, -1) if len(send) else send
     none = np.zeros(len(send), np.int64)  # records do not say the communicator
     return Messages(
-        send, done, post, receive, rows[:, 6], rows[:, 7], none, rows[:, 1], rows[:, 2], rows[:, 4], rows[:, 5]
+        send, completion, post, receive, rows[:, 6], rows[:, 7], none, rows[:, 1], rows[:, 2], rows[:, 4], rows[:, 5]
     )
 
 
@@ -239,11 +241,11 @@ def _collective_calls(
         rows = moments[moments[:, 2] == kind]
         key = rows[:, 0] * longest + rows[:, 1]
         order = np.argsort(key, kind="stable")
-        at = np.searchsorted(key[order], of_call)
+        position = np.searchsorted(key[order], of_call)
         value = np.full(n_calls, -1, np.int64)
-        there = at < len(order)
-        there[there] = key[order[at[there]]] == of_call[there]
-        value[there] = rows[order[at[there]], 3]
+        present = position < len(order)
+        present[present] = key[order[position[present]]] == of_call[present]
+        value[present] = rows[order[position[present]], 3]
         return value
 
     communicator = beside(_COMMUNICATOR)
@@ -252,11 +254,11 @@ def _collective_calls(
     jointly = called_jointly(calls, n_locations)
     chosen = np.flatnonzero(is_collective | jointly).astype(np.int64)
     # The others do not say their communicator: those that everyone makes equally often belong together.
-    said = communicator[chosen]
-    alone = (said < 0) & jointly[chosen]
-    joined = np.where(alone, -1, np.where(said >= 0, said, _WORLD))
+    communicators = communicator[chosen]
+    alone = (communicators < 0) & jointly[chosen]
+    joined = np.where(alone, -1, np.where(communicators >= 0, communicators, _WORLD))
     group = np.where(alone, -1 - calls.operation[chosen].astype(np.int64), joined)
-    known, which = np.unique(joined, return_inverse=True)
-    size = np.array([sizes.get(number, -1) for number in known.tolist()], np.int64)[which.reshape(-1)]
+    numbers, inverse = np.unique(joined, return_inverse=True)
+    size = np.array([sizes.get(number, -1) for number in numbers.tolist()], np.int64)[inverse.reshape(-1)]
     n_bytes = np.maximum(np.maximum(beside(_SENT), beside(_RECEIVED)), 0)[chosen]
     return chosen, joined, n_bytes, beside(_ROOT)[chosen] > 0, np.where(alone, -1, size), group

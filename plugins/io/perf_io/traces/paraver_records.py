@@ -108,9 +108,9 @@ class StateRecords:
         types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
         columns: Columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
         for text, end in self._lines(stream):
-            at = 0
-            while at < end:
-                at = self._take(text, at, end, columns)
+            start = 0
+            while start < end:
+                start = self._take(text, start, end, columns)
                 if self._cursor[ROW] == n_rows:
                     yield columns
                     columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
@@ -118,27 +118,27 @@ class StateRecords:
         if row := int(self._cursor[ROW]):
             yield {name: column[:row] for name, column in columns.items()}
 
-    def _take(self, text: bytes, at: int, end: int, columns: Columns) -> int:
-        """Take some lines from ``at`` on; tell where the next one begins."""
+    def _take(self, text: bytes, start: int, end: int, columns: Columns) -> int:
+        """Take some lines from ``start`` on; tell where the next one begins."""
         if end >= _COMPILED_FROM:
-            at = self._scan(text, at, end, columns)
-            if at == end or self._cursor[ROW] == len(columns["state"]):
-                return at
-        after = text.index(b"\n", at) + 1
+            start = self._scan(text, start, end, columns)
+            if start == end or self._cursor[ROW] == len(columns["state"]):
+                return start
+        after = text.index(b"\n", start) + 1
         self._cursor[LINE] += 1
-        if self._counts[text[at]] >= 0:
-            self._counts[text[at]] += 1
-        elif (line := text[at:after].decode()).strip():
+        if self._counts[text[start]] >= 0:
+            self._counts[text[start]] += 1
+        elif (line := text[start:after].decode()).strip():
             row = self._cursor[ROW]
             for column, value in zip(columns.values(), self._state(line), strict=True):
                 column[row] = value
             self._cursor[ROW] += 1
         return after
 
-    def _scan(self, text: bytes, at: int, end: int, columns: Columns) -> int:
+    def _scan(self, text: bytes, start: int, end: int, columns: Columns) -> int:
         stopped: int = _compiled()(
             np.frombuffer(text, np.uint8),
-            at,
+            start,
             end,
             self._tasks,
             self._threads,
@@ -229,7 +229,7 @@ class StateRecords:
 
     def _location(self, name: str) -> int:
         if not self._location_codes:
-            self._location_codes = {known: code for code, known in enumerate(self.locations)}
+            self._location_codes = {location: code for code, location in enumerate(self.locations)}
         code = self._location_codes.setdefault(name, len(self.locations))
         if code == len(self.locations):
             self.locations.append(name)

@@ -22,7 +22,7 @@ Integers = npt.NDArray[np.int64]
 
 def scan(
     text: npt.NDArray[np.uint8],
-    at: int,
+    start: int,
     end: int,
     task_of_application: Integers,
     thread_of_task: Integers,
@@ -42,7 +42,7 @@ def scan(
     ----------
     text : (m,) uint8
         Ends with a line.
-    at, end : int
+    start, end : int
         Where the first line begins, and the last one ends.
     task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
         How many tasks stand before each application, and threads before each task.
@@ -66,42 +66,42 @@ def scan(
     """
     fields = np.empty(FIELDS, np.int64)
     largest = np.iinfo(np.int64).max // nanoseconds
-    while at < end and cursor[ROW] < len(start_ns):
-        kind = text[at]
+    while start < end and cursor[ROW] < len(start_ns):
+        kind = text[start]
         if kind != _STATE:
             if counts[kind] < 0:
-                return at
+                return start
             counts[kind] += 1
-            while text[at] != _NEWLINE:
-                at += 1
-            at += 1
+            while text[start] != _NEWLINE:
+                start += 1
+            start += 1
             cursor[LINE] += 1
             continue
-        here = at
+        position = start
         for field in range(FIELDS):
-            value, first = np.int64(0), here
-            while _ZERO <= text[here] <= _ZERO + 9:
-                value = value * 10 + (np.int64(text[here]) - _ZERO)
-                here += 1
-            if here == first or here - first > MOST_DIGITS or (text[here] != _COLON and field < FIELDS - 1):
-                return at
+            value, first = np.int64(0), position
+            while _ZERO <= text[position] <= _ZERO + 9:
+                value = value * 10 + (np.int64(text[position]) - _ZERO)
+                position += 1
+            if position == first or position - first > MOST_DIGITS or (text[position] != _COLON and field < FIELDS - 1):
+                return start
             fields[field] = value
-            here += 1
-        here -= 1
-        if text[here] == _RETURN:
-            here += 1
+            position += 1
+        position -= 1
+        if text[position] == _RETURN:
+            position += 1
         application, task, thread = fields[2], fields[3], fields[4]
         begin, until, number = fields[5], fields[6], fields[7]
-        if text[here] != _NEWLINE or fields[0] != 1 or number >= len(state_codes):
-            return at
+        if text[position] != _NEWLINE or fields[0] != 1 or number >= len(state_codes):
+            return start
         if not (begin <= until <= largest and 1 <= application < len(task_of_application)):
-            return at
+            return start
         task += task_of_application[application - 1]
         if not task_of_application[application - 1] < task <= task_of_application[application]:
-            return at
+            return start
         thread += thread_of_task[task - 1]
         if not thread_of_task[task - 1] < thread <= thread_of_task[task]:
-            return at
+            return start
         if state_codes[number] < 0:
             state_codes[number] = cursor[MET]
             cursor[MET] += 1
@@ -114,5 +114,5 @@ def scan(
             last_end[place] = end_ns[row]
         cursor[ROW] += 1
         cursor[LINE] += 1
-        at = here + 1
-    return at
+        start = position + 1
+    return start

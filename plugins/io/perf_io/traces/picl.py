@@ -134,7 +134,7 @@ class _Format:
             [names[code] for code in self._intervals.locations],
             tuple(self._names),
             time_unit=self.time_unit,
-            notes=[f"{count} {what} records passed over" for what, count in sorted(self._passed_over.items())],
+            notes=[f"{count} {kind} records passed over" for kind, count in sorted(self._passed_over.items())],
         )
 
     def _node(self, node: int, task: int) -> tuple[int, bool]:
@@ -145,15 +145,15 @@ class _Format:
     def _state(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
 
-    def _enter(self, node: int, name: str, at: int, line: int) -> None:
-        self._intervals.push(node, self._state(name), at, line)
+    def _enter(self, node: int, name: str, time: int, line: int) -> None:
+        self._intervals.push(node, self._state(name), time, line)
 
-    def _leave(self, node: int, name: str, at: int, line: int) -> None:
+    def _leave(self, node: int, name: str, time: int, line: int) -> None:
         inner = self._intervals.innermost(node)
         if inner != self._state(name):
-            met = "no state" if inner is None else repr(list(self._names)[inner])
-            raise self._error(f"{name!r} is left although the node is in {met}", line)
-        self._intervals.pop(node, at, line)
+            current = "no state" if inner is None else repr(list(self._names)[inner])
+            raise self._error(f"{name!r} is left although the node is in {current}", line)
+        self._intervals.pop(node, time, line)
 
     def _integer(self, word: str, line: int) -> int:
         if _INTEGER.fullmatch(word) is None:
@@ -181,21 +181,21 @@ class _NewFormat(_Format):
         recorder = CallRecorder(_CALLS, {0: range(len(self._nodes))}, lambda time: time)
         for place in places:
             recorder.begin(place)
-            for record, event, at, data in self._called.get(place, []):
+            for record, event, event_time, data in self._called.get(place, []):
                 partner = self._nodes.get((data[2], data[3]), len(self._nodes)) if len(data) == 4 else None
                 if record == _ENTER:
-                    recorder.enter(at, event)
+                    recorder.enter(event_time, event)
                     if event == _SEND and partner is not None:
-                        recorder.send(at, partner, 0, data[1], data[0], None)
+                        recorder.send(event_time, partner, 0, data[1], data[0], None)
                     continue
                 if event == _RECEIVE and partner is not None:
-                    recorder.receive(at, partner, 0, data[1], None)
-                recorder.leave(at, event)
+                    recorder.receive(event_time, partner, 0, data[1], None)
+                recorder.leave(event_time, event)
             recorder.end(self._last[place])
         if not recorder.n_calls:
             return trace
-        found = recorder.communication(places, trace.locations, trace.span_ns[0], self._source)
-        return carry(trace, lambda: found)
+        communication = recorder.communication(places, trace.locations, trace.span_ns[0], self._source)
+        return carry(trace, lambda: communication)
 
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _NEW_FIELDS:
@@ -204,7 +204,7 @@ class _NewFormat(_Format):
                 line,
             )
         record, event = self._integer(words[0], line), self._integer(words[1], line)
-        at = parse_ns(words[2], self.time_unit, self._source, line)
+        time = parse_ns(words[2], self.time_unit, self._source, line)
         node, task, n_data = (self._integer(word, line) for word in words[3:_NEW_FIELDS])
         data = words[_NEW_FIELDS:]
         if n_data and (not data or (data[0] == _INTEGERS and len(data) != n_data + 1)):
@@ -216,17 +216,17 @@ class _NewFormat(_Format):
             self._passed_over[f"type {record}"] += 1
             return
         code, is_new = self._node(node, task)
-        self._last[code] = at
+        self._last[code] = time
         name = _EVENT_NAMES.get(event, f"{_USER} {event}" if event >= 0 else f"library event {event}")
         if is_new and name != _COMPUTING:
-            self._enter(code, _COMPUTING, at, line)  # its tracing began before the file
+            self._enter(code, _COMPUTING, time, line)  # its tracing began before the file
         if event in _CALLS:
             numbers = [self._integer(word, line) for word in data[1:]] if data[:1] == [_INTEGERS] else []
-            self._called.setdefault(code, []).append((record, event, at, numbers))
+            self._called.setdefault(code, []).append((record, event, time, numbers))
         if record == _ENTER:
-            self._enter(code, name, at, line)
+            self._enter(code, name, time, line)
         else:
-            self._leave(code, name, at, line)
+            self._leave(code, name, time, line)
 
 
 class _OldFormat(_Format):
@@ -238,28 +238,28 @@ class _OldFormat(_Format):
         record, numbers = self._record(words, line)
         if len(numbers) < _OLD_FIELDS + _DATA.get(record, 0):
             raise self._error(f"{record} has {len(numbers)} numbers; the file is cut short", line)
-        at, node = self._time(numbers), numbers[2]
-        if at > _LATEST_NS:
+        time, node = self._time(numbers), numbers[2]
+        if time > _LATEST_NS:
             raise self._error("the time is beyond 64 bits of nanoseconds", line)
         if record == "load" and node < 0:
             return  # to all nodes: no record of one of them
         code, is_new = self._node(node, 0)
         if is_new:
-            self._enter(code, _COMPUTING, at, line)
+            self._enter(code, _COMPUTING, time, line)
         match record:
             case "recv_blocking":
-                self._enter(code, _WAITING, at, line)
+                self._enter(code, _WAITING, time, line)
             case "recv_waking":
-                self._leave(code, _WAITING, at, line)
+                self._leave(code, _WAITING, time, line)
             case "block_begin":
-                self._enter(code, self._block(numbers[3]), at, line)
+                self._enter(code, self._block(numbers[3]), time, line)
             case "block_end":
-                self._leave(code, self._block(numbers[3]), at, line)
+                self._leave(code, self._block(numbers[3]), time, line)
             case "trace_flush":
-                self._enter(code, "trace flush", at, line)
-                self._leave(code, "trace flush", max(at, self._time(numbers[3:])), line)
+                self._enter(code, "trace flush", time, line)
+                self._leave(code, "trace flush", max(time, self._time(numbers[3:])), line)
             case _:
-                self._intervals.touch(code, at, line)
+                self._intervals.touch(code, time, line)
                 self._passed_over[record] += 1
 
     def _record(self, words: list[str], line: int) -> tuple[str, list[int]]:

@@ -62,9 +62,11 @@ def looks_like_pj_dump(head: bytes) -> bool:
 def _header(line: str) -> dict[str, int] | None:
     """Positions of the fields by a header line; None where it is none."""
     names = [name.strip().strip('"').lower() for name in line.split(",")]
-    found = {role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names}
+    positions = {
+        role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names
+    }
     needed = _HEADER_NAMES.keys() - {"depth"}
-    return found if needed <= found.keys() else None
+    return positions if needed <= positions.keys() else None
 
 
 class PjDumpReader(Reader):
@@ -138,21 +140,21 @@ def _read(
         if name in _NATURES[1:]
     ]
     notes += [f"states of type {chosen}"] + [f"states of type {name} passed over" for name in types if name != chosen]
-    wanted = f"type = {quoted(chosen)}"
-    n_nested = database.rows(f"SELECT count(*) FROM records WHERE {wanted} AND depth > 0")[0][0]
+    condition = f"type = {quoted(chosen)}"
+    n_nested = database.rows(f"SELECT count(*) FROM records WHERE {condition} AND depth > 0")[0][0]
     if n_nested and nested == "outermost":
-        wanted += " AND depth = 0"
+        condition += " AND depth = 0"
         notes.append(f"{n_nested} nested states passed over; nested=innermost gives them their time")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
-        record = database.rows(f"SELECT rowid FROM records WHERE {wanted} ORDER BY rowid LIMIT 1 OFFSET {row}")[0][0]
+        record = database.rows(f"SELECT rowid FROM records WHERE {condition} ORDER BY rowid LIMIT 1 OFFSET {row}")[0][0]
         line, text = _state_line(path, positions, record)
         parts = [part.strip(_TRIMMED) for part in text.split(",")]
         return line, {role: parts[position] for role, position in positions.items()}
 
     table = StateTable(
         database,
-        f"SELECT location, state, start_ns, end_ns FROM records WHERE {wanted}",
+        f"SELECT location, state, start_ns, end_ns FROM records WHERE {condition}",
         at_row,
         keeps=True,
         time_unit=time_unit,
@@ -160,7 +162,7 @@ def _read(
     )
     if not n_nested or nested != "innermost":
         return read_states(table)
-    trace = read_states(_flattened(table, wanted))
+    trace = read_states(_flattened(table, condition))
     mark_nested(trace)
     return trace
 
@@ -177,8 +179,8 @@ def _variables(database: Database, path: Path, lines: str, positions: Mapping[st
     samples = VariableSamples()
     for number, (container, of_type, start, value) in enumerate(rows):
         try:
-            at = parse_ns(start or "", time_unit, database.source, number)
-            samples.change(container or "", of_type or "", "SetVariable", value or "", at, number, database.source)
+            time = parse_ns(start or "", time_unit, database.source, number)
+            samples.change(container or "", of_type or "", "SetVariable", value or "", time, number, database.source)
         except InputError as error:
             line, _ = line_of_record(path, lambda text: _part(text, order["nature"]) == "Variable", number)
             raise InputError(database.source, error.problem, line=line) from None
@@ -207,8 +209,8 @@ def _store(database: Database, lines: str, positions: Mapping[str, int], time_un
 
 def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures: Mapping[str | None, int]) -> None:
     nature = positions["nature"]
-    known = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
-    if unknown := natures.keys() - known:
+    allowed = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
+    if unknown := natures.keys() - allowed:
         line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
         raise InputError(
             source,
@@ -233,14 +235,14 @@ def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[
     return line_of_record(path, lambda text: _part(text, positions["nature"]) == "State", record)
 
 
-def _flattened(table: StateTable, wanted: str) -> StateTable:
+def _flattened(table: StateTable, condition: str) -> StateTable:
     """The same with the time of nested states given to the innermost."""
     database = table.database
-    if database.rows(f"SELECT count(*) FROM records WHERE {wanted} AND ({BAD_ROW})")[0][0]:
+    if database.rows(f"SELECT count(*) FROM records WHERE {condition} AND ({BAD_ROW})")[0][0]:
         return table  # and be refused with its line
     columns = database.columns(
         "SELECT CAST(dense_rank() OVER (ORDER BY location) AS BIGINT) AS place, start_ns, end_ns, depth, rowid AS row "
-        f"FROM records WHERE {wanted} ORDER BY row"
+        f"FROM records WHERE {condition} ORDER BY row"
     )
     record = columns.pop("row")
     try:

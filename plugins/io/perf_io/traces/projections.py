@@ -87,8 +87,8 @@ class ProjectionsReader(Reader):
             back, or an entry method that is not defined; with its line.
         """
         if source.head.startswith((_HEADER.encode(), _SUMMARY)):
-            what = "summary" if source.head.startswith(_SUMMARY) else "log"
-            raise InputError(source.name, f"is the {what} of one processor; name the .sts file beside it")
+            kind = "summary" if source.head.startswith(_SUMMARY) else "log"
+            raise InputError(source.name, f"is the {kind} of one processor; name the .sts file beside it")
         with anchor_file(source, ".sts", _LOGS, "a Projections trace", never=".sum.sts") as anchor:
             name = f"{source.name}({anchor.name})" if is_tar(source) else source.name
             return _Run(anchor, source.name, name).trace()
@@ -119,10 +119,10 @@ class _Run:
         notes += [f"{count} ends of type {kind} without a begin" for kind, count in sorted(self._single.items())]
         if len(logs) < self._n_processors:
             notes.append(f"logs of {self._n_processors - len(logs)} of {self._n_processors} processors are missing")
-        found = self._intervals.trace(
+        original = self._intervals.trace(
             [f"PE {processor}" for processor in self._intervals.locations], list(self._states), time_unit="us"
         )
-        trace = used_states(found, notes=notes)
+        trace = used_states(original, notes=notes)
         if not len(self._messages):
             return trace
         communication = self._messages.communication(
@@ -154,15 +154,15 @@ class _Run:
 
     def _logs(self) -> dict[int, Path]:
         base = self._anchor.name.removesuffix(".sts")
-        found: dict[int, Path] = {}
+        logs: dict[int, Path] = {}
         for path in self._anchor.parent.iterdir():
             name = without_compressed_ending(path.name)
             match = _LOG.fullmatch(name.removeprefix(base)) if name.startswith(base) else None
             if match and int(match[1]) < self._n_processors:
-                found.setdefault(int(match[1]), path)
-        if not found:
+                logs.setdefault(int(match[1]), path)
+        if not logs:
             raise InputError(self._source, f"there is no log of a processor beside it, such as {base}.0.log")
-        return dict(sorted(found.items()))
+        return dict(sorted(logs.items()))
 
     def _read_log(self, processor: int, path: Path) -> None:
         name = f"{self._source}({path.name})"
@@ -184,30 +184,30 @@ class _Run:
                 continue
             if len(words) <= place:
                 raise InputError(name, f"record of type {kind} has {len(words)} fields; it is cut short", line=number)
-            at = parse_ns(words[place], "us", name, number)
+            time = parse_ns(words[place], "us", name, number)
             if kind in _CREATED:
-                self._messages.create(processor, self._entry(words[2], name, number), at, words[place + 1 :])
+                self._messages.create(processor, self._entry(words[2], name, number), time, words[place + 1 :])
                 if kind == _Kind.MULTICAST:
                     self._messages.multicast(words[_SENT_TO:])
                 continue
-            self._messages.end(processor, at)
+            self._messages.end(processor, time)
             inner = intervals.innermost(processor)
             match kind:
                 case _Kind.BEGIN_RUN | _Kind.BEGIN_TRACING:
-                    intervals.push(processor, self._states[_SCHEDULER], at, number)
+                    intervals.push(processor, self._states[_SCHEDULER], time, number)
                 case _Kind.END_RUN | _Kind.END_TRACING:
-                    intervals.clear(processor, at, number)
+                    intervals.clear(processor, time, number)
                 case _Kind.BEGIN_IDLE:
-                    intervals.push(processor, self._states[_IDLE], at, number)
+                    intervals.push(processor, self._states[_IDLE], time, number)
                 case _Kind.END_IDLE if inner == self._states[_IDLE]:
-                    intervals.pop(processor, at, number)
+                    intervals.pop(processor, time, number)
                 case _Kind.BEGIN_ENTRY:
-                    self._messages.begin(processor, self._entry(words[2], name, number), at, words[place + 1 :])
-                    intervals.push(processor, self._entry(words[2], name, number), at, number)
+                    self._messages.begin(processor, self._entry(words[2], name, number), time, words[place + 1 :])
+                    intervals.push(processor, self._entry(words[2], name, number), time, number)
                 case _Kind.END_ENTRY if inner == self._entry(words[2], name, number):
-                    intervals.pop(processor, at, number)
+                    intervals.pop(processor, time, number)
                 case _:  # programs that exit within an entry method end it twice
-                    intervals.touch(processor, at, number)
+                    intervals.touch(processor, time, number)
                     self._single[kind] += 1
 
     def _entry(self, word: str, name: str, line: int) -> int:

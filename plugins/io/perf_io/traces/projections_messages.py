@@ -51,18 +51,18 @@ class ProjectionsMessages:
     def __len__(self) -> int:
         return len(self._begun) // 6
 
-    def end(self, processor: int, at: int) -> None:
+    def end(self, processor: int, time: int) -> None:
         """A processor was still in its states."""
-        self._ends[processor] = max(at, self._ends.get(processor, at))
+        self._ends[processor] = max(time, self._ends.get(processor, time))
 
-    def create(self, processor: int, entry: int, at: int, words: Sequence[str]) -> None:
+    def create(self, processor: int, entry: int, time: int, words: Sequence[str]) -> None:
         """A message is created; ``words`` are event, processor, bytes and so on."""
         numbers = _numbers(words, 3)
         if numbers is None:
             self._damaged += 1
             return
         event, _, size = numbers
-        self._created.extend((processor, event, entry, at, size, 0))
+        self._created.extend((processor, event, entry, time, size, 0))
 
     def multicast(self, words: Sequence[str]) -> None:
         """Those to whom one that was created goes; ``words`` are how many, and their numbers."""
@@ -70,7 +70,7 @@ class ProjectionsMessages:
             if word.isdecimal() and int(word[:9]) >= self._n_processors:
                 self._strange(int(word[:9]))
 
-    def begin(self, processor: int, entry: int, at: int, words: Sequence[str]) -> None:
+    def begin(self, processor: int, entry: int, time: int, words: Sequence[str]) -> None:
         """An entry method begins; ``words`` are event, processor that created the message, and bytes."""
         numbers = _numbers(words, 3)
         if numbers is None:
@@ -78,7 +78,7 @@ class ProjectionsMessages:
             return
         event, source, size = numbers
         if 0 <= source < self._n_processors:
-            self._begun.extend((source, event, entry, at, size, processor))
+            self._begun.extend((source, event, entry, time, size, processor))
         elif source >= 0 and event != _WITHOUT_MESSAGE:
             self._strange(source)
 
@@ -117,10 +117,10 @@ class ProjectionsMessages:
         sent, begun = begun[:, -1], begun[:, :-1]
         n_created, n_entries = len(created), len(entries)
         # A call is a moment: of each message that is created, then of each that begins an entry method.
-        whose = place[np.concatenate([created[:, 0], begun[:, 5]])]
-        when = np.concatenate([created[:, 3], begun[:, 3]])
+        location = place[np.concatenate([created[:, 0], begun[:, 5]])]
+        time = np.concatenate([created[:, 3], begun[:, 3]])
         operation = np.concatenate([created[:, 2], begun[:, 2] + n_entries])
-        order = np.lexsort((when, whose))
+        order = np.lexsort((time, location))
         new = np.empty(len(order), np.int64)
         new[order] = np.arange(len(order))
         used, codes = np.unique(operation[order], return_inverse=True)
@@ -128,7 +128,7 @@ class ProjectionsMessages:
             f"{'begin' if code >= n_entries else 'send'} {entries[code % n_entries]}" for code in used.tolist()
         )
         calls = Calls(
-            whose[order].astype(np.int32), when[order], when[order], codes.reshape(-1).astype(np.int32), names
+            location[order].astype(np.int32), time[order], time[order], codes.reshape(-1).astype(np.int32), names
         )
         first, last = new[sent], new[n_created + np.arange(len(begun))]
         created = created[sent]
@@ -179,11 +179,11 @@ def _joined(created: Integers, begun: Integers) -> tuple[Integers, Integers]:
     both = np.concatenate([created[:, :2], begun[:, :2]])
     _, code = np.unique(both, axis=0, return_inverse=True)
     code = code.reshape(-1)
-    at = np.full(int(code.max()) + 1, -1, np.int64)
-    at[code[: len(created)]] = np.arange(len(created))
-    sent = at[code[len(created) :]]
-    known = sent >= 0
+    row_of_code = np.full(int(code.max()) + 1, -1, np.int64)
+    row_of_code[code[: len(created)]] = np.arange(len(created))
+    sent = row_of_code[code[len(created) :]]
+    has_creation = sent >= 0
     same_entry = created[sent, 2] == begun[:, 2]
     same_bytes = (created[sent, 4] == begun[:, 4]) & (begun[:, 1] != _WITHOUT_MESSAGE)
-    received = np.flatnonzero(known & (same_entry | same_bytes))
+    received = np.flatnonzero(has_creation & (same_entry | same_bytes))
     return sent[received], received

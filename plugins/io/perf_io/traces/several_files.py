@@ -32,20 +32,22 @@ def is_tar(source: Source) -> bool:
 
 def holds(source: Source, endings: Sequence[bytes]) -> bool:
     """Whether the head of a tar archive names a file with one of the endings."""
-    at = 0
-    while is_tar(source) and at + _BLOCK <= len(source.head):
-        name = source.head[at : at + 100].split(b"\0", 1)[0]
+    offset = 0
+    while is_tar(source) and offset + _BLOCK <= len(source.head):
+        name = source.head[offset : offset + 100].split(b"\0", 1)[0]
         if name.endswith(tuple(endings)):
             return True
-        size = source.head[at + 124 : at + 135].strip(b" \0")
+        size = source.head[offset + 124 : offset + 135].strip(b" \0")
         if not size or not size.isdigit() or set(size) - set(b"01234567"):
             break
-        at += _BLOCK * (1 + -(-int(size, 8) // _BLOCK))
+        offset += _BLOCK * (1 + -(-int(size, 8) // _BLOCK))
     return False
 
 
 @contextlib.contextmanager
-def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *, never: str = "\0") -> Iterator[Path]:
+def anchor_file(
+    source: Source, anchor: str, others: Sequence[str], description: str, *, never: str = "\0"
+) -> Iterator[Path]:
     """The path of the file that names the trace, with its other files where they belong.
 
     Parameters
@@ -56,7 +58,7 @@ def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *
         Its ending, such as ``".otf2"``.
     others : sequence of str
         Endings of the other files.
-    what : str
+    description : str
         What the trace is called, for messages.
     never : str
         Ending of files that look like the one that names the trace and are not.
@@ -70,16 +72,16 @@ def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *
     if not is_tar(source):
         if source.is_stdin or source.compression is not None:
             raise InputError(
-                source.name, f"{what} is several files; name its {anchor} file, or pack all of them with tar"
+                source.name, f"{description} is several files; name its {anchor} file, or pack all of them with tar"
             )
         yield source.path
         return
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
         _unpack(source, Path(folder), (anchor, *others))
-        found = [path for path in sorted(Path(folder).rglob(f"*{anchor}")) if not path.name.endswith(never)]
-        if len(found) != 1:
-            raise InputError(source.name, f"the archive has {len(found)} files that end in {anchor}, expected one")
-        yield found[0]
+        anchors = [path for path in sorted(Path(folder).rglob(f"*{anchor}")) if not path.name.endswith(never)]
+        if len(anchors) != 1:
+            raise InputError(source.name, f"the archive has {len(anchors)} files that end in {anchor}, expected one")
+        yield anchors[0]
 
 
 def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:

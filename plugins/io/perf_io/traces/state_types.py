@@ -12,7 +12,7 @@ __all__ = ["STARPU_STATES", "choose_state_type"]
 STARPU_STATES = "Worker State"
 
 
-def choose_state_type(met: Sequence[str], wanted: str | None, source: str) -> str:
+def choose_state_type(types: Sequence[str], state_type: str | None, source: str) -> str:
     """The type that was asked for, the only one, or StarPU's workers.
 
     Types are alternatives: states of two types overlap on one container, so their sum would count it twice.
@@ -29,17 +29,17 @@ def choose_state_type(met: Sequence[str], wanted: str | None, source: str) -> st
     >>> choose_state_type(["Thread State", "Worker State"], None, "demo.trace")
     'Worker State'
     """
-    if not met:
+    if not types:
         raise InputError(source, "contains no state intervals")
-    if wanted is not None:
-        if wanted not in met:
-            raise UnknownNameError(f"state type of {source}", wanted, met)
-        return wanted
-    if len(met) == 1:
-        return met[0]
-    if STARPU_STATES in met:
+    if state_type is not None:
+        if state_type not in types:
+            raise UnknownNameError(f"state type of {source}", state_type, types)
+        return state_type
+    if len(types) == 1:
+        return types[0]
+    if STARPU_STATES in types:
         return STARPU_STATES
     raise InputError(
         source,
-        f"has states of several types: {', '.join(met)}; name one with the option state_type",
+        f"has states of several types: {', '.join(types)}; name one with the option state_type",
     )

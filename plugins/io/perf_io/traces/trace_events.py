@@ -120,7 +120,7 @@ class EventColumns:
         if (duration < 0).any():
             raise TimeError(f"a duration is negative: {rows[int(np.argmax(duration < 0))].dur} us")
         threads = zip([event.pid for event in rows], [event.tid for event in rows], strict=True)
-        found = {
+        columns = {
             "phase": "".join([event.ph for event in rows]).encode() if is_mixed else b"X" * len(rows),
             "location": np.fromiter(map(self.locations.__getitem__, threads), np.int32, len(rows)),
             "name": np.array([self.names[event.name] for event in rows], np.int32),
@@ -129,8 +129,8 @@ class EventColumns:
             "end": start + duration,
             "correlation": np.fromiter(map(_correlation, rows), np.int64, len(rows)),
         }
-        self.of_library.add(rows, found, self.names)
-        for name, values in found.items():
+        self.of_library.add(rows, columns, self.names)
+        for name, values in columns.items():
             self._columns[name].extend(values)
 
     def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
@@ -147,12 +147,12 @@ class EventColumns:
         first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
         return numbers[first], ends[first], columns["location"][calls[first]]
 
-    def intervals(self, wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
+    def intervals(self, is_wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
         """Hand over the intervals of the categories that are wanted, and how many events had no partner.
 
         What began and has no end lasts until the last event of its location; an end without a beginning is dropped.
         """
-        chosen = np.array([wanted(name) for name in [*self.categories, MORE_NAMES]])
+        chosen = np.array([is_wanted(name) for name in [*self.categories, MORE_NAMES]])
         columns: dict[str, npt.NDArray[Any]] = {
             name: np.frombuffer(column, _TYPES[name]) for name, column in self._columns.items()
         }
@@ -165,17 +165,17 @@ class EventColumns:
             columns = {name: columns.pop(name)[kept] for name in _TYPES}
         if complete.all():
             return columns, 0
-        made, n_single = _paired({name: column[~complete] for name, column in columns.items()})
-        mask = chosen[made["category"]]
-        return {name: np.concatenate([columns.pop(name)[complete], made[name][mask]]) for name in _TYPES}, n_single
+        paired, n_single = _paired({name: column[~complete] for name, column in columns.items()})
+        mask = chosen[paired["category"]]
+        return {name: np.concatenate([columns.pop(name)[complete], paired[name][mask]]) for name in _TYPES}, n_single
 
 
 def _correlation(event: TraceEvent) -> int:
     """The number that a launch and what it launches have in common; -1 for all else."""
     if event.cat.lower() not in _CORRELATED:
         return -1
-    found = _CORRELATION.search(event.args)
-    return -1 if found is None else int(found[1])
+    match = _CORRELATION.search(event.args)
+    return -1 if match is None else int(match[1])
 
 
 def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], int]:
@@ -202,10 +202,10 @@ def _nanoseconds(values: list[int | float | str]) -> npt.NDArray[np.int64] | Non
     if np.abs(column).max() < _EXACT_US:
         nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
         return nearest
-    whole: npt.NDArray[Any] = np.array(values)
-    if whole.dtype.kind != "i" or whole.min() < -_LARGEST_US or whole.max() > _LARGEST_US:
+    integers: npt.NDArray[Any] = np.array(values)
+    if integers.dtype.kind != "i" or integers.min() < -_LARGEST_US or integers.max() > _LARGEST_US:
         return None
-    exact: npt.NDArray[np.int64] = whole.astype(np.int64) * _NS_PER_US
+    exact: npt.NDArray[np.int64] = integers.astype(np.int64) * _NS_PER_US
     return exact
 
 

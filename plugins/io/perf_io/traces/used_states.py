@@ -14,7 +14,7 @@ __all__ = ["used_states"]
 
 
 def used_states(
-    found: Trace,
+    original: Trace,
     *,
     without: str | None = None,
     duration_ns: int | None = None,
@@ -24,7 +24,7 @@ def used_states(
 
     Parameters
     ----------
-    found : Trace
+    original : Trace
     without : str, optional
         A state that says that there is none.
     duration_ns : int, optional
@@ -37,41 +37,41 @@ def used_states(
     InputError
         Nothing is left.
     """
-    is_wanted = np.array([name != without for name in found.states])
-    keep = is_wanted[found.state]
+    is_wanted = np.array([name != without for name in original.states])
+    keep = is_wanted[original.state]
     if not keep.any():
-        raise InputError(found.source, "contains no state that lasts")
-    nesting, lasting = nesting_of(found), found.state[keep]
+        raise InputError(original.source, "contains no state that lasts")
+    nesting, lasting = nesting_of(original), original.state[keep]
     calling = np.zeros(0, np.int64)
     if nesting is not None:
         calling = np.flatnonzero(is_wanted[nesting.state])
         lasting = np.concatenate([lasting, nesting.state[calling]])
     used, code = np.unique(lasting, return_inverse=True)
-    names = [found.states[code] for code in used.tolist()]
+    names = [original.states[code] for code in used.tolist()]
     state = code.reshape(-1).astype(np.int32)
     n_intervals = int(keep.sum())
-    first, last = found.span_ns
+    first, last = original.span_ns
     trace = Trace(
-        found.location[keep],
+        original.location[keep],
         state[:n_intervals],
-        found.start_ns[keep],
-        found.end_ns[keep],
-        found.locations,
+        original.start_ns[keep],
+        original.end_ns[keep],
+        original.locations,
         names,
-        time_unit=found.time_unit,
+        time_unit=original.time_unit,
         span_ns=(first, last) if duration_ns is None else (min(0, first), max(duration_ns, last)),
-        source=found.source,
+        source=original.source,
         notes=notes,
-        levels=found.levels,
-        facts={BACKGROUND: found.facts[BACKGROUND]} if found.facts.get(BACKGROUND) in names else None,
+        levels=original.levels,
+        facts={BACKGROUND: original.facts[BACKGROUND]} if original.facts.get(BACKGROUND) in names else None,
     )
     if nesting is not None:
-        own = Nesting(
+        kept_nesting = Nesting(
             nesting.location[calling],
             state[n_intervals:],
             nesting.start_ns[calling],
             nesting.end_ns[calling],
             nesting.is_call[keep],
         )
-        keep_nesting(trace, own)
+        keep_nesting(trace, kept_nesting)
     return trace

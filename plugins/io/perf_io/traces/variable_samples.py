@@ -93,9 +93,9 @@ class VariableSamples:
         single: dict[str, npt.NDArray[np.float64]] = {}
         late = 0
         for (container, of_type), number in self._codes.items():
-            mine = order[bounds[number] : bounds[number + 1]]
-            values = _held(row[mine], value[mine], len(times))
-            late += int(row[mine].min() > 0)
+            selected = order[bounds[number] : bounds[number + 1]]
+            values = _sample_and_hold(row[selected], value[selected], len(times))
+            late += int(row[selected].min() > 0)
             sums[of_type] += values
             if of_type in each:
                 single[f"{container} {of_type}"] = values
@@ -105,8 +105,8 @@ class VariableSamples:
         if late:
             notes = (*notes, f"{late} variables have no value at first, which counts as 0")
         factor = nanoseconds_per(time_unit)
-        at = times if factor == 1 else times / factor
-        return Series(at, {**sums, **single}, time_unit, source=source, notes=notes)
+        scaled_times = times if factor == 1 else times / factor
+        return Series(scaled_times, {**sums, **single}, time_unit, source=source, notes=notes)
 
 
 def variables_for(wanted: Sequence[type]) -> Mapping[str, Any]:
@@ -114,7 +114,9 @@ def variables_for(wanted: Sequence[type]) -> Mapping[str, Any]:
     return {"kind": "variables"} if Series in wanted and Trace not in wanted else {}
 
 
-def _held(row: npt.NDArray[np.int64], value: npt.NDArray[np.float64], n_rows: int) -> npt.NDArray[np.float64]:
+def _sample_and_hold(
+    row: npt.NDArray[np.int64], value: npt.NDArray[np.float64], n_rows: int
+) -> npt.NDArray[np.float64]:
     """A value for each row, each held until the next; 0 before the first, and of several in one row the last."""
     latest = np.zeros(n_rows, np.int64)
     latest[row] = np.arange(1, len(row) + 1)  # the last of equal indices stays

@@ -141,6 +141,6 @@ def _bends(x: PiecewiseUniform, y: PiecewiseUniform, z: Floats, u: Floats) -> Fl
     ends = np.sort(u, axis=1)
     middles = 0.5 * (ends[:, 1:] + ends[:, :-1])
     rises, falls = x.table[2].take(x.place(middles)), z * y.table[2].take(y.place(z / middles))
-    found = np.sqrt(np.divide(falls, rises, out=ends[:, :-1] ** 2, where=rises > 0.0))
-    clipped: Floats = np.clip(found, ends[:, :-1], ends[:, 1:])
+    minima = np.sqrt(np.divide(falls, rises, out=ends[:, :-1] ** 2, where=rises > 0.0))
+    clipped: Floats = np.clip(minima, ends[:, :-1], ends[:, 1:])
     return clipped

@@ -58,14 +58,14 @@ class MaximumLaw:
         """Single values of the operands that can be the largest."""
         places = np.unique(np.concatenate([x.atoms[0] for x in self.of]))
         places = places[places >= self.support[0]]
-        at, below = np.ones(len(places)), np.ones(len(places))
+        at_or_below, below = np.ones(len(places)), np.ones(len(places))
         for x in self.of if len(places) else ():
             levels = x.cdf(places)
-            at *= levels
+            at_or_below *= levels
             possible = x.atoms[0] >= self.support[0]
             np.subtract.at(levels, places.searchsorted(x.atoms[0][possible]), x.atoms[1][possible])
             below *= levels
-        return places, np.maximum(at - below, 0.0)
+        return places, np.maximum(at_or_below - below, 0.0)
 
     def coarse(self) -> Self:
         """The law itself: once the integral over all stretches is known, it is quick."""
@@ -100,11 +100,11 @@ class MaximumLaw:
         """Distribution functions and their slopes from ``places`` (n,) on: (m, n) each."""
         starts, slopes = np.empty((2, len(self.of), len(places)))
         for row, x in enumerate(self.of):
-            at = x.place(places)
+            index = x.place(places)
             base, start, slope = x.table[:3]
-            slope.take(at, out=slopes[row])
-            np.multiply(slopes[row], places - base.take(at), out=starts[row])
-            starts[row] += start.take(at)
+            slope.take(index, out=slopes[row])
+            np.multiply(slopes[row], places - base.take(index), out=starts[row])
+            starts[row] += start.take(index)
         return starts, slopes
 
 
@@ -113,13 +113,13 @@ def _average(starts: Floats, rises: Floats) -> Floats:
     first, last = starts.prod(axis=0), (starts + rises).prod(axis=0)
     counts, steep = last > _NEGLIGIBLE, last > _STEEP * first
     exact_nodes = len(starts) // 2 + 1
-    found = np.zeros(starts.shape[1])
+    averages = np.zeros(starts.shape[1])
     for chosen, nodes in ((counts & ~steep, min(_ENOUGH_NODES, exact_nodes)), (counts & steep, exact_nodes)):
-        at = np.flatnonzero(chosen)
-        lines, slopes = starts.take(at, axis=1), rises.take(at, axis=1)
-        for node, weight in _gauss(nodes) if len(at) else ():
-            found[at] += weight * (lines + node * slopes).prod(axis=0)
-    return found
+        index = np.flatnonzero(chosen)
+        lines, slopes = starts.take(index, axis=1), rises.take(index, axis=1)
+        for node, weight in _gauss(nodes) if len(index) else ():
+            averages[index] += weight * (lines + node * slopes).prod(axis=0)
+    return averages
 
 
 @functools.cache

@@ -132,9 +132,9 @@ class LawOfTwo:
         (at_x, of_x), (at_y, of_y) = self.x.atoms, self.y.atoms
         if not (len(at_x) and len(at_y)):
             return _NONE
-        places, which = np.unique(self.combine(at_x[:, None], at_y).ravel(), return_inverse=True)
+        places, inverse = np.unique(self.combine(at_x[:, None], at_y).ravel(), return_inverse=True)
         masses = np.zeros(len(places))
-        np.add.at(masses, which, np.outer(of_x, of_y).ravel())
+        np.add.at(masses, inverse, np.outer(of_x, of_y).ravel())
         return places, masses
 
 

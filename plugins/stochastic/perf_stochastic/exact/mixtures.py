@@ -137,11 +137,11 @@ class MixtureLaw:
     @cached_property
     def atoms(self) -> tuple[Floats, Floats]:
         """Single values and their probabilities."""
-        found = [law.atoms for _, law in self.parts]
-        weighted = [weight * masses for (weight, _), (_, masses) in zip(self.parts, found, strict=True)]
-        places, which = np.unique(np.concatenate([at for at, _ in found]), return_inverse=True)
+        part_atoms = [law.atoms for _, law in self.parts]
+        weighted = [weight * masses for (weight, _), (_, masses) in zip(self.parts, part_atoms, strict=True)]
+        places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
         masses = np.zeros(len(places))
-        np.add.at(masses, which, np.concatenate(weighted))
+        np.add.at(masses, inverse, np.concatenate(weighted))
         return places, masses
 
     def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:

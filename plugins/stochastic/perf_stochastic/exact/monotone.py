@@ -39,10 +39,10 @@ class Monotone:
 
     def averages(self, low: Floats, high: Floats) -> Floats:
         """Averages, also over stretches of no width (n,)."""
-        found = self.at(low)
+        means = self.at(low)
         wide = high > low
-        found[wide] = self.average(low[wide], high[wide])
-        return found
+        means[wide] = self.average(low[wide], high[wide])
+        return means
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +92,15 @@ class MonotoneLaw:
 
     def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
         """F_X at the inverse, and by parts ``z F(z) - E[g(X); g(X) <= z]``, for ``z`` (n,)."""
-        at = self._knots.searchsorted(z, side="right")
-        base, start, slope = (row.take(at) for row in self.x.table[:3])
+        index = self._knots.searchsorted(z, side="right")
+        base, start, slope = (row.take(index) for row in self.x.table[:3])
         # Not beyond the piece by rounding.
-        place = np.clip(self.function.inverse(z), base, self.x.knots.take(np.minimum(at, len(self.x.masses))))
+        place = np.clip(self.function.inverse(z), base, self.x.knots.take(np.minimum(index, len(self.x.masses))))
         rise = slope * (place - base)
         up_to = np.zeros(len(self.x.knots) + 1)
         np.cumsum(self.x.masses * self._averages, out=up_to[2:])
         cdf = start + rise
-        return cdf, z * cdf - up_to.take(at) - rise * self.function.averages(base, place)
+        return cdf, z * cdf - up_to.take(index) - rise * self.function.averages(base, place)
 
     def coarse(self) -> Self:
         """The law itself, which is quick."""
@@ -116,20 +116,20 @@ class MonotoneLaw:
 
 def _exp_average(low: Floats, high: Floats) -> Floats:
     width = high - low
-    found: Floats = np.exp(low) * np.expm1(width) / width
-    return found
+    mean: Floats = np.exp(low) * np.expm1(width) / width
+    return mean
 
 
 def _log_average(low: Floats, high: Floats) -> Floats:
     width = high - low
-    found: Floats = np.log(low) + (high / width * np.log1p(width / low) - 1.0)
-    return found
+    mean: Floats = np.log(low) + (high / width * np.log1p(width / low) - 1.0)
+    return mean
 
 
 def _sqrt_average(low: Floats, high: Floats) -> Floats:
     a, b = np.sqrt(low), np.sqrt(high)
-    found: Floats = 2.0 / 3.0 * (a * a + a * b + b * b) / (a + b)
-    return found
+    mean: Floats = 2.0 / 3.0 * (a * a + a * b + b * b) / (a + b)
+    return mean
 
 
 EXP = Monotone(np.exp, lambda z: np.log(np.maximum(z, np.finfo(np.float64).tiny)), _exp_average)
@@ -152,7 +152,7 @@ def power(exponent: float) -> Monotone:
         with np.errstate(divide="ignore"):
             logarithm = np.log(low / high)
         rise = -logarithm if exponent == -1.0 else -np.expm1((exponent + 1.0) * logarithm) / (exponent + 1.0)
-        found: Floats = sign * high**exponent * rise / (1.0 - low / high)
-        return found
+        mean: Floats = sign * high**exponent * rise / (1.0 - low / high)
+        return mean
 
     return Monotone(lambda x: sign * x**exponent, lambda z: (sign * z) ** (1.0 / exponent), average)

@@ -34,7 +34,7 @@ def _sum(
     z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
 ) -> None:
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
-    whole = rows[len(rows) - 1]
+    total_row = rows[len(rows) - 1]
     # Of the knots that a place is beyond by all of X: the jumps, times the distance, times half of its square.
     reached, level, slope, area = knots[0], 0.0, 0.0, 0.0
     beyond = inside = 0
@@ -50,8 +50,8 @@ def _sum(
             inside += 1
         step = z[n] - last - reached
         level_here = level + step * slope
-        mass = whole[3] * slope + level_here
-        total = whole[4] * slope + whole[3] * level_here + area + step * (level + 0.5 * step * slope)
+        mass = total_row[3] * slope + level_here
+        total = total_row[4] * slope + total_row[3] * level_here + area + step * (level + 0.5 * step * slope)
         for k in range(beyond, inside):
             t = z[n] - knots[k]
             j = guide[np.uint32((t - first) * scale)]
@@ -102,7 +102,7 @@ def _product(
     squares = weights * knots
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
     mean_of_all, inverse_of_all = rows[len(rows) - 1, 3], rows[0, 4]
-    at = np.empty(len(knots), np.uint32)
+    pieces = np.empty(len(knots), np.uint32)
     ahead_of_all = jumps.sum()
     first_moment = second_moment = 0.0
     beyond = inside = 0
@@ -122,9 +122,9 @@ def _product(
             j += np.uint32(ends[j] <= t)
             while ends[j] <= t:
                 j += np.uint32(1)
-            at[k] = j
+            pieces[k] = j
         for k in range(beyond, inside):  # apart from the search, whose wrong guesses would throw away what is begun
-            row = rows[at[k]]
+            row = rows[pieces[k]]
             t = z[n] * inverse_knots[k]
             behind, both = row[0] - t, row[0] + t
             rise = row[2] * behind
@@ -200,12 +200,12 @@ def _summed(
     compiled: object, x: PiecewiseUniform, columns: Floats, z: Floats, knots: Floats, jumps: Floats
 ) -> tuple[Floats, Floats]:
     announce_compilation(_sum, _product, _quotient)
-    found = np.empty((2, len(z)))
+    sums = np.empty((2, len(z)))
     ends = np.append(x.knots, np.inf)
     rows = np.zeros((columns.shape[1], _ROW))
     rows[:, : len(columns)] = columns.T
-    compiled(z, knots, jumps, ends, rows, _guide(x.knots), found[0], found[1])  # type: ignore[operator]
-    return found[0], found[1]
+    compiled(z, knots, jumps, ends, rows, _guide(x.knots), sums[0], sums[1])  # type: ignore[operator]
+    return sums[0], sums[1]
 
 
 def _logarithms(x: Floats) -> Floats:

@@ -54,8 +54,8 @@ class PiecewiseUniform:
     @cached_property
     def is_spread(self) -> npt.NDArray[np.bool_]:
         """Whether a piece is wide enough to have a density (n,)."""
-        found: npt.NDArray[np.bool_] = self.widths > self.narrow
-        return found
+        wide: npt.NDArray[np.bool_] = self.widths > self.narrow
+        return wide
 
     @cached_property
     def densities(self) -> Floats:
@@ -65,16 +65,16 @@ class PiecewiseUniform:
     @cached_property
     def jumps(self) -> Floats:
         """By how much the density rises at each knot (n + 1,)."""
-        found = np.zeros(len(self.knots))
-        found[:-1] = self.densities
-        found[1:] -= self.densities
-        return found
+        rises = np.zeros(len(self.knots))
+        rises[:-1] = self.densities
+        rises[1:] -= self.densities
+        return rises
 
     @cached_property
     def atoms(self) -> tuple[Floats, Floats]:
         """Single values and their probabilities (k,), (k,)."""
-        at = ~self.is_spread & (self.masses > 0.0)
-        places, masses = self.knots[1:][at], self.masses[at]
+        is_atom = ~self.is_spread & (self.masses > 0.0)
+        places, masses = self.knots[1:][is_atom], self.masses[is_atom]
         if (places[1:] == places[:-1]).any():
             places, first = np.unique(places, return_index=True)
             masses = np.add.reduceat(masses, first)
@@ -83,9 +83,9 @@ class PiecewiseUniform:
     @cached_property
     def levels(self) -> Floats:
         """F at the knots, the jump at a knot included in the last of equal knots (n + 1,)."""
-        found = np.zeros(len(self.knots))
-        np.cumsum(self.masses, out=found[1:])
-        return np.minimum(found, 1.0, out=found)
+        cumulative = np.zeros(len(self.knots))
+        np.cumsum(self.masses, out=cumulative[1:])
+        return np.minimum(cumulative, 1.0, out=cumulative)
 
     @cached_property
     def table(self) -> Floats:
@@ -93,22 +93,22 @@ class PiecewiseUniform:
 
         The knot to the left, F there and its slope after it, and the integral of F up to there: (4, n + 2).
         """
-        found = np.zeros((4, len(self.knots) + 1))
-        found[0, 0], found[0, 1:] = self.knots[0], self.knots
-        found[1, 1:-1], found[1, -1] = self.levels[:-1], 1.0
-        found[2, 1:-1] = self.densities
-        rises = self.widths * (found[1, 1:-1] + 0.5 * self.widths * self.densities)
-        np.cumsum(rises, out=found[3, 2:])
-        return found
+        rows = np.zeros((4, len(self.knots) + 1))
+        rows[0, 0], rows[0, 1:] = self.knots[0], self.knots
+        rows[1, 1:-1], rows[1, -1] = self.levels[:-1], 1.0
+        rows[2, 1:-1] = self.densities
+        rises = self.widths * (rows[1, 1:-1] + 0.5 * self.widths * self.densities)
+        np.cumsum(rises, out=rows[3, 2:])
+        return rows
 
     @cached_property
     def second(self) -> Floats:
         """The integral of the integral of F, in the order of `table` (n + 2,)."""
         _, starts, slopes, integrals = self.table[:, 1:-1]
         w = self.widths
-        found = np.zeros(len(self.knots) + 1)
-        np.cumsum(w * (integrals + w * (0.5 * starts + w * slopes / 6.0)), out=found[2:])
-        return found
+        second_integral = np.zeros(len(self.knots) + 1)
+        np.cumsum(w * (integrals + w * (0.5 * starts + w * slopes / 6.0)), out=second_integral[2:])
+        return second_integral
 
     @property
     def support(self) -> tuple[float, float]:
@@ -127,8 +127,8 @@ class PiecewiseUniform:
     def cdf(self, x: Floats) -> Floats:
         """F at ``x`` (...)."""
         base, start, slope = self.table[:3, self.place(x)]
-        found: Floats = start + slope * (x - base)
-        return found
+        probability: Floats = start + slope * (x - base)
+        return probability
 
     def cdf_and_integral(self, x: Floats) -> tuple[Floats, Floats]:
         """F and its integral up to ``x`` (...)."""
@@ -139,9 +139,9 @@ class PiecewiseUniform:
 
     def integrals(self, x: Floats) -> tuple[Floats, Floats]:
         """The integral of F up to ``x``, and the integral of that (...)."""
-        at = self.place(x)
-        base, start, slope, integral = (row.take(at) for row in self.table)
-        second = self.second.take(at)
+        index = self.place(x)
+        base, start, slope, integral = (row.take(index) for row in self.table)
+        second = self.second.take(index)
         # In place: new arrays would cost more than the arithmetic.
         np.subtract(x, base, out=base)
         slope *= base
@@ -156,22 +156,22 @@ class PiecewiseUniform:
         """Smallest x with F(x) >= ``q`` (...); NaN where ``q`` is not from 0 to 1."""
         inside = (q >= 0.0) & (q <= 1.0)
         level = np.minimum(np.where(inside, q, 0.0), self.levels[-1]).ravel()
-        at = self._piece_of(level)
-        ahead = level - self.levels.take(at)
-        ahead *= self._slopes.take(at)
-        np.clip(ahead, 0.0, self.widths.take(at), out=ahead)
-        ahead += self.knots.take(at)
+        piece = self._piece_of(level)
+        ahead = level - self.levels.take(piece)
+        ahead *= self._slopes.take(piece)
+        np.clip(ahead, 0.0, self.widths.take(piece), out=ahead)
+        ahead += self.knots.take(piece)
         return np.where(inside, ahead.reshape(np.shape(q)), np.nan)
 
     def _piece_of(self, level: Floats) -> npt.NDArray[np.intp]:
         """The piece on which F comes to a level (n,), at most the last one."""
         # A binary search for each of many levels in no order mostly waits for mispredicted branches: five times the
         # time of looking up where a level of 11 bits lies, and going on from there.
-        at = self._guide.take((level * _GUIDE).astype(np.intp))
+        piece = self._guide.take((level * _GUIDE).astype(np.intp))
         upper = self.levels[1:]
-        while (behind := upper.take(at) < level).any():
-            at += behind
-        return at
+        while (behind := upper.take(piece) < level).any():
+            piece += behind
+        return piece
 
     @cached_property
     def _guide(self) -> npt.NDArray[np.intp]:

@@ -77,8 +77,8 @@ class ProductLaw(_OfPositive):
             knots, jumps = knots[1:], jumps[1:]
         z = np.maximum(z, _TINY * self.support[1])
         t = z / knots
-        at = self.x.place(t)
-        left, start, slope, right, mean, inverse = (column.take(at) for column in self._columns)
+        index = self.x.place(t)
+        left, start, slope, right, mean, inverse = (column.take(index) for column in self._columns)
         # In place: new arrays would cost more than the arithmetic.
         right -= t
         right /= t
@@ -151,9 +151,9 @@ class QuotientLaw(_OfPositive):
         """By A(t), the integral of F_X, and the integral of A(t)/t, E[t - X - X log(t/X); X <= t]."""
         z = np.maximum(z, _TINY * self.support[1])
         t = z * knots
-        at = self.x.place(t)
-        base, start, slope, integral = (row.take(at) for row in self.x.table)
-        mean, logs = (column.take(at) for column in self._columns)
+        index = self.x.place(t)
+        base, start, slope, integral = (row.take(index) for row in self.x.table)
+        mean, logs = (column.take(index) for column in self._columns)
         ahead, log_t = t - base, np.log(t)
         logs += slope * (t * t * (0.5 * log_t - 0.25))  # E[X log X; X <= t]
         slope *= ahead
@@ -182,10 +182,10 @@ def _means(x: PiecewiseUniform) -> Floats:
 def _inverses(x: PiecewiseUniform) -> Floats:
     """What each piece adds to E[1/X] (n,); infinite for one that begins at 0."""
     low, high, spread = x.knots[:-1], x.knots[1:], x.is_spread
-    found = np.divide(x.masses, high, out=np.zeros(len(high)), where=x.masses > 0.0)
+    inverses = np.divide(x.masses, high, out=np.zeros(len(high)), where=x.masses > 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found[spread] = np.where(x.densities > 0.0, x.densities * np.log1p(x.widths / low), 0.0)[spread]
-    return found
+        inverses[spread] = np.where(x.densities > 0.0, x.densities * np.log1p(x.widths / low), 0.0)[spread]
+    return inverses
 
 
 def _log(x: Floats) -> Floats:

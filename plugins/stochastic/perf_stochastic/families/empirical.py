@@ -87,8 +87,8 @@ class Empirical(StochasticValue):
             )
         if not -math.inf < shape < 1.0:
             raise DataError(f"empirical: shape {shape:g} must be below 1: from there on there is no mean")
-        given = (*rows, float(scale), float(shape), notes)
-        for name, value in zip(("levels", "places", "scale", "shape", "notes"), given, strict=True):
+        fields = (*rows, float(scale), float(shape), notes)
+        for name, value in zip(("levels", "places", "scale", "shape", "notes"), fields, strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -170,28 +170,30 @@ class Empirical(StochasticValue):
         """Along the lines, then of the tail; NaN where ``q`` is not from 0 to 1."""
         levels = np.asarray(q, dtype=np.float64)
         inside = (levels >= 0.0) & (levels <= 1.0)
-        found = np.interp(levels, self.levels, self.places)
+        quantiles = np.interp(levels, self.levels, self.places)
         in_tail = inside & (levels > self.levels[-1])
         if self._share:
             share = np.where(in_tail, (1.0 - levels) / self._share, 1.0)
-            found = np.where(in_tail, self.places[-1] + excess_of(share, self.scale, self.shape), found)
-        return np.where(inside, found, np.nan)
+            quantiles = np.where(in_tail, self.places[-1] + excess_of(share, self.scale, self.shape), quantiles)
+        return np.where(inside, quantiles, np.nan)
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """The inverse of `quantile`."""
         places = np.asarray(x, dtype=np.float64)
         # Of several levels at one place the last, of several places at one level any.
-        at = np.searchsorted(self.places, places, side="right")
-        low, high = np.clip(at - 1, 0, None), np.clip(at, None, len(self.places) - 1)
+        index = np.searchsorted(self.places, places, side="right")
+        low, high = np.clip(index - 1, 0, None), np.clip(index, None, len(self.places) - 1)
         width = self.places[high] - self.places[low]
         with np.errstate(invalid="ignore"):
             along = np.where(width > 0.0, (places - self.places[low]) / np.where(width > 0.0, width, 1.0), 0.0)
-        found = self.levels[low] + along * (self.levels[high] - self.levels[low])
-        found = np.where(at == 0, 0.0, found)
+        probability = self.levels[low] + along * (self.levels[high] - self.levels[low])
+        probability = np.where(index == 0, 0.0, probability)
         if self._share:
             excess = places - self.places[-1]
-            found = np.where(excess > 0.0, 1.0 - self._share * beyond(excess, self.scale, self.shape), found)
-        return np.where(np.isnan(places), np.nan, found)
+            probability = np.where(
+                excess > 0.0, 1.0 - self._share * beyond(excess, self.scale, self.shape), probability
+            )
+        return np.where(np.isnan(places), np.nan, probability)
 
 
 def _tail(ordered: Floats) -> tuple[float, Floats]:

@@ -71,12 +71,14 @@ class Lognormal(StochasticValue):
         """Products, quotients, powers and roots of lognormals and positive numbers; the rest is left to others."""
         logs = [_logarithm(operand) for operand in operands]
         notes = tuple(dict.fromkeys(note for operand in operands for note in operand.notes))
-        known = [log for log in logs if log is not None]
+        parameters = [log for log in logs if log is not None]
         match operation:
-            case "multiply" if len(known) == len(logs):
-                return cls(math.fsum(mu for mu, _ in known), math.hypot(*(sigma for _, sigma in known)), notes=notes)
-            case "divide" if len(known) == 2:
-                (mu, sigma), (less, further) = known
+            case "multiply" if len(parameters) == len(logs):
+                return cls(
+                    math.fsum(mu for mu, _ in parameters), math.hypot(*(sigma for _, sigma in parameters)), notes=notes
+                )
+            case "divide" if len(parameters) == 2:
+                (mu, sigma), (less, further) = parameters
                 return cls(mu - less, math.hypot(sigma, further), notes=notes)
             case "power" if logs[0] is not None and operands[1].std == 0.0:
                 exponent = operands[1].mean

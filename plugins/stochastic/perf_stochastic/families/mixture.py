@@ -77,8 +77,8 @@ class Mixture(StochasticValue):
         if not ((rows[2] > 0.0).all() or (len(rows[2]) == 1 and rows[2][0] == 0.0)):
             raise DataError(f"mixture: deviations must be above 0, the least is {rows[2].min():g}")
         rows[0] = rows[0] / total
-        for name, given in zip(("kind", "weights", "means", "deviations", "notes"), (kind, *rows, notes), strict=True):
-            object.__setattr__(self, name, given)
+        for name, value in zip(("kind", "weights", "means", "deviations", "notes"), (kind, *rows, notes), strict=True):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
@@ -141,8 +141,8 @@ class Mixture(StochasticValue):
             if settled.all():
                 break
         lowest, highest = self.support
-        found = np.where(levels == 0.0, lowest, np.where(levels == 1.0, highest, self._plain(places)))
-        return np.where((levels >= 0.0) & (levels <= 1.0), found, np.nan)
+        quantiles = np.where(levels == 0.0, lowest, np.where(levels == 1.0, highest, self._plain(places)))
+        return np.where((levels >= 0.0) & (levels <= 1.0), quantiles, np.nan)
 
     def _share_below(self, places: Floats) -> Floats:
         """Of normal components, or of the logarithms."""

@@ -66,11 +66,11 @@ def most_likely_mixture(samples: Floats) -> MixtureParameters:
     score: Floats | None = None
     for count in range(1, min(_MOST_COMPONENTS, compared // _LEAST_COMPARED) + 1):
         for kind, values in kinds.items():
-            found = _held_out(values[chosen], count)
+            log_density = _held_out(values[chosen], count)
             if kind == LOGNORMAL:
-                found = found - values[chosen]  # the density of the samples, and not of their logarithms
-            if score is None or _surely_above(found, score):
-                best, score = (kind, count), found
+                log_density = log_density - values[chosen]  # the density of the samples, and not of their logarithms
+            if score is None or _surely_above(log_density, score):
+                best, score = (kind, count), log_density
         if count > best[1]:
             break
     kind, count = best
@@ -88,11 +88,11 @@ def _surely_above(scores: Floats, others: Floats) -> bool:
 
 def _held_out(values: Floats, count: int) -> Floats:
     """Log density of each value (n,) under the mixture of those in other folds."""
-    found = np.empty(len(values))
+    log_density = np.empty(len(values))
     for fold in range(_FOLDS):
-        held = np.arange(len(values)) % _FOLDS == fold
-        found[held] = _log_sums(_log_parts(values[held], *_fitted(values[~held], count)))
-    return found
+        in_fold = np.arange(len(values)) % _FOLDS == fold
+        log_density[in_fold] = _log_sums(_log_parts(values[in_fold], *_fitted(values[~in_fold], count)))
+    return log_density
 
 
 def _log_parts(values: Floats, weights: Floats, means: Floats, deviations: Floats) -> Floats:

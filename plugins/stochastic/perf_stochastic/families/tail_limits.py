@@ -82,10 +82,10 @@ def _profile_limits(excesses: Floats, share: float) -> tuple[float, float]:
 
     likelihood = _profile(excesses, share)
     start = math.log(float(excesses.mean()) * -math.log(share))
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda place: -likelihood(place), bounds=(start - 4.0, start + 5.0), method="bounded", options={"xatol": 1e-3}
     )
-    best = float(found.x)
+    best = float(optimum.x)
 
     def missing(place: float) -> float:
         return likelihood(best) - likelihood(place) - _DROP
@@ -111,7 +111,7 @@ def _profile(excesses: Floats, share: float) -> Callable[[float], float]:
         possible = inner[:, -1] > 0.0
         logs = np.log(inner[possible]).sum(axis=1)
         shapes, scales = _SHAPES[possible], excess * (_SHAPES / growth)[possible]
-        found = -len(excesses) * np.log(scales) - (1.0 + 1.0 / shapes) * logs
-        return float(found.max(initial=-np.inf))
+        log_likelihoods = -len(excesses) * np.log(scales) - (1.0 + 1.0 / shapes) * logs
+        return float(log_likelihoods.max(initial=-np.inf))
 
     return likelihood

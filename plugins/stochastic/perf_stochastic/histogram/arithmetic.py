@@ -76,20 +76,20 @@ def _add(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
         return single_value(math.fsum(constants))
-    found = _in_pairs(values, lambda x, y: _binned(SumLaw(spread(x), spread(y)), count))
+    total = _in_pairs(values, lambda x, y: _binned(SumLaw(spread(x), spread(y)), count))
     shift = math.fsum(constants)
     if shift == 0.0:
-        return found
-    edges = found.edges + shift
-    return Bins(edges, found.masses, np.clip(found.means + shift, edges[:-1], edges[1:]))
+        return total
+    edges = total.edges + shift
+    return Bins(edges, total.masses, np.clip(total.means + shift, edges[:-1], edges[1:]))
 
 
 def _multiply(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
         return single_value(math.prod(constants))
-    found = _in_pairs(values, lambda x, y: _binned(product(spread(x), spread(y)), count))
-    return _scaled(found, math.prod(constants))
+    combined = _in_pairs(values, lambda x, y: _binned(product(spread(x), spread(y)), count))
+    return _scaled(combined, math.prod(constants))
 
 
 def _divide(x: Bins, y: Bins, count: int) -> Bins:
@@ -147,14 +147,14 @@ def _power(x: Bins, y: Bins, count: int) -> Bins:
     if not exponent.is_integer():
         raise DataError(f"power: the base begins at {low:.6g}; below 0 the exponent {exponent:.6g} must be whole")
     if x.edges[-1] <= 0.0:
-        found = _positive_power(_negated(x), exponent, count)
-        return _negated(found) if exponent % 2.0 else found
+        raised = _positive_power(_negated(x), exponent, count)
+        return _negated(raised) if exponent % 2.0 else raised
     return _of_both_signs(x, power(exponent), is_odd=bool(exponent % 2.0), count=count)
 
 
 def _positive_power(x: Bins, exponent: float, count: int) -> Bins:
-    found = _mapped(power(exponent), x, count)
-    return _negated(found) if exponent < 0.0 else found
+    raised = _mapped(power(exponent), x, count)
+    return _negated(raised) if exponent < 0.0 else raised
 
 
 def _mapped(function: Monotone, x: Bins, count: int) -> Bins:

@@ -70,9 +70,9 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
         return _counted(ordered, _curvature_edges(ordered, bins))
     edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
-    which = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(which, minlength=len(edges) - 1)
-    sums = np.bincount(which, weights=samples, minlength=len(edges) - 1)
+    bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(bin_index, minlength=len(edges) - 1)
+    sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
     return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
 
@@ -96,8 +96,8 @@ def _tail_levels(bins: int) -> Floats:
     levels = scipy.special.expit(np.linspace(-reach, reach, 64 * (bins + 1)))
     levels[0], levels[-1] = 0.0, 1.0
     shares = (1.0 - _TAIL_SHARE) * levels + _TAIL_SHARE * np.linspace(0.0, 1.0, len(levels))
-    found: Floats = np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels)
-    return found
+    bin_levels: Floats = np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels)
+    return bin_levels
 
 
 def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
@@ -108,8 +108,8 @@ def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
 
 def _curvature_edges(samples: Floats, bins: int) -> Floats:
     """Edges for the distribution function of sorted samples, drawn as lines between some of them."""
-    at = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
-    empirical = PiecewiseUniform(samples[at], np.diff(at) / at[-1])
+    index = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
+    empirical = PiecewiseUniform(samples[index], np.diff(index) / index[-1])
     return rebin(PlainLaw(empirical, is_smooth=True), bins)[0]
 
 

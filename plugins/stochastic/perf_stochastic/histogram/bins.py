@@ -54,48 +54,50 @@ def checked_bins(
     DataError
         They are no bins, or their masses are no probabilities; with the bin.
     """
-    at, mass = _row("edges", edges), _row("masses", masses)
-    if len(mass) < 1 or len(at) != len(mass) + 1:
-        raise DataError(f"histogram: {len(at)} edges and {len(mass)} masses; one edge more than masses is expected")
-    widths = at[1:] - at[:-1]
+    edge, mass = _row("edges", edges), _row("masses", masses)
+    if len(mass) < 1 or len(edge) != len(mass) + 1:
+        raise DataError(f"histogram: {len(edge)} edges and {len(mass)} masses; one edge more than masses is expected")
+    widths = edge[1:] - edge[:-1]
     if widths.min() < 0.0:
         bad = int(np.flatnonzero(widths < 0.0)[0])
-        raise DataError(f"histogram: bin {bad + 1} goes back from {at[bad]:.6g} to {at[bad + 1]:.6g}; sort the edges")
+        raise DataError(
+            f"histogram: bin {bad + 1} goes back from {edge[bad]:.6g} to {edge[bad + 1]:.6g}; sort the edges"
+        )
     if mass.min() < 0.0:
         bad = int(np.flatnonzero(mass < 0.0)[0])
         raise DataError(f"histogram: bin {bad + 1} has the negative probability {mass[bad]:.6g}")
-    given = float(mass.sum())
-    if abs(given - total) > _SUM_TOLERANCE:
-        raise DataError(f"histogram: probabilities sum to {given:.6g}, not to {total:.6g}; divide each by the sum")
-    middles = at[:-1] + 0.5 * widths
+    mass_sum = float(mass.sum())
+    if abs(mass_sum - total) > _SUM_TOLERANCE:
+        raise DataError(f"histogram: probabilities sum to {mass_sum:.6g}, not to {total:.6g}; divide each by the sum")
+    middles = edge[:-1] + 0.5 * widths
     centre = middles if means is None else _row("means", means)
     if len(centre) != len(mass):
         raise DataError(f"histogram: {len(centre)} means for {len(mass)} bins")
-    outside = (centre < at[:-1]) | (centre > at[1:])
+    outside = (centre < edge[:-1]) | (centre > edge[1:])
     if outside.any():
         bad = int(outside.argmax())
-        ends = f"{at[bad]:.6g} to {at[bad + 1]:.6g}"
+        ends = f"{edge[bad]:.6g} to {edge[bad + 1]:.6g}"
         raise DataError(f"histogram: the mean {centre[bad]:.6g} is outside its bin {bad + 1}, {ends}")
-    if abs(given - total) > len(mass) * np.finfo(np.float64).eps:  # less is rounding, and would go on being rounded
-        mass = mass * (total / given)
+    if abs(mass_sum - total) > len(mass) * np.finfo(np.float64).eps:  # less is rounding, and would go on being rounded
+        mass = mass * (total / mass_sum)
     first, last = 0, len(mass)
     if mass[0] == 0.0 or mass[-1] == 0.0:  # empty bins at the ends
         filled = np.flatnonzero(mass)
         first, last = int(filled[0]), int(filled[-1]) + 1
-    return Bins(at[first : last + 1], mass[first:last], centre[first:last])
+    return Bins(edge[first : last + 1], mass[first:last], centre[first:last])
 
 
-def _row(what: str, given: npt.ArrayLike) -> Floats:
+def _row(name: str, values: npt.ArrayLike) -> Floats:
     try:
-        found: Floats = np.array(given, dtype=np.float64)
+        row: Floats = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"histogram: {what} must be numbers") from None
-    if found.ndim != 1:
-        raise DataError(f"histogram: {what} must be in one row, found {found.ndim} dimensions")
-    if not np.isfinite(found).all():
-        bad = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise DataError(f"histogram: {what}: number {bad + 1} is {found[bad]}; finite numbers are expected")
-    return found
+        raise DataError(f"histogram: {name} must be numbers") from None
+    if row.ndim != 1:
+        raise DataError(f"histogram: {name} must be in one row, found {row.ndim} dimensions")
+    if not np.isfinite(row).all():
+        bad = int(np.flatnonzero(~np.isfinite(row))[0])
+        raise DataError(f"histogram: {name}: number {bad + 1} is {row[bad]}; finite numbers are expected")
+    return row
 
 
 def joined(intervals: Iterable[tuple[float, float, float]]) -> tuple[list[float], list[float]]:

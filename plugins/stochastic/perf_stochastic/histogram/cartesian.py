@@ -87,8 +87,8 @@ def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None
     def combine(x: Bins, y: Bins) -> Bins:
         intervals, masses = intermediate_results(operation, x, y)
         edges = np.linspace(intervals.min(), intervals.max(), bins + 1)
-        found = spread_evenly(intervals, masses, edges)
-        return Bins(edges, found / found.sum(), 0.5 * (edges[1:] + edges[:-1]))
+        bin_masses = spread_evenly(intervals, masses, edges)
+        return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
 
     return functools.reduce(combine, operands)
 

@@ -40,8 +40,8 @@ def bins_of(value: StochasticValue, bins: int) -> Bins:
             edges[end] = bound
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     masses = np.diff(levels)
-    within = levels[:-1, None] + masses[:, None] * (0.5 * (nodes + 1.0))
+    node_levels = levels[:-1, None] + masses[:, None] * (0.5 * (nodes + 1.0))
     # In the outer cells what is beyond is included, and may pull the mean out.
-    means = np.clip(np.asarray(value.quantile(within)) @ (0.5 * weights), edges[:-1], edges[1:])
+    means = np.clip(np.asarray(value.quantile(node_levels)) @ (0.5 * weights), edges[:-1], edges[1:])
     law = PlainLaw(spread(Bins(edges, masses, means)), is_smooth=True)
     return Bins(*rebin(law, bins))

@@ -113,12 +113,12 @@ class Histogram(StochasticValue):
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
         """Bins with the shares and means of the samples in them; of equal samples a single value."""
-        given = HistogramOptions() if options is None else options
-        if given.bins is not None and given.rule not in COUNTED:
+        chosen = HistogramOptions() if options is None else options
+        if chosen.bins is not None and chosen.rule not in COUNTED:
             raise OptionError(
-                f"histogram: --bins {given.bins}: the rule {given.rule!r} finds the number of bins; leave one out"
+                f"histogram: --bins {chosen.bins}: the rule {chosen.rule!r} finds the number of bins; leave one out"
             )
-        return cls(*bin_samples(checked_samples(samples), given.rule, given.bins or _PAPERS_BINS))
+        return cls(*bin_samples(checked_samples(samples), chosen.rule, chosen.bins or _PAPERS_BINS))
 
     @classmethod
     def from_draws(cls, draws: npt.ArrayLike, detail: int) -> Self:
@@ -170,19 +170,19 @@ class Histogram(StochasticValue):
         >>> total.mean, total.support, total.cdf(6).item()
         (6.0, (0.0, 12.0), 0.5)
         """
-        given = HistogramArithmetic() if options is None else options
+        chosen = HistogramArithmetic() if options is None else options
         histograms, notes = cls.converted(operands)
         try:
-            if given.method == "exact":
+            if chosen.method == "exact":
                 every = [Extended(value.bins, *value.infinite) for value in histograms]
-                return cls._of(operate_extended(operation, every, given.bins), notes)
+                return cls._of(operate_extended(operation, every, chosen.bins), notes)
             for value in histograms:
                 _need_finite(value, "Schopf's Cartesian rule")
-            return cls(*cartesian(operation, [value.bins for value in histograms], given.bins), notes=notes)
+            return cls(*cartesian(operation, [value.bins for value in histograms], chosen.bins), notes=notes)
         except (FloatingPointError, OverflowError):
-            shown = ", ".join(map(repr, histograms))
+            operand_text = ", ".join(map(repr, histograms))
             problem = "a value is too large or too small for a float; change the unit"
-            raise DataError(f"{operation} of {shown}: {problem}") from None
+            raise DataError(f"{operation} of {operand_text}: {problem}") from None
 
     def rebinned(self, bins: int) -> Self:
         """The same distribution in at most so many bins, whose masses and means stay exact."""
@@ -251,8 +251,8 @@ class Histogram(StochasticValue):
     def pdf(self, x: npt.ArrayLike) -> Floats:
         """Constant between edges and means."""
         pieces = self.distribution
-        found: Floats = pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64)))
-        return found * self._finite
+        density: Floats = pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64)))
+        return density * self._finite
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """The inverse of `cdf`."""
@@ -282,10 +282,10 @@ class Histogram(StochasticValue):
 
     def to_dict(self) -> dict[str, Any]:
         """As of all values; what cannot be infinite does not mention it."""
-        found = super().to_dict()
+        content = super().to_dict()
         if not any(self.infinite):
-            del found["infinite"]
-        return found
+            del content["infinite"]
+        return content
 
     def to_text(self) -> str:
         """As of all values, likewise."""
@@ -307,11 +307,11 @@ class Histogram(StochasticValue):
 def _checked_ends(infinite: Sequence[float]) -> tuple[float, float]:
     ends = tuple(map(float, infinite))
     if len(ends) != 2 or not all(mass >= 0.0 for mass in ends) or not math.fsum(ends) < 1.0:
-        shown = ", ".join(f"{mass:.6g}" for mass in ends)
-        raise DataError(f"histogram: infinite: two probabilities below 1 in all are expected, found {shown or 'none'}")
+        text = ", ".join(f"{mass:.6g}" for mass in ends)
+        raise DataError(f"histogram: infinite: two probabilities below 1 in all are expected, found {text or 'none'}")
     return ends[0], ends[1]
 
 
-def _need_finite(value: Histogram, what: str) -> None:
+def _need_finite(value: Histogram, method: str) -> None:
     if any(value.infinite):
-        raise DataError(f"{value!r} can be infinite; {what} is known of finite values only")
+        raise DataError(f"{value!r} can be infinite; {method} is known of finite values only")

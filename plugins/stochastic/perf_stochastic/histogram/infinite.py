@@ -93,16 +93,16 @@ def _combined(
     combine: Callable[[Case, Case, int], Outcomes], x: Extended, y: Extended, operation: str, bins: int
 ) -> Extended:
     """The mixture over pairs of cases."""
-    found = [
+    outcomes = [
         (p * q * share, case) for p, of_x in x.cases for q, of_y in y.cases for share, case in combine(of_x, of_y, bins)
     ]
-    return _mixed(found, operation, bins)
+    return _mixed(outcomes, operation, bins)
 
 
-def _mixed(found: Outcomes, operation: str, bins: int) -> Extended:
-    below = math.fsum(p for p, case in found if case == -math.inf)
-    above = math.fsum(p for p, case in found if case == math.inf)
-    finite = [(p, case) for p, case in found if isinstance(case, Bins) and p > 0.0]
+def _mixed(outcomes: Outcomes, operation: str, bins: int) -> Extended:
+    below = math.fsum(p for p, case in outcomes if case == -math.inf)
+    above = math.fsum(p for p, case in outcomes if case == math.inf)
+    finite = [(p, case) for p, case in outcomes if isinstance(case, Bins) and p > 0.0]
     total = math.fsum(p for p, _ in finite)
     if total == 0.0:
         raise DataError(f"{operation}: the result is infinite; a divisor is zero or an operand is infinite for sure")
@@ -122,8 +122,8 @@ def _negated(x: Extended) -> Extended:
     return Extended(operate("negative", [x.finite]), x.above, x.below)
 
 
-def _undefined(operation: str, what: str) -> DataError:
-    return DataError(f"{operation}: {what} has no value, and is possible here; give operands of which one cannot be so")
+def _undefined(operation: str, form: str) -> DataError:
+    return DataError(f"{operation}: {form} has no value, and is possible here; give operands of which one cannot be so")
 
 
 def _signs(operation: str, x: Bins, zero: str) -> tuple[float, float]:

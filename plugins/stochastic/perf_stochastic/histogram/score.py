@@ -36,17 +36,17 @@ def crps_piecewise_linear(knots: npt.ArrayLike, cdf: npt.ArrayLike, actual: floa
     >>> round(crps_piecewise_linear([0.0, 1.0], [0.0, 1.0], 0.5), 6)  # uniform: the integral of x^2 up to 1/2, twice
     0.083333
     """
-    at, height = np.asarray(knots, dtype=np.float64), np.asarray(cdf, dtype=np.float64)
-    outside = max(at[0] - actual, actual - at[-1], 0.0)  # there F is 0 or 1 and the integrand 1
-    inner = np.clip(actual, at[0], at[-1])
-    first, last = at.searchsorted(inner, side="left"), at.searchsorted(inner, side="right")
+    places, height = np.asarray(knots, dtype=np.float64), np.asarray(cdf, dtype=np.float64)
+    outside = max(places[0] - actual, actual - places[-1], 0.0)  # there F is 0 or 1 and the integrand 1
+    inner = np.clip(actual, places[0], places[-1])
+    first, last = places.searchsorted(inner, side="left"), places.searchsorted(inner, side="right")
     # Within a piece F is the same from both sides; at a knot it may jump.
-    below, above = (height[first], height[last - 1]) if last > first else np.interp([inner, inner], at, height)
-    left = _square_of_lines(np.append(at[:first], inner), np.append(height[:first], below))
-    right = _square_of_lines(np.append(inner, at[last:]), 1.0 - np.append(above, height[last:]))
+    below, above = (height[first], height[last - 1]) if last > first else np.interp([inner, inner], places, height)
+    left = _square_of_lines(np.append(places[:first], inner), np.append(height[:first], below))
+    right = _square_of_lines(np.append(inner, places[last:]), 1.0 - np.append(above, height[last:]))
     return float(outside + left + right)
 
 
-def _square_of_lines(at: Floats, height: Floats) -> float:
+def _square_of_lines(places: Floats, height: Floats) -> float:
     first, second = height[:-1], height[1:]
-    return float(np.sum(np.diff(at) * (first**2 + first * second + second**2)) / 3.0)
+    return float(np.sum(np.diff(places) * (first**2 + first * second + second**2)) / 3.0)

@@ -63,10 +63,10 @@ def _subtract(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _multiply(*operands: Bounds) -> Bounds:
-    found = operands[0]
+    product = operands[0]
     for x in operands[1:]:
-        found = _hull([a * b for a, b in itertools.product(_rational(found), _rational(x))])
-    return found
+        product = _hull([a * b for a, b in itertools.product(_rational(product), _rational(x))])
+    return product
 
 
 def _divide(x: Bounds, y: Bounds) -> Bounds:

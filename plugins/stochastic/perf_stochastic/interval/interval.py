@@ -98,8 +98,10 @@ class Interval(StochasticValue):
         try:
             return cls(*OPERATIONS[operation](*(operand.support for operand in intervals)), notes=notes)
         except OverflowError:
-            given = ", ".join(map(repr, intervals))
-            raise DataError(f"{operation} of {given}: a bound is too large for a float; change the unit") from None
+            operand_text = ", ".join(map(repr, intervals))
+            raise DataError(
+                f"{operation} of {operand_text}: a bound is too large for a float; change the unit"
+            ) from None
 
     @property
     def has_distribution(self) -> bool:

@@ -114,8 +114,8 @@ def divide(x: Moments, y: Moments, correlation: float) -> Moments:
         score = (values * y.mean - x.mean) * math.copysign(1.0, y.mean) / spread
     # Related operands may leave no spread at one place, where the score jumps or is undefined.
     score = np.where(np.isnan(score), 0.0, score)
-    beyond = float(ndtr(-abs(y.mean) / y.std))  # Geary takes the divisor never to change its sign
-    error = float(np.abs(ndtr(score) - ndtr(_GRID)).max()) + beyond
+    sign_change = float(ndtr(-abs(y.mean) / y.std))  # Geary takes the divisor never to change its sign
+    error = float(np.abs(ndtr(score) - ndtr(_GRID)).max()) + sign_change
     return Moments(mean, std, error, f"the divisor is {abs(y.mean) / y.std:.3g} standard deviations away from 0")
 
 

@@ -91,15 +91,15 @@ class Normal(StochasticValue):
         if lower == upper:
             return cls(lower, 0.0), ""
         if math.isnan(value.mean):
-            found = cls(0.5 * lower + 0.5 * upper, (upper - lower) / math.sqrt(12.0))
+            normal = cls(0.5 * lower + 0.5 * upper, (upper - lower) / math.sqrt(12.0))
             return (
-                found,
+                normal,
                 f"assumed that all values are equally likely from {lower:.6g} to {upper:.6g}; then their shape",
             )
-        found = cls(value.mean, value.std)
+        normal = cls(value.mean, value.std)
         levels = np.linspace(0.001, 0.999, 999)
-        error = float(np.abs(found.cdf(value.quantile(levels)) - levels).max())
-        return found, f"the shape: probabilities differ by up to {error:.2g}"
+        error = float(np.abs(normal.cdf(value.quantile(levels)) - levels).max())
+        return normal, f"the shape: probabilities differ by up to {error:.2g}"
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
@@ -109,12 +109,14 @@ class Normal(StochasticValue):
             raise OptionError(f"normal: --correlation {correlation:g}: must be at most 1")
         normals, notes = cls.converted(operands)
         try:
-            mean, std, error, own = operate(operation, [(normal.mean, normal.std) for normal in normals], correlation)
+            mean, std, error, operation_notes = operate(
+                operation, [(normal.mean, normal.std) for normal in normals], correlation
+            )
             error += math.fsum(normal.cdf_error for normal in normals)
-            return cls(mean, std, notes=(*notes, *own), cdf_error=error)
+            return cls(mean, std, notes=(*notes, *operation_notes), cdf_error=error)
         except (OverflowError, ZeroDivisionError, FloatingPointError):
-            given = ", ".join(map(repr, normals))
-            raise DataError(f"{operation} of {given} is not finite; change the unit") from None
+            operand_text = ", ".join(map(repr, normals))
+            raise DataError(f"{operation} of {operand_text} is not finite; change the unit") from None
 
     @property
     def support(self) -> tuple[float, float]:

@@ -40,14 +40,14 @@ def operate(
     values = [Moments(*operand) for operand in operands]
     if correlation and len(values) > 2 and operation == "multiply":
         raise DataError("multiply: correlated normals are multiplied two at a time; give two")
-    met = _Met()
+    record = _Met()
     if operation == "power":
-        found = _power(values[0], values[1], correlation, met)
+        result = _power(values[0], values[1], correlation, record)
     elif operation in ("add", "multiply", "maximum", "minimum"):
-        found = _chained(operation, values, correlation, met)
+        result = _chained(operation, values, correlation, record)
     else:
-        found = _noted(operation, _SIMPLE[operation](correlation, *values), met)
-    return found.mean, found.std, met.error, tuple(dict.fromkeys(met.notes))
+        result = _noted(operation, _SIMPLE[operation](correlation, *values), record)
+    return result.mean, result.std, record.error, tuple(dict.fromkeys(record.notes))
 
 
 @dataclass
@@ -58,21 +58,21 @@ class _Met:
     notes: list[str] = field(default_factory=list)
 
 
-def _noted(operation: str, found: Moments, met: _Met) -> Moments:
+def _noted(operation: str, result: Moments, record: _Met) -> Moments:
     """The result as a normal; its error becomes a note."""
-    if not (math.isfinite(found.mean) and math.isfinite(found.std)):
+    if not (math.isfinite(result.mean) and math.isfinite(result.std)):
         raise OverflowError(operation)
-    met.error += found.error
-    if found.error > _NOTEWORTHY:
-        why = f"; {found.remark}" if found.remark else ""
-        met.notes.append(
-            f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {found.error:.2g}{why}; "
+    record.error += result.error
+    if result.error > _NOTEWORTHY:
+        why = f"; {result.remark}" if result.remark else ""
+        record.notes.append(
+            f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {result.error:.2g}{why}; "
             "a histogram is not"
         )
-    return Moments(found.mean, found.std)
+    return Moments(result.mean, result.std)
 
 
-def _chained(operation: str, values: Sequence[Moments], correlation: float, met: _Met) -> Moments:
+def _chained(operation: str, values: Sequence[Moments], correlation: float, record: _Met) -> Moments:
     """Sum, product, maximum or minimum of many.
 
     A further operand's covariance with a sum or maximum so far is its standard deviation times the correlation times
@@ -80,40 +80,40 @@ def _chained(operation: str, values: Sequence[Moments], correlation: float, met:
     largest (Clark's equation 9).
     """
     sign = -1.0 if operation == "minimum" else 1.0
-    found = Moments(sign * values[0].mean, values[0].std)
-    weight = found.std
+    accumulated = Moments(sign * values[0].mean, values[0].std)
+    weight = accumulated.std
     for value in values[1:]:
-        nearness = correlation * weight / found.std if found.std else 0.0
+        nearness = correlation * weight / accumulated.std if accumulated.std else 0.0
         nearness = max(-1.0, min(1.0, nearness))
         if operation == "add":
-            found, weight = add(found, value, nearness), weight + value.std
+            accumulated, weight = add(accumulated, value, nearness), weight + value.std
         elif operation == "multiply":
-            found = _noted(operation, multiply(found, value, correlation), met)
+            accumulated = _noted(operation, multiply(accumulated, value, correlation), record)
         else:
-            following, probability = largest(found, Moments(sign * value.mean, value.std), nearness)
-            found = _noted(operation, following, met)
+            following, probability = largest(accumulated, Moments(sign * value.mean, value.std), nearness)
+            accumulated = _noted(operation, following, record)
             weight = probability * weight + (1.0 - probability) * value.std
-    return Moments(sign * found.mean, found.std)
+    return Moments(sign * accumulated.mean, accumulated.std)
 
 
-def _power(base: Moments, exponent: Moments, correlation: float, met: _Met) -> Moments:
+def _power(base: Moments, exponent: Moments, correlation: float, record: _Met) -> Moments:
     if exponent.std:
         if base.std == 0.0 and base.mean > 0.0:
             logarithm = Moments(math.log(base.mean), 0.0)
         else:
-            logarithm = _noted("power", _log(0.0, base), met)
-        product = _noted("power", multiply(logarithm, exponent, correlation), met)
-        return _noted("power", _exp(0.0, product), met)
+            logarithm = _noted("power", _log(0.0, base), record)
+        product = _noted("power", multiply(logarithm, exponent, correlation), record)
+        return _noted("power", _exp(0.0, product), record)
     p = exponent.mean
     if base.std == 0.0:
         return Moments(_number("power", lambda: float(base.mean**p)), 0.0)
     if p < 0.0:
-        above = _power(base, Moments(-p, 0.0), correlation, met)
-        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), met)
+        above = _power(base, Moments(-p, 0.0), correlation, record)
+        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), record)
     if p.is_integer():
-        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), met)
+        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), record)
     _check_positive("power", base)
-    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), met)
+    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), record)
 
 
 def _check_positive(operation: str, x: Moments) -> None:

@@ -27,7 +27,7 @@ def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLi
     >>> round(float(crps_of_normals(0.0, 1.0, 0.0)), 6)  # (sqrt(2) - 1) / sqrt(pi)
     0.233695
     """
-    centre, spread, x = (np.asarray(given, dtype=np.float64) for given in (mean, std, actual))
+    centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (mean, std, actual))
     error = x - centre
     z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
     density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
