@@ -114,6 +114,8 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     share = ratio if weak else ratio / gain
     faster = ratio * gain if weak else ratio
     sides = [np.quantile(draws, _SIDES, axis=0).T.tolist() for draws in (times, faster, share)]
+    if len(paths) == 1:  # the same digits as of its prediction
+        sides[0] = model.posterior.of_paths(paths).quantiles(points, sorted(_SIDES))[0][:, [1, 0, 2]].tolist()
     measured = set(model.measured[:, 0].tolist())
     return Speedup(
         symbol=symbol,
