@@ -83,7 +83,7 @@ class TimelineViews:
         See `Viewable.view`.
         """
         if path == _ITERATIONS.path:
-            return View(_ITERATIONS.text, iteration_blocks(self.data, self._link), trail=(Link(self.title, ()),))
+            return View(_ITERATIONS.text, iteration_blocks(self.data, self._link), path, (Link(self.title, ()),))
         if path:
             raise NoViewError(path)
         window = self.data.window(query)
