@@ -180,8 +180,8 @@ def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, option
             at_points(facts.points, each, every) for each in (runs.means, runs.counts, runs.variances)
         )
         runs = Runs(means, counts, variances, runs.outliers)
-        at = msgspec.json.decode(target)
-        laws = laws_of_chunk(facts.paths, facts.columns, runs, every, at, chosen, facts.reciprocal)
+        target_point = msgspec.json.decode(target)
+        laws = laws_of_chunk(facts.paths, facts.columns, runs, every, target_point, chosen, facts.reciprocal)
         laws[METRIC] = facts.metrics or ""
         frame = pd.concat([laws, frame], ignore_index=True)
     database = Database(folder)

@@ -65,8 +65,8 @@ def weigh(
     they would if their noise were Student's t of four degrees of freedom.
     """
     if reciprocal:
-        found = weigh(points, 1.0 / means, counts, spread, exponents, logarithms, sparse)
-        return replace(found, means=means, reciprocal=True)
+        of_times = weigh(points, 1.0 / means, counts, spread, exponents, logarithms, sparse)
+        return replace(of_times, means=means, reciprocal=True)
     posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):

@@ -148,15 +148,15 @@ def take_window(
     return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)
 
 
-def _moment(given: float | str, unit: str) -> tuple[float, bool]:
+def _moment(moment: float | str, unit: str) -> tuple[float, bool]:
     """A time in the unit, and whether it was given as a date."""
     with contextlib.suppress(ValueError):
-        return float(given), False
+        return float(moment), False
     try:
-        date = datetime.datetime.fromisoformat(str(given).strip())
+        date = datetime.datetime.fromisoformat(str(moment).strip())
     except ValueError:
         raise OptionError(
-            f"--until {given!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
+            f"--until {moment!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
         ) from None
     if date.tzinfo is None:
         date = date.replace(tzinfo=datetime.UTC)

@@ -94,26 +94,28 @@ class _Places:
         for place, (name, number) in enumerate(self._processes.items()):
             yield _named("process", number, 0, name=name)
             yield _sorted("process", number, 0, place)
-        for at, (name, process, above) in enumerate(zip(self._threads, self._process_of, self._names, strict=True), 1):
-            yield _named("thread", process, at, name=name.removeprefix(f"{above} / "), location=name)
-            yield _sorted("thread", process, at, at)
+        for thread, (name, process, above) in enumerate(
+            zip(self._threads, self._process_of, self._names, strict=True), 1
+        ):
+            yield _named("thread", process, thread, name=name.removeprefix(f"{above} / "), location=name)
+            yield _sorted("thread", process, thread, thread)
         yield _named("process", self.of_markers, 0, name="markers")
 
     def texts(self) -> list[str]:
         """The process and the thread of each location, as events have them."""
-        return [f'"pid":{process},"tid":{at}' for at, process in enumerate(self._process_of, 1)]
+        return [f'"pid":{process},"tid":{thread}' for thread, process in enumerate(self._process_of, 1)]
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
     """Numbers of processes: those that end their names, as of ``GPU 0``, and for the others what is free."""
     numbers: dict[str, int] = {}
-    taken: set[int] = set()
+    in_names: set[int] = set()
     for name in names:
         match = _NUMBER.search(name)
-        if match and (number := int(match[0])) not in taken:
+        if match and (number := int(match[0])) not in in_names:
             numbers[name] = number
-            taken.add(number)
-    free = itertools.count(max(taken, default=0) + 1)
+            in_names.add(number)
+    free = itertools.count(max(in_names, default=0) + 1)
     return {name: numbers[name] if name in numbers else next(free) for name in names}
 
 
@@ -168,7 +170,7 @@ def _overlapping(
 
 def _described(trace: Trace, origin: int) -> str:
     """What stands beside the events: which rank it is, the moment from which times count, and the span of the run."""
-    told = {name: trace.facts[name] for name in ("rank", "world_size") if name in trace.facts}
+    rank_facts = {name: trace.facts[name] for name in ("rank", "world_size") if name in trace.facts}
     base = trace.facts.get("epoch_ns", 0) + origin
     start, end = run_of(trace)
     run = {
@@ -176,7 +178,7 @@ def _described(trace: Trace, origin: int) -> str:
         "time_unit": trace.time_unit,
         "busy_states": [_writable(state) for state in trace.busy_states],
     }
-    ranks = f'"distributedInfo":{json.dumps(told)},' if told else ""
+    ranks = f'"distributedInfo":{json.dumps(rank_facts)},' if rank_facts else ""
     return f'{ranks}"baseTimeNanoseconds":{base},"perfcore":{json.dumps(run)},'
 
 

@@ -115,7 +115,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def _parts(colour: str) -> list[int]:
-    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    return [int(colour[first : first + 2], 16) for first in (1, 3, 5)]
 
 
 def _luminance(colour: str) -> float:

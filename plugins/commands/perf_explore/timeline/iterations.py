@@ -27,17 +27,23 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
         Makes a link of a text, and of a stretch in nanoseconds since the run's start.
     """
     try:
-        found = perfcore.iterations(data.given)
+        iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
         return (Text((str(error),)),)
-    times = np.rint(np.column_stack([found.starts, found.ends]) * nanoseconds_per(found.time_unit)).astype(np.int64)
+    times = np.rint(
+        np.column_stack([iterations.starts, iterations.ends]) * nanoseconds_per(iterations.time_unit)
+    ).astype(np.int64)
     times -= data.run_ns[0]
     longest = np.argsort(times[:, 0] - times[:, 1], kind="stable")[:_MOST_ROWS]
     rows = []
-    for at in np.sort(longest).tolist():
-        start, end = times[at].tolist()
-        link = way(state_name(found.labels[at]) if found.labels else str(at + 1), start, end)
+    for number in np.sort(longest).tolist():
+        start, end = times[number].tolist()
+        link = way(state_name(iterations.labels[number]) if iterations.labels else str(number + 1), start, end)
         rows.append((Cell(link.text, link), readable(start + data.shown_from_ns, "ns"), readable(end - start, "ns")))
-    title = "Iterations" if found.count <= _MOST_ROWS else f"The {_MOST_ROWS} longest of {found.count:,} iterations"
+    title = (
+        "Iterations"
+        if iterations.count <= _MOST_ROWS
+        else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
+    )
     table = Table(("iteration", "begins", "lasts"), tuple(rows), title, "An iteration leads to its stretch.")
-    return (Text(tuple(found.summary())), *([table] if rows else []))
+    return (Text(tuple(iterations.summary())), *([table] if rows else []))

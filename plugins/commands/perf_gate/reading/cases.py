@@ -37,7 +37,7 @@ def case_columns(sides: Sequence[pd.DataFrame], but: Collection[str | None]) -> 
     >>> case_columns([old, old], ["s"])
     ['model']
     """
-    found = []
+    columns = []
     for column in sides[0].columns:
         named = str(column)
         if column in but or not all(column in side for side in sides) or sides[0][column].dtype.kind in "iufbmM":
@@ -47,5 +47,5 @@ def case_columns(sides: Sequence[pd.DataFrame], but: Collection[str | None]) -> 
         values = [set(side[column].dropna().astype(str)) for side in sides]
         fewest = min(map(len, values))
         if max(map(len, values)) > 1 and fewest and len(set.intersection(*values)) >= _IN_COMMON * fewest:
-            found.append(named)
-    return found
+            columns.append(named)
+    return columns

@@ -266,13 +266,13 @@ def _last_word(name: str) -> str:
 
 def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     """The one column of numbers that has no other meaning, if there is one."""
-    taken = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
-    found = [
+    in_roles = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
+    numbers = [
         str(column)
         for column in table.columns
-        if column not in taken and table[column].dtype.kind in "iuf" and not tells_runs_apart(str(column))
+        if column not in in_roles and table[column].dtype.kind in "iuf" and not tells_runs_apart(str(column))
     ]
-    return found if len(found) == 1 else []
+    return numbers if len(numbers) == 1 else []
 
 
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:

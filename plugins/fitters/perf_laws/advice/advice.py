@@ -124,8 +124,8 @@ def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
             variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
             tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
             names = CLASSES[first], CLASSES[second]
-            here, there = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
-            entries.append(_advice_on(model, path, names, here, there, tells, candidates))
+            gap_measured, gaps_ahead = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
+            entries.append(_advice_on(model, path, names, gap_measured, gaps_ahead, tells, candidates))
     return entries
 
 

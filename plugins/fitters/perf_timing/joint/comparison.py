@@ -116,14 +116,14 @@ class JointComparison:
         count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
-        given = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
+        message = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
         compared: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
-            for at, answer in as_they_end(executor, compare_part, [(given, part) for part in parts]):
+            for number, answer in as_they_end(executor, compare_part, [(message, part) for part in parts]):
                 outcomes = msgspec.msgpack.decode(answer, type=list[Outcome])
-                for members, outcome in zip(parts[at], outcomes, strict=True):
+                for members, outcome in zip(parts[number], outcomes, strict=True):
                     compared[members] = _Compared(members, outcome, self._candidate(members, outcome))
-                advance(len(parts[at]))
+                advance(len(parts[number]))
         return sorted((compared[members] for members in self.combinations), key=self._place)
 
     def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:

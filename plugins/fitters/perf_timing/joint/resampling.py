@@ -94,9 +94,9 @@ def bootstrap(
     Source: L. Xu, C. Gotwalt, Y. Hong, C. B. King and W. Q. Meeker, "Applications of the Fractional-Random-Weight
     Bootstrap", The American Statistician 74, 2020. Deviation: one weight for each cell instead of each observation.
     """
-    given = packed_fit(problem, fit)
+    message = packed_fit(problem, fit)
     sizes = [min(_DRAWS_OF_A_PART, draws - before) for before in range(0, draws, _DRAWS_OF_A_PART)]
-    parts = [(given, seed, part, size) for part, size in enumerate(sizes)]
+    parts = [(message, seed, part, size) for part, size in enumerate(sizes)]
     estimates = []
     for size, answer in zip(sizes, in_order(executor, bootstrap_part, parts), strict=True):
         estimates.append(np.frombuffer(answer, "<f8"))
@@ -134,14 +134,14 @@ def leave_one_cell_out(
     """
     cells = np.unique(problem.cell).tolist()
     parts = [cells[first : first + _CELLS_OF_A_PART] for first in range(0, len(cells), _CELLS_OF_A_PART)]
-    given = packed_fit(problem, fit)
+    message = packed_fit(problem, fit)
     predictions = np.full(problem.n_rows, np.nan)
-    for at, answer in as_they_end(executor, left_out_part, [(given, part) for part in parts]):
+    for number, answer in as_they_end(executor, left_out_part, [(message, part) for part in parts]):
         values = np.frombuffer(answer, "<f8")
-        for one in parts[at]:
-            left = problem.cell == one
+        for cell in parts[number]:
+            left = problem.cell == cell
             predictions[left], values = np.split(values, [int(left.sum())])
-        advance(len(parts[at]))
+        advance(len(parts[number]))
     return predictions
 
 

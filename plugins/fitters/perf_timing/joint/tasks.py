@@ -118,14 +118,14 @@ def packed(problem: JointProblem, how: How) -> bytes:
 
 def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
     """A problem with its fit, for `bootstrap_part` and `left_out_part`."""
-    told = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale, fit.compiled)
-    return msgspec.json.encode(told)
+    fit_document = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale, fit.compiled)
+    return msgspec.json.encode(fit_document)
 
 
 def fitted(problem: JointProblem, how: How) -> JointFit:
     """The fit; a robust loss takes its scale from the residuals of least squares."""
-    given: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
-    fit = solve(problem, **given, compiled=how.compiled)
+    options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
+    fit = solve(problem, **options, compiled=how.compiled)
     if how.loss == "linear":
         return fit
     from scipy.stats import median_abs_deviation
@@ -133,82 +133,82 @@ def fitted(problem: JointProblem, how: How) -> JointFit:
     scale = float(median_abs_deviation(fit.residuals, scale="normal"))
     if scale == 0.0:
         return fit
-    return solve(problem, **given, loss=how.loss, loss_scale=_TUNING * scale)
+    return solve(problem, **options, loss=how.loss, loss_scale=_TUNING * scale)
 
 
-def compare_part(given: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
+def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
     """A task: an `Outcome` for each combination, as MessagePack.
 
     Parameters
     ----------
-    given : bytes or str
+    message : bytes or str
         Of `packed`.
     combinations : sequence of sequence of int
         Places of functions.
     """
-    known = msgspec.json.decode(given, type=_Combinations)
+    combined = msgspec.json.decode(message, type=_Combinations)
     with single_thread():
-        return msgspec.msgpack.encode([_outcome(known, members) for members in combinations])
+        return msgspec.msgpack.encode([_outcome(combined, members) for members in combinations])
 
 
-def _outcome(known: _Combinations, members: Sequence[int]) -> Outcome:
+def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
     # One start each where starts cost time, which a doubled function always does: nothing compiled fits it. The chosen
     # model is fitted again with all starts.
-    cheap = known.how.compiled and len(set(members)) == len(members)
-    how = known.how if cheap else msgspec.structs.replace(known.how, starts=1)
-    fit = fitted(known.table.problem(members), how)
+    cheap = combined.how.compiled and len(set(members)) == len(members)
+    how = combined.how if cheap else msgspec.structs.replace(combined.how, starts=1)
+    fit = fitted(combined.table.problem(members), how)
     negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
     return Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative)
 
 
-def bootstrap_part(given: bytes | str, seed: int, part: int, draws: int) -> bytes:
+def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
     """A task: the parameters (k, P) of the refits that converge, as bytes.
 
     Parameters
     ----------
-    given : bytes or str
+    message : bytes or str
         Of `packed_fit`.
     seed, part : int
         The weights come from the child of this number of the seed (`numpy.random.SeedSequence.spawn`).
     draws : int
         How many.
     """
-    known = msgspec.json.decode(given, type=_Fit)
-    problem, theta = known.table.problem(), np.array(known.theta)
+    fit = msgspec.json.decode(message, type=_Fit)
+    problem, theta = fit.table.problem(), np.array(fit.theta)
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
     cells, cell = np.unique(problem.cell, return_inverse=True)
-    compressed = CompressedProblem.of(problem) if known.compiled else None
-    found = []
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
+    estimates = []
     with single_thread():
         for _ in range(draws):
             weights = generator.standard_exponential(len(cells))
             quick = compressed.weighted(cells, weights).descend(theta) if compressed else None
             if quick is not None:
-                found.append(quick.theta)
-            elif (one := _refit(problem.weighted(weights[cell]), known)).status is trust_region.Status.CONVERGED:
-                found.append(one.theta)
-    return np.array(found, dtype="<f8").tobytes()
+                estimates.append(quick.theta)
+            elif (refit := _refit(problem.weighted(weights[cell]), fit)).status is trust_region.Status.CONVERGED:
+                estimates.append(refit.theta)
+    return np.array(estimates, dtype="<f8").tobytes()
 
 
-def left_out_part(given: bytes | str, cells: Sequence[int]) -> bytes:
+def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
     """A task: predictions of the observations of each cell from all others, cell after cell, as bytes.
 
     Parameters
     ----------
-    given : bytes or str
+    message : bytes or str
         Of `packed_fit`.
     cells : sequence of int
     """
-    known = msgspec.json.decode(given, type=_Fit)
-    problem, theta = known.table.problem(), np.array(known.theta)
-    compressed = CompressedProblem.of(problem) if known.compiled else None
+    fit = msgspec.json.decode(message, type=_Fit)
+    problem, theta = fit.table.problem(), np.array(fit.theta)
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
     with single_thread():
-        found = [_without(one, problem, theta, compressed, known) for one in cells]
-    return np.concatenate(found).astype("<f8").tobytes()
+        predictions = [_without(one, problem, theta, compressed, fit) for one in cells]
+    return np.concatenate(predictions).astype("<f8").tobytes()
 
 
 def _without(
-    cell: int, problem: JointProblem, theta: Floats, compressed: CompressedProblem | None, known: _Fit
+    cell: int, problem: JointProblem, theta: Floats, compressed: CompressedProblem | None, fit: _Fit
 ) -> Floats:
     """Predictions of a cell's observations by all others; NaN where these do not determine them."""
     left = problem.cell == cell
@@ -218,7 +218,7 @@ def _without(
     nothing = np.full(int(left.sum()), np.nan)
     if left.all():
         return nothing
-    rest = _refit(problem.subset(~left), known)
+    rest = _refit(problem.subset(~left), fit)
     free = ~rest.at_bound
     removed = problem.subset(left)
     determined = JacobianFactor.of(rest.jacobian[:, free]).determines(removed.jacobian(rest.theta)[:, free])

@@ -152,7 +152,7 @@ def _quotient(
         rows[j, 4] = before[4] + log * before[1] + second * before[2] + 0.5 * third * before[3]
     whole = rows[len(rows) - 1]
     mean_of_all = last - whole[1]
-    at = np.empty(len(knots), np.uint32)
+    step_of = np.empty(len(knots), np.uint32)
     sum_of_jumps = sum_of_weights = sum_of_logs = 0.0
     beyond = inside = 0
     for n in range(len(z)):
@@ -172,9 +172,9 @@ def _quotient(
             j += np.uint32(ends[j] <= t)
             while ends[j] <= t:
                 j += np.uint32(1)
-            at[k] = j
+            step_of[k] = j
         for k in range(beyond, inside):  # apart from the search, whose wrong guesses would throw away what is begun
-            row = rows[at[k]]
+            row = rows[step_of[k]]
             ahead = z[n] * knots[k] - row[0]
             square = 0.5 * ahead * ahead
             log, second, third = _over_s(ahead, row[0], row[5], z_logs[n] + y_logs[k] - row[6])
