@@ -259,7 +259,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     assert tab.get_by_role("button").count() == 0
     contents = tab.get_by_label("Contents").get_by_role("link").all()
     contents[-1].click()
-    assert tab.url.endswith("#view/timeline")
+    assert tab.url.endswith("#view/timeline/iterations")
     tab.locator("details summary").first.click()
     assert tab.locator("details[open] table").first.is_visible()
     assert [url for url in asked if not url.startswith(("file://", "data:"))] == []

@@ -71,7 +71,7 @@ def test_candidates_are_the_largest_levels_and_steps_of_two():
     model = fitted([1 + LEVELS])
     assert measurable(model, 1.0).ravel().tolist() == [64]
     assert measurable(model, 2.0).ravel().tolist() == [64, 128]
-    assert measurable(model, 5.0).ravel().tolist() == [64, 128, 320]  # not the target, 256
+    assert measurable(model, 5.0).ravel().tolist() == [64, 128]  # neither the target, 256, nor beyond it
     rows = [(p, n, p * n) for p in (1, 2, 4, 8) for n in (10.0, 20, 40, 80)]
     two = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
     assert sorted(map(tuple, measurable(two, 2.0).tolist())) == [(8, 80), (8, 160), (16, 80), (16, 160)]

@@ -56,6 +56,12 @@ def test_the_summary_counts_growth_and_says_what_to_measure(model):
     assert any(line.startswith("measure next: p = 128; what is open at p = 256 is ") for line in lines)
 
 
+def test_the_summary_says_where_no_measurement_before_the_target_tells_much():
+    """All that can be measured is the last level again: it was "33 % either way now, about 33 % either way then"."""
+    lines = fitted({"exchange": VALUES["exchange"]}, at="p=128").summary()
+    assert any(line.startswith("measure next: p = 128 itself; nothing before it tells much of ") for line in lines)
+
+
 def test_paths_that_are_not_fitted_are_listed_with_their_reason():
     lines = fitted({**VALUES, "gone": np.zeros(5), "wrong": np.array([1.0, -2, 3, 4, 5])}).summary()
     assert "not fitted: gone: is 0 at every point" in lines

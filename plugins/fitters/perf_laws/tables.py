@@ -27,6 +27,7 @@ Table = tuple[str, list[str], list[list[str]]]
 _MOST_PATHS = 40
 _MOST_ADVICE = 10
 _MOST_NAMED = 3
+_HARDLY_LESS = 0.9  # of the variance
 
 
 def law_summary(model: LawModel) -> list[str]:
@@ -146,9 +147,12 @@ def _next_line(model: LawModel) -> list[str]:
     spread = expected_spread(model, points, [model.paths.index(row.path) for row in rows])
     before, after = (share @ spread).tolist()
     now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
-    then = now * math.sqrt(after / before) if before > 0.0 else now
+    target = point_text(model.target)
+    if after >= _HARDLY_LESS * before:
+        return [f"measure next: {target} itself; nothing before it tells much of what is open there, {_openness(now)}"]
+    then = now * math.sqrt(after / before)
     return [
-        f"measure next: {point_text(point)}; what is open at {point_text(model.target)} is {_openness(now)} now, about "
+        f"measure next: {point_text(point)}; what is open at {target} is {_openness(now)} now, about "
         f"{_openness(then)} then"
     ]
 

@@ -61,7 +61,7 @@ def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
 
 
 def measurable(model: PathLaws, largest: float) -> Floats:
-    """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 beyond it."""
+    """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 up to the target."""
     top = model.measured.max(axis=0)
     steps = [1.0]
     while 2.0 * steps[-1] <= largest:
@@ -70,5 +70,6 @@ def measurable(model: PathLaws, largest: float) -> Floats:
         steps.append(largest)
     points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
     # The target itself is what is to be told from points that cost less.
-    not_target = ~(points == model.target_point).all(axis=1)
-    return points[not_target] if not_target.any() else points
+    limit = np.where(model.target_point > top, model.target_point, np.inf)
+    is_before = (points <= limit).all(axis=1) & ~(points == model.target_point).all(axis=1)
+    return points[is_before] if is_before.any() else points
