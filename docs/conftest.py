@@ -1,9 +1,9 @@
 """Runs every example of README.md and of these pages: ``pytest docs README.md``.
 
 Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` hold commands after ``$``, each with what it
-prints; ``...`` stands for anything, no output for "not compared". A command must succeed, unless the page shows the
-error that it ends with. Each page runs in a folder of its own that has a copy of ``examples/``; ``sh`` blocks, which
-install things or need files that are not here, do not run.
+prints: numbers may differ by a hundredth, ``...`` stands for anything, no output for "not compared". A command must
+succeed, unless the page shows the error that it ends with. Each page runs in a folder of its own that has a copy of
+``examples/``; ``sh`` blocks, which install things or need files that are not here, do not run.
 
 What the commands print in full is kept in ``tests/golden/console``, where ``...`` stands for what differs from run to
 run. It is compared where the variable ``PERFCORE_GOLDEN`` is set, on an idle machine: some figures are of its speed and
@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import doctest
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -31,6 +32,8 @@ _REPOSITORY = Path(__file__).parents[1]
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_TOLERANCE = 0.01
 _GOLDEN = _REPOSITORY / "tests" / "golden" / "console"
 _RECORDING = "PERFCORE_RECORD" in os.environ
 _COMPARING = _RECORDING or "PERFCORE_GOLDEN" in os.environ
@@ -63,12 +66,27 @@ def run_console(example: Example) -> str | None:
         status = 2 if expected.startswith(_ERROR) else 0
         if returned != status:
             return f"$ {command}\nexit status {returned}, expected {status}\n{printed}"
-        if expected.strip() and not checker.check_output(expected, printed, _FLAGS):
+        if expected.strip() and not (checker.check_output(expected, printed, _FLAGS) or agrees(expected, printed)):
             difference = checker.output_difference(doctest.Example("", expected), printed, _FLAGS)
             return f"$ {command}\n{difference}"
         if _COMPARING and (different := compare_golden(Path(example.path), command, printed)) is not None:
             return different
     return None
+
+
+def agrees(expected: str, printed: str) -> bool:
+    """Whether texts have the same words, and numbers that differ by a hundredth at most."""
+    words = expected.split(), printed.split()
+    return len(words[0]) == len(words[1]) and all(map(_alike, *words))
+
+
+def _alike(word: str, other: str) -> bool:
+    if word == other:
+        return True
+    numbers = [[float(number.replace(",", "")) for number in _NUMBER.findall(each)] for each in (word, other)]
+    return _NUMBER.split(word) == _NUMBER.split(other) and all(
+        math.isclose(*pair, rel_tol=_TOLERANCE) for pair in zip(*numbers, strict=True)
+    )
 
 
 def compare_golden(page: Path, command: str, printed: str) -> str | None:
