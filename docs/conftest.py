@@ -31,6 +31,7 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 _REPOSITORY = Path(__file__).parents[1]
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
+_COMPILING = "perf: compiling the kernels, once for this machine (some seconds)\n"
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOLERANCE = 0.01
@@ -63,6 +64,8 @@ def run_console(example: Example) -> str | None:
             more, _, expected = expected.partition("\n")
             command = command[:-1] + more.removeprefix("> ").lstrip()
         returned, printed = run_command(command)
+        if _COMPILING not in expected:
+            printed = printed.replace(_COMPILING, "")
         status = 2 if expected.startswith(_ERROR) else 0
         if returned != status:
             return f"$ {command}\nexit status {returned}, expected {status}\n{printed}"
