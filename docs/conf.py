@@ -19,7 +19,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]  # the second: what notebooks left of the build before
 
 # Notebooks come without outputs: making the pages runs them, and a cell that fails stops it.
 nb_execution_mode = "force"
