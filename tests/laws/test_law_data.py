@@ -189,3 +189,9 @@ def test_several_values_of_several_units_are_refused():
 def test_a_column_with_a_comma_in_its_name_is_one():
     data = pd.DataFrame({"p": P, "Time, s": [8.0, 4, 2, 1], "Time": 1.0})
     assert perfcore.fit(data, fitter="scaling", value="Time, s").value_name == "Time, s"
+
+
+def test_a_rate_of_zero_is_no_short_time():
+    rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
+    assert any("1 zero left out: nothing was done, which no law of a rate tells" in line for line in model.summary())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perf_categories.speeds import is_speed, what_zero_means
 from perf_categories.spread_columns import is_of_spread, spread_in_words
 from perf_messages.communication import communication_of
 from perf_summaries.summarized_trace import SummarizedTrace
@@ -267,7 +268,8 @@ def _without_zeros(data: Measurements) -> tuple[Measurements, str]:
     zeros = int((data.table[value] == 0).sum())
     if not 0 < zeros < len(data.table):
         return data, ""
-    note = f"{zeros} row{'s' if zeros > 1 else ''} with {value} 0, below what the clock sees: left out"
+    meaning = what_zero_means(is_speed(data.roles.unit, value))
+    note = f"{zeros} row{'s' if zeros > 1 else ''} with {value} 0, {meaning}: left out"
     try:
         return data.where([f"{value}!=0"]), note
     except PerfError:  # a name that stands in no condition

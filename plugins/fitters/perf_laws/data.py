@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.speeds import is_speed
+from perf_categories.speeds import is_speed, what_zero_means
 from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
 from perf_categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
 from perf_laws.columns import with_values
@@ -177,7 +177,9 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     measured = value[kept]
     refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
-    resolved = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
+    reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
+    zero_means = what_zero_means(reciprocal)
+    resolved = _without_zeros(names, path, point, measured, shape, _least_points(len(points)), zero_means, notes)
     path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
@@ -208,7 +210,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
         fingerprint=_fingerprint(names, distinct, runs),
         notes=tuple(notes),
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
-        reciprocal=is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ())),
+        reciprocal=reciprocal,
     )
 
 
@@ -253,13 +255,14 @@ def _values(data: Measurements, name: str) -> Floats:
     return np.where(np.isinf(numbers), np.nan, numbers)
 
 
-def _above_clock(
+def _without_zeros(
     names: Sequence[str],
     path: Ints,
     point: Ints,
     value: Floats,
     shape: tuple[int, int],
     least: int,
+    zero_means: str,
     notes: list[Note],
 ) -> Booleans:
     """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
@@ -278,7 +281,7 @@ def _above_clock(
     if skipped.any():
         count = int((zero & skipped).sum())
         of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
-        notes.append(Note(f"{count} zero{'s' if count > 1 else ''} left out: below what the clock sees ({of})"))
+        notes.append(Note(f"{count} zero{'s' if count > 1 else ''} left out: {zero_means} ({of})"))
     return np.asarray(~skipped)
 
 

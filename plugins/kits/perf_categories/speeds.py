@@ -6,7 +6,7 @@ import re
 
 from perfcore.data.units import is_rate, split_unit
 
-__all__ = ["is_speed"]
+__all__ = ["is_speed", "what_zero_means"]
 
 # What is more the faster a program is, however it is counted; the end of names such as "parallel efficiency".
 _SPEEDS = frozenset(
@@ -30,6 +30,11 @@ def is_speed(unit: str | None, *names: str) -> bool:
     (False, False, False, False)
     """
     return is_rate(unit) if unit else bool(names) and all(map(_is_called_speed, names))
+
+
+def what_zero_means(of_speed: bool) -> str:
+    """Why a measured 0 is left out, of work per time or of times."""
+    return "nothing was done, which no law of a rate tells" if of_speed else "below what the clock sees"
 
 
 def _is_called_speed(name: str) -> bool:
