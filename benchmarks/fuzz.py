@@ -98,7 +98,6 @@ def blind(names: list[str], seconds: float, found: Path, seed: int) -> bool:
     from fuzz_mutations import mutated
     from fuzz_targets import targets
 
-    luck = random.Random(seed)
     all_trials = [Trials(name, targets()[name], found) for name in names]
     for trials in all_trials:
         for content in trials.target.seeds:  # what is loaded at first use is loaded here
@@ -107,6 +106,7 @@ def blind(names: list[str], seconds: float, found: Path, seed: int) -> bool:
     print("| target | inputs | inputs/s | findings | peak memory (MiB) |\n|---|--:|--:|--:|--:|", flush=True)
     for trials in all_trials:
         begun = time.monotonic()
+        luck = random.Random(f"{seed} {trials.name}")  # how far others came does not change what this one is given
         corpus = list(trials.target.seeds)
         while time.monotonic() - begun < seconds / len(names):
             content = mutated(luck.choice(corpus), luck)

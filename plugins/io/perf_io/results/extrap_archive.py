@@ -159,7 +159,7 @@ def _array_means(content: bytes, position: int, member: str, source: str) -> lis
         raise InputError(source, f"{member} holds an array of an unknown version {version}")
     shape, _, kind = read_header(stream)
     size = math.prod(shape)
-    if kind.kind not in "fiu" or size * kind.itemsize > len(content) - stream.tell():
+    if min(shape, default=0) < 0 or kind.kind not in "fiu" or size * kind.itemsize > len(content) - stream.tell():
         raise InputError(source, f"{member} holds an array that is cut short, or not one of numbers")
     flat = np.frombuffer(content, kind, count=size, offset=stream.tell()).astype(np.float64)
     if not size:
