@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -222,6 +223,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    warnings.simplefilter("error", RuntimeWarning)  # of NumPy, which a user would see
     given.found.mkdir(parents=True, exist_ok=True)
     found = given.found.resolve()
     from fuzz_targets import close

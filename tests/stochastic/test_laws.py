@@ -36,6 +36,12 @@ def rough_pieces(low, seed):
     return pieces(np.append(low, knots), rng.choice([0.0, 1.0, 5.0], 300))
 
 
+def test_pieces_too_narrow_for_a_density_are_single_values():
+    law = pieces([0.0, 5e-324, 1.0], [1, 1])
+    assert law.atoms[0].tolist() == [5e-324]
+    assert law.cdf(np.array([0.0, 5e-324, 0.5, 1.0])).tolist() == [0.0, 0.5, 0.75, 1.0]
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-9])
 def test_compiled_sums_over_pairs_are_those_that_numpy_makes(scale):
     """To rounding, also outside of the first operand, at knots and at single values, in any unit."""

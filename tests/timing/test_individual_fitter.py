@@ -440,3 +440,12 @@ def test_files_edited_by_hand(runs, tmp_path, path, value, message):
         perfcore.load(file)
     assert str(caught.value).startswith(str(file))
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_without_options_of_the_fit(runs, tmp_path):
+    content = json.loads(json.dumps(perfcore.fit(runs, fitter="individual", functions="each").to_dict()))
+    del content["options"]["terms"]
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match="of the fit's options terms is missing"):
+        perfcore.load(file)

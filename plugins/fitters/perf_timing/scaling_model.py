@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -89,8 +89,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     observations: FittedObservations
     root_weights: tuple[float, ...]
 
+    needed_options: ClassVar[tuple[str, ...]] = ("weights",)  # of the fit, which predictions and tables go by
+
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        if missing := set(self.needed_options) - set(self.origin.options):
+            raise ValueError(f"of the fit's options {listing(sorted(missing), 3)} is missing")
         observed = self.observations
         if set(observed.points) != set(self.columns) or not self.columns:
             raise ValueError("the observations are not those of the model's parameters")

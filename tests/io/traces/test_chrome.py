@@ -51,6 +51,12 @@ def test_threads_with_nested_regions_and_names(read):
     assert "1 events of kind i passed over" in trace.notes
 
 
+def test_a_name_that_is_no_text_names_nothing(tmp_path):
+    (tmp_path / "trace.json").write_bytes(CHROME.encode().replace(b'"solver"', b'"\xff\xff"'))
+    locations = perfcore.read(tmp_path / "trace.json", reader="chrome").locations
+    assert locations == ("process 7 / thread 8", "process 7 / thread 9")
+
+
 def test_streams_of_gpus_compute_in_kernels(read):
     trace = read(KINETO, locations="stream")
     assert pieces(trace) == [

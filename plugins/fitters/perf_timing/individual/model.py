@@ -53,6 +53,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     ranking: tuple[Candidate, ...]
 
     kind: ClassVar[str] = "individual fits"
+    needed_options: ClassVar[tuple[str, ...]] = ("weights", "functions", "terms")
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold."""

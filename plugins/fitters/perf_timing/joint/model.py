@@ -104,6 +104,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     ranking: tuple[Candidate, ...]
 
     kind: ClassVar[str] = "joint timing model"
+    needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold."""

@@ -156,7 +156,7 @@ class _Names:
         """Take in the metadata of a piece; what is damaged in it names nothing."""
         try:
             events = _METADATA.decode(text)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeDecodeError):
             return
         for event in events:
             if event.ph != "M" or event.args is None or not isinstance(event.args.name, str):

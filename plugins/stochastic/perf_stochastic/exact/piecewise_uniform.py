@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -17,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 # as a single value: at the square root of the machine's precision, rounding costs as much as moving it.
 NARROW = 2.0**-26
 
+_NARROWEST = 1.0 / sys.float_info.max  # below it a density is no number
 _GUIDE = 2048  # levels at which a quantile's search may begin
 
 
@@ -54,7 +56,7 @@ class PiecewiseUniform:
     @cached_property
     def is_spread(self) -> npt.NDArray[np.bool_]:
         """Whether a piece is wide enough to have a density (n,)."""
-        wide: npt.NDArray[np.bool_] = self.widths > self.narrow
+        wide: npt.NDArray[np.bool_] = self.widths > np.maximum(self.narrow, _NARROWEST)
         return wide
 
     @cached_property
