@@ -53,13 +53,13 @@ def test_the_summary_counts_growth_and_says_what_to_measure(model):
     lines = model.summary()
     assert lines[1] == "5 points of time_s [s] over p (4 to 64), 1 run each"
     assert any(line.startswith("growth over p: 1 falling, 1 constant, 1 ") for line in lines)
-    assert any(line.startswith("measure next: p = 128; what is open at p = 256 is ") for line in lines)
+    assert any(line.startswith("measure next: p = 128; it narrows the bounds at p = 256 from ") for line in lines)
 
 
 def test_the_summary_says_where_no_measurement_before_the_target_tells_much():
-    """All that can be measured is the last level again: it was "33 % either way now, about 33 % either way then"."""
+    """All that can be measured is the last level again: from 33 % to about 33 % either way."""
     lines = fitted({"exchange": VALUES["exchange"]}, at="p=128").summary()
-    assert any(line.startswith("measure next: p = 128 itself; nothing before it tells much of ") for line in lines)
+    assert any(line.startswith("measure next: p = 128 itself; nothing before it narrows the ") for line in lines)
 
 
 def test_paths_that_are_not_fitted_are_listed_with_their_reason():

@@ -149,17 +149,18 @@ def _next_line(model: LawModel) -> list[str]:
     now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
     target = point_text(model.target)
     if after >= _HARDLY_LESS * before:
-        return [f"measure next: {target} itself; nothing before it tells much of what is open there, {_openness(now)}"]
+        bounds = f"the bounds there, {_factor_text(now)} either way, by much"
+        return [f"measure next: {target} itself; nothing before it narrows {bounds}"]
     then = now * math.sqrt(after / before)
     return [
-        f"measure next: {point_text(point)}; what is open at {target} is {_openness(now)} now, about "
-        f"{_openness(then)} then"
+        f"measure next: {point_text(point)}; it narrows the bounds at {target} from {_factor_text(now)} to about "
+        f"{_factor_text(then)} either way"
     ]
 
 
-def _openness(side: float) -> str:
+def _factor_text(side: float) -> str:
     """Half of an interval of a logarithm as a person writes it."""
-    return f"{percent(math.expm1(side))} either way" if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
+    return percent(math.expm1(side)) if side < math.log(2.0) else f"a factor of {math.exp(side):.2g}"
 
 
 def _target_text(model: LawModel) -> str:
