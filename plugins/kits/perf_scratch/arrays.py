@@ -10,6 +10,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ def fits(count: int) -> bool:
     return 8 * count <= _IN_MEMORY_BYTES
 
 
-def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[np.generic]:
+def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """An array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files.
 
     Parameters

@@ -11,7 +11,7 @@ holds the error of every lower degree: ``r_k = r + w * sum_{l > k} c_l^2 / (2 l 
 
 An implicit binary tree over blocks of steps holds the summaries. `reach` climbs and descends it to find how far a
 phase extends under an error limit, which is Step b) of Worley's Algorithm K in O(log M) instead of O(M). Of a long
-curve the tree is mapped from a file, as are edges and heights: a search touches a few blocks, and the system loads them.
+curve the tree is mapped from a file, as are edges and heights: a search touches a few blocks, which the system loads.
 
 Source of the problem: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 2 and 3; the tree
 takes the place of his Givens update (`perf_worley.trees.givens`).
