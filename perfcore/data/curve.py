@@ -184,7 +184,9 @@ class UtilizationCurve:
         """
         if self.n_steps <= n_bins:
             return self.edges.astype(np.float64), self.heights.copy(), self.heights.copy()
-        cuts = np.linspace(self.start, self.end, n_bins + 1)[:-1]
+        cuts = np.linspace(self.start, self.end, n_bins + 1, dtype=self.edges.dtype)[
+            :-1
+        ]
         first = np.unique(np.clip(np.searchsorted(self.edges, cuts, side="right") - 1, 0, self.n_steps - 1))
         low = np.minimum.reduceat(self.heights, first)
         high = np.maximum.reduceat(self.heights, first)
