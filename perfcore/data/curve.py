@@ -152,11 +152,12 @@ class UtilizationCurve:
 
     def merged(self) -> UtilizationCurve:
         """The same function with neighbouring steps of equal height joined; itself when there are none."""
+        starts = range(0, self.n_steps, _CHUNK)
+        if not any((part[1:] == part[:-1]).any() for part in (self.heights[i : i + _CHUNK + 1] for i in starts)):
+            return self
         keep = np.empty(self.n_steps, dtype=bool)
         keep[0] = True
         np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:])
-        if keep.all():
-            return self
         return UtilizationCurve(
             np.append(self.edges[:-1][keep], self.edges[-1]),
             self.heights[keep],
@@ -183,7 +184,9 @@ class UtilizationCurve:
         """
         if self.n_steps <= n_bins:
             return self.edges.astype(np.float64), self.heights.copy(), self.heights.copy()
-        cuts = np.linspace(self.start, self.end, n_bins + 1)[:-1]
+        cuts = np.linspace(self.start, self.end, n_bins + 1, dtype=self.edges.dtype)[
+            :-1
+        ]
         first = np.unique(np.clip(np.searchsorted(self.edges, cuts, side="right") - 1, 0, self.n_steps - 1))
         low = np.minimum.reduceat(self.heights, first)
         high = np.maximum.reduceat(self.heights, first)
@@ -204,13 +207,27 @@ class UtilizationCurve:
         >>> UtilizationCurve([0, 1, 4], [4, 0]).averaged(2)[1]
         array([2., 0.])
         """
-        area = np.empty(self.n_steps + 1)
-        area[0] = 0.0
-        np.cumsum(np.diff(self.edges) * self.heights, out=area[1:])
-        relative = self.relative_edges
-        cuts = np.linspace(0.0, relative[-1], n_bins + 1)
-        means = np.diff(np.interp(cuts, relative, area)) / np.diff(cuts)
-        return float(self.start) + cuts, means
+        cuts = np.linspace(0.0, self.duration, n_bins + 1)
+        return float(self.start) + cuts, np.diff(self.area_until(cuts)) / np.diff(cuts)
+
+    def area_until(self, elapsed: Floats) -> Floats:
+        """Area under the curve from its start until so long (...,) after it, 0 to `duration`.
+
+        Examples
+        --------
+        >>> UtilizationCurve([5, 6, 9], [4, 1]).area_until(np.array([1.0, 2.0]))
+        array([4., 5.])
+        """
+        # The edges about each time, so that no array as long as the curve is made.
+        near = np.searchsorted(self.edges, self.edges[0] + elapsed.astype(self.edges.dtype))
+        places = np.unique(np.clip(near[..., None] + np.arange(-2, 3), 0, self.n_steps))
+        area, total = np.empty(len(places)), 0.0
+        for number, (edges, heights) in enumerate(self._chunks()):
+            sums = np.cumsum(np.append(total, np.diff(edges) * heights))
+            first, total = number * _CHUNK, sums[-1]
+            inside = slice(*np.searchsorted(places, (first, first + len(sums))))
+            area[inside] = sums[places[inside] - first]
+        return np.interp(elapsed, (self.edges[places] - self.edges[0]).astype(np.float64), area)
 
     @functools.cached_property
     def fingerprint(self) -> str:

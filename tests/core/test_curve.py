@@ -181,3 +181,17 @@ def test_averages_keep_the_area(steps, n_bins):
     low, high = curve.heights.min(), curve.heights.max()
     assert (means >= low - 1e-9).all()
     assert (means <= high + 1e-9).all()
+
+
+@given(widths_and_heights, st.sampled_from([0, -7, 0.3, 1_700_000_000_000_000_000]), st.integers(1, 9))
+def test_areas_and_joined_steps_do_not_depend_on_the_chunks(steps, start, chunk):
+    edges = start + np.concatenate([[0], np.cumsum([width for width, _ in steps])])
+    curve = UtilizationCurve(edges, [height for _, height in steps])
+    area = np.concatenate([[0.0], np.cumsum(np.diff(curve.edges) * curve.heights)])
+    elapsed = np.linspace(0.0, curve.duration, 40).reshape(4, 10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(perfcore.data.curve, "_CHUNK", chunk)
+        assert (curve.area_until(elapsed) == np.interp(elapsed, curve.relative_edges, area)).all()
+        merged = curve.merged()
+    assert (merged is curve) == (np.diff(curve.heights) != 0).all()
+    assert (np.diff(merged.heights) != 0).all()

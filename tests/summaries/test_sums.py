@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_summaries import summary_file
+from perf_scratch import arrays
+from perf_summaries import stored_cells, summary_file
 from perf_summaries.run import ListedFile, Run
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_summaries.summary import Gathered, ordered_columns
@@ -57,18 +58,23 @@ def traces(draw):
 
 
 @settings(max_examples=25, deadline=None)
-@given(traces(), st.randoms(use_true_random=False))
-def test_sums_of_parts_are_those_of_the_whole_and_those_of_a_plain_loop(traces, random):
+@given(traces(), st.randoms(use_true_random=False), st.booleans())
+def test_sums_of_parts_are_those_of_the_whole_and_those_of_a_plain_loop(traces, random, is_large):
     run = run_of(len(traces))
-    whole = gathered(run, traces, range(len(traces)))
-    order = list(range(len(traces)))
-    random.shuffle(order)
-    cuts = sorted(random.sample(range(1, len(order)), random.randint(0, len(order) - 1)))
-    parts = [order[a:b] for a, b in itertools.pairwise([0, *cuts, len(order)])]
-    sums = Gathered(run)
-    for part in parts:
-        sums.add(decode(encode(gathered(run, traces, part)), "part")[0])
-    assert encode(sums.summary()) == encode(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        if is_large:  # all arrays in files, looked at by few numbers
+            patch.setattr(arrays, "_IN_MEMORY_BYTES", 0)
+            patch.setattr(arrays, "_CHUNK", 3)
+            patch.setattr(stored_cells, "_AT_ONCE", 5)
+        whole = gathered(run, traces, range(len(traces)))
+        order = list(range(len(traces)))
+        random.shuffle(order)
+        cuts = sorted(random.sample(range(1, len(order)), random.randint(0, len(order) - 1)))
+        parts = [order[a:b] for a, b in itertools.pairwise([0, *cuts, len(order)])]
+        sums = Gathered(run)
+        for part in parts:
+            sums.add(decode(encode(gathered(run, traces, part)), "part")[0])
+        assert encode(sums.summary()) == encode(whole)
 
     # Every nanosecond by itself.
     first, last = whole.span_ns

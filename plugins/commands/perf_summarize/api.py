@@ -55,7 +55,7 @@ def summarize(
         interrupted leaves its sums beside it, as ``OUTPUT.unfinished``, and the same call goes on from these.
     part : str, optional
         ``"3/10"``: of the files in the order of their names the 3rd, 13th, 23rd and so on.
-    cells : int, 16 to 67108864
+    cells : int, 16 to 1073741824
         The most stretches of time in which computing is summed up. They are a power of two nanoseconds wide.
     executor : concurrent.futures.Executor, optional
         What reads the files; by default this process does. Any number of workers gives the same bytes.
@@ -226,7 +226,7 @@ def _check_output(output: Named) -> None:
 
 def _existing(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:
     """What is already there, if it is what is asked for."""
-    summary, _ = load(output)
+    summary, _ = load(output, checked=True)
     difference = summary.run.difference(run)
     if difference is None and summary.positions != positions:
         difference = "another part"

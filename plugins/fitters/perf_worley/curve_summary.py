@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,8 +99,10 @@ class CurveSummary:
         return self._blocks
 
 
-def _within(edges: npt.NDArray[np.float64], start: float, end: float) -> tuple[int, int]:
+def _within(edges: npt.NDArray[Any], start: float, end: float) -> tuple[int, int]:
     """First step that reaches into a stretch, and the one after the last."""
+    if edges.dtype.kind == "i":  # a search for other numbers would copy all edges
+        start, end = math.floor(start), math.ceil(end)
     first = int(np.clip(np.searchsorted(edges, start, side="right") - 1, 0, len(edges) - 2))
     last = int(np.clip(np.searchsorted(edges, end, side="left"), first + 1, len(edges) - 1))
     return first, last

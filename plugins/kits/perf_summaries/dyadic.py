@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["coarsest", "joined_pairs", "n_stretches", "placed"]
+from perf_summaries.stored_cells import StoredCells, parts_of
+
+__all__ = ["add_joined", "coarsest", "joined_pairs", "n_stretches"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -60,10 +62,36 @@ def joined_pairs(first: int, sums: npt.NDArray[Any], times: int) -> tuple[int, n
     return first, sums
 
 
-def placed(first: int, sums: npt.NDArray[Any], begin: int, count: int) -> npt.NDArray[Any]:
-    """The sums within as many stretches from ``begin`` on, which hold all of them; a copy unless they are those."""
-    if (first, len(sums)) == (begin, count):
-        return sums
-    extended = np.zeros((count, *sums.shape[1:]), sums.dtype)
-    extended[first - begin : first - begin + len(sums)] = sums
-    return extended
+def add_joined(
+    total: npt.NDArray[Any],
+    begin: int,
+    first: int,
+    sums: StoredCells | npt.NDArray[Any],
+    times: int,
+    columns: npt.NDArray[np.int64] | None = None,
+) -> None:
+    """Add sums, whose neighbours are joined so many times, to those of the stretches from ``begin`` on.
+
+    Parameters
+    ----------
+    total : (n, ...) int
+        They lie within it.
+    begin, first : int
+        Numbers of the first stretches: of ``total`` as wide as they become, of ``sums`` as wide as they are.
+    sums : (m, ...) int
+    times : int
+    columns : (k,) int, optional
+        Where their further axis goes.
+
+    Examples
+    --------
+    >>> total = np.zeros(3, int)
+    >>> add_joined(total, 0, 3, np.array([1, 2, 4]), 1)
+    >>> total
+    array([0, 1, 6])
+    """
+    for start, part in parts_of(sums):
+        # Parts that meet within a stretch add to it one after the other.
+        place, joined = joined_pairs(first + start, part, times)
+        rows = slice(place - begin, place - begin + len(joined))
+        total[rows if columns is None else (rows, columns)] += joined

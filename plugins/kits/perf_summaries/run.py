@@ -25,7 +25,7 @@ from perfcore.reading.source import Source
 
 __all__ = ["ListedFile", "Run", "run_of"]
 
-_LEAST_CELLS, _MOST_CELLS = 16, 1 << 26
+_LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
 # Those of TraceOptions that mean the same of one file as of the run.
@@ -149,7 +149,7 @@ def run_of(
     ----------
     paths : iterable of str or path
         Files, folders and patterns.
-    cells : int, 16 to 67108864
+    cells : int, 16 to 1073741824
     reader, from_name : str, optional
         As for `perfcore.read`; of the name only ``rank`` is asked.
     options : mapping, optional

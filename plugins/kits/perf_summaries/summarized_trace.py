@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,7 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import zeros
 from perf_summaries.run import ListedFile, Run
+from perf_summaries.stored_cells import StoredCells, parts_of
 from perf_summaries.summary import FileFacts, Summary
 from perf_traces.clocks import no_common_clock
 from perf_traces.joined_trace import levels_of_ranks
@@ -25,6 +28,8 @@ from perfcore.data.units import nanoseconds_per, readable
 __all__ = ["SummarizedTrace"]
 
 _MOST_LEFT_OUT = 3
+
+Integers = npt.NDArray[np.int64]
 
 
 class SummarizedTrace(Trace):
@@ -95,31 +100,47 @@ class SummarizedTrace(Trace):
         summary = self.summary
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         if (mask == np.array(summary.busy)).all():
-            sums, first, bits = summary.cells, summary.first_cell, summary.cell_bits
-        else:
-            sums, first, bits = summary.windows[:, mask].sum(axis=1), summary.first_window, summary.window_bits
-        edges = self._edges(first, len(sums), bits)
-        if edges[-1] <= edges[0]:
+            return self._curve_of_cells
+        return self._curve(summary.windows[:, mask].sum(axis=1), summary.first_window, summary.window_bits)
+
+    @functools.cached_property
+    def _curve_of_cells(self) -> UtilizationCurve:
+        return self._curve(self.summary.cells, self.summary.first_cell, self.summary.cell_bits)
+
+    def _curve(self, sums: Integers | StoredCells, first: int, bits: int) -> UtilizationCurve:
+        """Means of stretches, part by part, with neighbours of one height joined."""
+        if self.span_ns[1] <= self.span_ns[0]:
             raise DataError(f"{self.source}: the trace has no duration")
         factor = nanoseconds_per(self.time_unit)
+        edges = zeros((len(sums) + 1,), np.int64 if factor == 1 else np.float64)
+        heights = zeros((len(sums),))
+        count, before = 0, np.nan
+        for start, part in parts_of(sums):
+            borders = self._edges(first + start, len(part), bits)
+            means = part / np.diff(borders)
+            begins = np.append(before, means[:-1]) != means
+            stop = count + int(np.count_nonzero(begins))
+            edges[count:stop] = borders[:-1][begins] if factor == 1 else borders[:-1][begins] / factor
+            heights[count:stop] = means[begins]
+            count, before = stop, means[-1]
+        edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
         return UtilizationCurve(
-            edges if factor == 1 else edges / factor,
-            sums / np.diff(edges),
+            edges[: count + 1],
+            heights[:count],
             self.time_unit,
             n_locations=len(self.locations),
             source=self.source,
             notes=(f"means of {readable(1 << bits, 'ns')} each",),
         ).merged()
 
-    def windows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def windows(self) -> tuple[Integers, Integers]:
         """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
         summary = self.summary
         return self._edges(summary.first_window, len(summary.windows), summary.window_bits), summary.windows
 
-    def _edges(self, first: int, count: int, bits: int) -> npt.NDArray[np.int64]:
+    def _edges(self, first: int, count: int, bits: int) -> Integers:
         """Where stretches begin and end, the outer ones as far as they are within the run."""
-        edges = (np.arange(first, first + count + 1) << bits) - self._zero
-        edges[0], edges[-1] = self.span_ns
+        edges: Integers = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
         return edges
 
     def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -11,19 +11,22 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_summaries.dyadic import coarsest, joined_pairs, n_stretches, placed
+from perf_scratch.arrays import chunks, zeros
+from perf_summaries.dyadic import add_joined, coarsest, n_stretches
 from perf_summaries.run import Run
+from perf_summaries.stored_cells import StoredCells
 from perf_traces.clocks import YEAR_2000_NS
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation
 from perfcore.data.trace import Trace
 
-__all__ = ["LARGEST", "MOST_MARKERS", "FileFacts", "Gathered", "Summary", "most_windows", "ordered_columns"]
+__all__ = ["LARGEST", "MOST_MARKERS", "FileFacts", "Gathered", "Summary", "hull", "most_windows", "ordered_columns"]
 
 MOST_MARKERS = 1 << 12
 _MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
 _MOST_STATES_AT_LOCATIONS = 1 << 26  # of 16 bytes, of one file
 LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
+_ROOM = 8  # the share of the stretches that is added where a run grows
 _BEFORE = np.iinfo(np.int64).min
 
 Integers = npt.NDArray[np.int64]
@@ -86,8 +89,9 @@ class Summary:
         Which of them compute.
     markers : tuple of (int, int, str, int)
         Start, end, name and position of the file: the first ones in this order.
-    cell_bits, first_cell, cells : int, int, (n_cells,) int64
+    cell_bits, first_cell, cells : int, int, (n_cells,) int64 or StoredCells
         Time that all locations compute in each cell of 2^bits nanoseconds; the first one is that many cells after 0.
+        Those of a file that are too many for memory are read when they are asked for.
     window_bits, first_window, windows : int, int, (n_windows, n_states) int64
         Time of each state in stretches of as many cells each.
     places : (n, 3) int64
@@ -104,7 +108,7 @@ class Summary:
     markers: tuple[Marker, ...]
     cell_bits: int
     first_cell: int
-    cells: Integers
+    cells: Integers | StoredCells
     window_bits: int
     first_window: int
     windows: Integers
@@ -115,7 +119,7 @@ class Summary:
     @property
     def span_ns(self) -> tuple[int, int]:
         """From the first beginning to the last end, on the clock of the summary."""
-        return _hull(file.shifted_ns for file in self.files)
+        return hull(file.shifted_ns for file in self.files)
 
     @property
     def n_intervals(self) -> int:
@@ -175,7 +179,7 @@ class Gathered:
         n_states, n_locations = len(trace.states), len(trace.locations)
         if n_states * n_locations > _MOST_STATES_AT_LOCATIONS:
             raise DataError(f"{trace.source}: {n_states:,} states of {n_locations:,} locations are too many")
-        span = _hull([trace.span_ns, (int(columns[2].min()), int(columns[3].max()))])
+        span = hull([trace.span_ns, (int(columns[2].min()), int(columns[3].max()))])
         shift = _shift(self.run, trace, span)
         file = FileFacts(
             position,
@@ -272,7 +276,7 @@ class Gathered:
     def _grow(self, files: Iterable[FileFacts], states: list[tuple[str, bool]], source: str) -> None:
         """Make room for what these files hold."""
         files = list(files)
-        span = _hull([*([] if self._span is None else [self._span]), *(file.shifted_ns for file in files)])
+        span = hull([*([] if self._span is None else [self._span]), *(file.shifted_ns for file in files)])
         total = self._total + sum((file.span_ns[1] - file.span_ns[0]) * len(file.locations) for file in files)
         if max(total, *map(abs, span)) >= LARGEST:
             raise DataError(f"{source}: its times do not fit into 64 bits of nanoseconds")
@@ -312,53 +316,55 @@ class _Sums:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._bits = self._first = 0
+        self._covered = 0, 0  # the span: first stretch, and how many
         self._sums = np.zeros((0, *shape), np.int64)
-        self._full = np.zeros((1, *shape), np.int64)
-        self._is_new = True
+        self._full: Integers | None = None
 
     @property
     def arguments(self) -> tuple[int, int, Integers, Integers]:
         """Bits, first stretch, sums, and changes of how many fill a stretch; kernels add to them."""
+        if self._full is None:
+            self._full = zeros((len(self._sums) + 1, *self._sums.shape[1:]), np.int64)
         return self._bits, self._first, self._sums, self._full
 
     def grow(self, span: tuple[int, int], bits: int, n_states: int | None = None) -> None:
         """Cover a span that holds the one before, by stretches that are as wide or wider."""
         begin, count = span[0] >> bits, n_stretches(span, bits)
         shape = self._sums.shape[1:] if n_states is None else (n_states,)
-        if self._is_new:
-            self._bits, self._first, self._is_new = bits, begin, False
-            self._sums, self._full = np.zeros((count, *shape), np.int64), np.zeros((count + 1, *shape), np.int64)
-            return
-        if (bits, begin, count, shape) == (self._bits, self._first, *self._sums.shape[:1], self._sums.shape[1:]):
-            return
-        self._settle()
-        first, sums = joined_pairs(self._first, self._sums, bits - self._bits)
-        sums = placed(first, sums, begin, count)
-        if shape != sums.shape[1:]:
-            sums = np.concatenate([sums, np.zeros((count, shape[0] - sums.shape[1]), np.int64)], axis=1)
-        self._bits, self._first, self._sums = bits, begin, np.ascontiguousarray(sums)
-        self._full = np.zeros((count + 1, *shape), np.int64)
+        first, last = self._first, self._first + len(self._sums)
+        if (bits, shape) != (self._bits, self._sums.shape[1:]) or begin < first or begin + count > last:
+            earlier, times = self._within(), bits - self._bits
+            # Files that each reach a little further than those before find room.
+            room = count // _ROOM if len(earlier) and not times else 0
+            low = begin - room * (begin < first)
+            high = begin + count + room * (begin + count > last)
+            sums = zeros((high - low, *shape), np.int64)
+            add_joined(
+                sums, low, self._covered[0], earlier, times, None if n_states is None else np.arange(earlier.shape[1])
+            )
+            self._bits, self._first, self._sums = bits, low, sums
+        self._covered = begin, count
 
-    def add(self, bits: int, first: int, sums: Integers, columns: Integers | None = None) -> None:
+    def add(self, bits: int, first: int, sums: StoredCells | Integers, columns: Integers | None = None) -> None:
         """Add sums within the span; ``columns`` are the places of their states."""
-        first, sums = joined_pairs(first, sums, self._bits - bits)
-        rows = slice(first - self._first, first - self._first + len(sums))
-        if columns is None:
-            self._sums[rows] += sums
-        else:
-            self._sums[rows, columns] += sums
+        add_joined(self._sums, self._first, first, sums, self._bits - bits, columns)
 
     def finished(self, span: tuple[int, int], bits: int) -> Integers:
         """The sums of all stretches of a span, which is the one that was covered last."""
-        self._settle()
-        assert (self._bits, self._first, len(self._sums)) == (bits, span[0] >> bits, n_stretches(span, bits))
-        return self._sums
+        assert (self._bits, *self._covered) == (bits, span[0] >> bits, n_stretches(span, bits))
+        return self._within()
 
-    def _settle(self) -> None:
-        """Add the stretches that were filled whole."""
-        if self._full.any():
-            self._sums = self._sums + (np.cumsum(self._full[:-1], axis=0) << self._bits)
-            self._full = np.zeros_like(self._full)
+    def _within(self) -> Integers:
+        """The sums of the span, to which stretches that were filled whole are added first."""
+        if self._full is not None:
+            level = np.zeros(self._sums.shape[1:], np.int64)
+            for part in chunks(len(self._sums)):
+                levels = np.cumsum(self._full[part], axis=0) + level
+                self._sums[part] += levels << self._bits
+                level = levels[-1]
+            self._full = None
+        begin = self._covered[0] - self._first
+        return self._sums[begin : begin + self._covered[1]]
 
 
 def ordered_columns(trace: Trace) -> Columns:
@@ -404,6 +410,7 @@ def _united(places: Integers, times: Integers, entries: Integers) -> tuple[Integ
     return places[begins], np.add.reduceat(times, begins), np.add.reduceat(entries, begins)
 
 
-def _hull(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+def hull(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """From the first beginning to the last end."""
     firsts, lasts = zip(*spans, strict=True)
     return int(min(firsts)), int(max(lasts))

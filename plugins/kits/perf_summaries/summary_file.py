@@ -1,17 +1,22 @@
 """Summaries as files: a zip of one JSON document and the arrays as ``.npy``, the same bytes for the same summary.
 
-Numbers are kept as their first bytes, then their second, and so on, which zip packs to three quarters: arrays have an
-axis for that in front. `numpy.load` opens them too. Nothing is unpickled, nothing is unpacked that is larger than the
-file may be, and zip's check sums tell damage.
+Cells are in parts of 2^20, each a member that can be read alone: those of a curve larger than memory stay in the file
+until they are asked for. Numbers are kept as their first bytes, then their second, and so on, which zip packs to three
+quarters: arrays have an axis for that in front. `numpy.load` opens them too. Nothing is unpickled, nothing is unpacked
+that is larger than the file may be, and zip's check sums tell damage.
 """
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import io
 import os
 import tokenize
+import weakref
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -19,17 +24,20 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import fits
 from perf_summaries.document import DOCUMENT, is_summary
 from perf_summaries.dyadic import coarsest, n_stretches
 from perf_summaries.run import Run
-from perf_summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, most_windows
+from perf_summaries.stored_cells import StoredCells, n_parts, parts_of
+from perf_summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, hull, most_windows
 from perfcore.base.errors import InputError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import atomic_path
 
 __all__ = ["VERSION", "decode", "encode", "load", "save"]
 
-VERSION = 3
-_ARRAYS = ("cells", "windows", "places", "times", "entries")
+VERSION = 4
+_CELLS = "cells-{:04}.npy"
+_ARRAYS = ("windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
 _LEVEL = 6
 # Equal numbers take next to no place, so a few kilobytes may stand for more than memory holds: beyond so many bytes a
@@ -71,17 +79,23 @@ def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
     part : (int, int), optional
         Which of how many parts of the run it is.
     """
+    target = io.BytesIO()
+    _write(target, summary, part)
+    return target.getvalue()
+
+
+def _write(target: BinaryIO, summary: Summary, part: tuple[int, int] | None) -> None:
     fields: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
     document = _Document(version=VERSION, part=part, **fields)
-    target = io.BytesIO()
     try:
         with zipfile.ZipFile(target, "w") as archive:
             _put(archive, DOCUMENT, msgspec.json.encode(document))
+            for number, (_, cells) in enumerate(parts_of(summary.cells)):
+                _put(archive, _CELLS.format(number), _bytes_of(cells))
             for name in _ARRAYS:
                 _put(archive, f"{name}.npy", _bytes_of(getattr(summary, name)))
-    except ValueError as error:  # of zipfile, which has no memory left to close what it began
-        raise error.__context__ if isinstance(error.__context__, MemoryError) else error from None
-    return target.getvalue()
+    except ValueError as error:  # of zipfile, which has no memory or disk left to close what it began
+        raise error.__context__ if isinstance(error.__context__, (MemoryError, OSError)) else error from None
 
 
 def _bytes_of(values: npt.NDArray[Any]) -> bytes:
@@ -101,10 +115,13 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] | None = None) -> None:
     """Write a summary, whole or not at all."""
-    write_bytes(path, encode(summary, part))
+    with atomic_path(path) as temporary, temporary.open("wb") as target:
+        _write(target, summary, part)
 
 
-def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary, tuple[int, int] | None]:
+def load(
+    path: str | os.PathLike[str], name: str | None = None, *, checked: bool = False
+) -> tuple[Summary, tuple[int, int] | None]:
     """A summary, and which of how many parts of the run it is.
 
     Parameters
@@ -112,6 +129,8 @@ def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary
     path : str or path
     name : str, optional
         What messages call it.
+    checked : bool
+        Read also cells that are too many for memory, once: else damage of theirs is told when they are asked for.
 
     Raises
     ------
@@ -119,30 +138,31 @@ def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary
         There is no such file, it is none of a summary, of another version, or damaged.
     """
     name = os.fspath(path) if name is None else name
-    try:
-        with Path(path).open("rb") as file:
-            if not is_summary(file.read(30 + len(DOCUMENT))):
-                raise InputError(name, "is no summary; perf summarize makes one")
-            return _decoded(file, name)
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+    with _told_of(name), contextlib.ExitStack() as stack:
+        file = stack.enter_context(Path(path).open("rb"))
+        if not is_summary(file.read(30 + len(DOCUMENT))):
+            raise InputError(name, "is no summary; perf summarize makes one")
+        summary, part = _decoded(file, name)
+        if isinstance(summary.cells, StoredCells):
+            if checked:
+                collections.deque(summary.cells.parts(), 0)
+            weakref.finalize(summary.cells, stack.pop_all().close)
+        return summary, part
 
 
 def decode(content: bytes, name: str) -> tuple[Summary, tuple[int, int] | None]:
     """The same of bytes that are at hand; see `load`."""
-    return _decoded(io.BytesIO(content), name)
+    with _told_of(name):
+        return _decoded(io.BytesIO(content), name)
 
 
-def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None]:
+@contextlib.contextmanager
+def _told_of(name: str) -> Iterator[None]:
+    """What a damaged file may raise, as one line about it."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            content = _member(archive, DOCUMENT)
-            if (version := msgspec.json.decode(content, type=_Version).version) != VERSION:
-                problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
-                raise InputError(name, problem)
-            document = msgspec.json.decode(content, type=_Document)
-            arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
-        return _checked(document, arrays), document.part
+        yield
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
     except (
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
         *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError, tokenize.TokenError),
@@ -150,6 +170,44 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
         raise InputError(
             name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it anew"
         ) from None
+
+
+def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None]:
+    archive = zipfile.ZipFile(file)
+    content = _member(archive, DOCUMENT)
+    if (version := msgspec.json.decode(content, type=_Version).version) != VERSION:
+        problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
+        raise InputError(name, problem)
+    document = msgspec.json.decode(content, type=_Document)
+    count = n_stretches(hull(file.shifted_ns for file in document.files), document.cell_bits)
+    if count > document.run.cells:
+        raise ValueError(f"it says that it has {count} cells, and may have {document.run.cells}")
+    _check_members(archive, n_parts(count))
+
+    def part_of_cells(number: int, length: int) -> npt.NDArray[np.int64]:
+        with _told_of(name):
+            member = _CELLS.format(number)
+            cells = _array(_member(archive, member))
+            if cells.shape != (length,):
+                raise ValueError(f"{member} has {cells.size} cells, and should have {length}")
+            return cells
+
+    cells: Any = StoredCells(count, part_of_cells)
+    if fits(count):
+        cells = np.concatenate([part for _, part in cells.parts()])
+    arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
+    return _checked(document, {"cells": cells, **arrays}), document.part
+
+
+def _check_members(archive: zipfile.ZipFile, n_cell_parts: int) -> None:
+    """Refuse an archive that has not each of its members once."""
+    names = collections.Counter(archive.namelist())
+    expected = [DOCUMENT, *map(_CELLS.format, range(n_cell_parts)), *(f"{name}.npy" for name in _ARRAYS)]
+    for name in expected:
+        if names[name] != 1:
+            raise ValueError(f"{name} is {'missing' if not names[name] else 'there more than once'}")
+    if unknown := sorted(names.keys() - set(expected)):
+        raise ValueError(f"{unknown[0]} does not belong to it")
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:

@@ -16,6 +16,7 @@ from perfcore.base.errors import DataError, InputError
 __all__ = ["Unfinished"]
 
 _EVERY_S = 30.0
+_TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
 
 
 class Unfinished:
@@ -32,14 +33,14 @@ class Unfinished:
     def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
         self.path = path
         self._run, self._positions = run, positions
-        self._saved = time.monotonic()
+        self._next = time.monotonic() + _EVERY_S
 
     def earlier(self) -> Summary | None:
         """What an earlier call left, if it is of the same files and options."""
         if not self.path.is_file():
             return None
         with contextlib.suppress(InputError):  # damaged, or none of ours
-            summary, _ = load(self.path)
+            summary, _ = load(self.path, checked=True)
             if summary.run.identity == self._run.identity and summary.positions <= self._positions:
                 progress.note(
                     f"going on after {len(summary.positions)} of {len(self._positions)} files, from {self.path}"
@@ -49,7 +50,7 @@ class Unfinished:
 
     def keep(self, gathered: Gathered) -> None:
         """Write the sums if it is time to."""
-        if time.monotonic() - self._saved >= _EVERY_S:
+        if time.monotonic() >= self._next:
             self.save(gathered)
 
     def save(self, gathered: Gathered) -> int:
@@ -57,7 +58,7 @@ class Unfinished:
 
         Files that could not be read are not among them: they are tried again.
         """
-        self._saved = time.monotonic()
+        began = time.monotonic()
         try:
             summary = replace(gathered.summary(), left_out={})
             save(summary, self.path)
@@ -66,6 +67,9 @@ class Unfinished:
         except InputError as error:  # the sums in memory are still good
             progress.note(f"what is summed up so far cannot be kept: {error}")
             return 0
+        finally:
+            ended = time.monotonic()
+            self._next = ended + max(_EVERY_S, _TIMES * (ended - began))
         return len(summary.files)
 
     def remove(self) -> None:

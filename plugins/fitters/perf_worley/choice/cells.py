@@ -49,17 +49,14 @@ class Cells:
 
 
 @kernel
-def _means(edges, heights, origin, nodes, cuts, means):  # type: ignore[no-untyped-def]
-    step = 0
-    last_step = heights.shape[0] - 1
+def _means(edges, heights, origin, nodes, cuts, last_steps, means):  # type: ignore[no-untyped-def]
+    first = 0
     for cell in range(means.shape[0]):
-        end = cuts[cell + 1]
-        first = step
-        while step < last_step and edges[step + 1] < end:
-            step += 1
-        means[cell] = interval(edges, heights, origin, nodes, cuts[cell], first, end, step)[1]
-        if step < last_step and edges[step + 1] <= end:
-            step += 1
+        last = max(first, last_steps[cell])
+        means[cell] = interval(edges, heights, origin, nodes, cuts[cell], first, cuts[cell + 1], last)[1]
+        first = last
+        if last < heights.shape[0] - 1 and edges[last + 1] <= cuts[cell + 1]:
+            first = last + 1
 
 
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
@@ -90,7 +87,8 @@ def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) 
     """Means of so many cells of equal duration, whatever the steps are."""
     cuts = np.linspace(0.0, tree.duration, n_cells + 1)
     means = np.empty(n_cells)
-    _means(*tree.arrays, cuts, means)
+    last_steps = np.minimum(np.searchsorted(tree.edges, cuts[1:]) - 1, tree.n_steps - 1)
+    _means(*tree.arrays, cuts, last_steps, means)
     scale = float(n_locations or tree.heights.max()) or 1.0
     high = (1.0 + TOLERANCE) * scale if n_locations else np.inf
     return Cells(means + tree.origin, tree.duration / n_cells, -TOLERANCE * scale, high, scale)

@@ -128,7 +128,6 @@ def placed_together(
         Of a cell.
     """
     breaks = breaks.copy()
-    edges = np.unique(np.concatenate([tree.edges for tree in trees]))
 
     def total(i: int, place: float) -> float:
         squares = 0.0
@@ -140,9 +139,11 @@ def placed_together(
     for _ in range(_ROUNDS):
         before = breaks.copy()
         for i in range(1, len(breaks) - 1):
-            low, high = np.searchsorted(edges, [breaks[i] - _NEAR * width, breaks[i] + _NEAR * width])
-            near = edges[low:high]
-            near = near[(near > breaks[i - 1]) & (near < breaks[i + 1])]
+            near = _edges_within(
+                trees,
+                max(breaks[i] - _NEAR * width, np.nextafter(breaks[i - 1], np.inf)),
+                min(breaks[i] + _NEAR * width, breaks[i + 1]),
+            )
             if not len(near):
                 continue
             first, last = 0, len(near) - 1
@@ -157,3 +158,9 @@ def placed_together(
         if (breaks == before).all():
             break
     return breaks
+
+
+def _edges_within(trees: Sequence[MomentTree], begin: float, end: float) -> Floats:
+    """Edges of any of the curves from ``begin`` on and before ``end``; of one curve no copy."""
+    each = [tree.edges[slice(*np.searchsorted(tree.edges, [begin, end]))] for tree in trees]
+    return each[0] if len(each) == 1 else np.unique(np.concatenate(each))

@@ -286,10 +286,8 @@ def _mean_profile(curve: UtilizationCurve, starts: Floats, ends: Floats) -> Floa
     """Processors computing in the mean iteration; its parts begin and end so long after the start of the curve."""
     if not len(starts):
         return np.zeros(0)
-    area = np.concatenate([[0.0], np.cumsum(np.diff(curve.edges) * curve.heights)])
     places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
-    cumulative = np.interp(places, curve.relative_edges, area)
-    profile: Floats = (np.diff(cumulative, axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
+    profile: Floats = (np.diff(curve.area_until(places), axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
     return profile
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import chunks
 from perf_worley.segmenters.best_split import best_split
 from perf_worley.segmenters.dynamic_programme import least_partitions
 from perf_worley.segmenters.greedy import Greedy
@@ -118,13 +119,23 @@ def _likely_edges(
     evenly = np.searchsorted(tree.edges, np.linspace(0.0, tree.duration, _GRID + 1))
     candidates = [np.minimum(evenly, tree.n_steps), np.linspace(0, tree.n_steps, _GRID + 1).astype(np.int64)]
     # A short stretch that is far from its neighbours is worth a phase; its edges are the largest jumps.
-    widths = np.sqrt(np.diff(tree.edges))
-    jumps = np.abs(np.diff(tree.heights)) * np.minimum(widths[:-1], widths[1:])
-    candidates.append(1 + np.argpartition(jumps, -_GRID)[-_GRID:] if len(jumps) > _GRID else np.arange(tree.n_steps))
+    candidates.append(1 + _largest_jumps(tree) if tree.n_steps > _GRID + 1 else np.arange(tree.n_steps))
     several = sorted({min(n, tree.n_steps) for n in (most, 2 * most, 4 * most)})
     for starter in (Minimax(), Greedy()):
         candidates += [np.array(_snap(tree, each.breaks)) for each in starter.sequence(curve, several, basis)]
     return np.unique(np.concatenate(candidates))
+
+
+def _largest_jumps(tree: MomentTree) -> npt.NDArray[np.int64]:
+    """Steps (_GRID,) after which the curve jumps most, for as long as both sides last."""
+    places, sizes = np.zeros(0, np.int64), np.zeros(0)
+    for part in chunks(tree.n_steps - 1):
+        widths = np.sqrt(np.diff(tree.edges[part.start : part.stop + 2]))
+        jumps = np.abs(np.diff(tree.heights[part.start : part.stop + 1])) * np.minimum(widths[:-1], widths[1:])
+        places, sizes = np.append(places, np.arange(part.start, part.stop)), np.append(sizes, jumps)
+        largest = np.argpartition(sizes, -_GRID)[-_GRID:] if len(sizes) > _GRID else slice(None)
+        places, sizes = places[largest], sizes[largest]
+    return places
 
 
 def _sum_of_squares(tree: MomentTree, segmentation: Segmentation) -> float:

@@ -15,9 +15,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import zeros
 from perf_worley.segmenters.bracketing import close_in
 from perf_worley.trees.givens import rotate_in
 from perf_worley.trees.moment_tree import Reach
+from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
@@ -91,7 +93,7 @@ class FactorTree:
         announce_compilation(factor_blocks, stack, absorb)
         self.functions = basis.functions
         self.names = basis.names
-        self.edges = curve.relative_edges
+        self.edges = relative_edges(curve)
         self.heights = curve.heights
         self.origin = float(curve.heights[0])
         self.n_steps = curve.n_steps
@@ -99,7 +101,7 @@ class FactorTree:
         n_blocks = -(-self.n_steps // BLOCK)
         self.n_leaves = 1 << (n_blocks - 1).bit_length()
         size = len(self.functions) + 2
-        self.nodes = np.zeros((2 * self.n_leaves, size, size))
+        self.nodes = zeros((2 * self.n_leaves, size, size))
         with progress.bar("factor tree", n_blocks) as advance:
             for first in range(0, n_blocks, _BLOCKS_AT_ONCE):
                 last = min(first + _BLOCKS_AT_ONCE, n_blocks)

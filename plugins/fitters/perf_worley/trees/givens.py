@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from perf_worley.trees.moment_tree import Reach
+from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base.kernels import announce_compilation, kernel
 
@@ -109,8 +110,7 @@ class GivensUpdate:
 
     def __init__(self, curve: UtilizationCurve) -> None:
         announce_compilation(scan)
-        self.edges = curve.relative_edges
-        self.edges.flags.writeable = False
+        self.edges = relative_edges(curve)
         self.heights = curve.heights
         self.n_steps = curve.n_steps
         self.duration = float(self.edges[-1])

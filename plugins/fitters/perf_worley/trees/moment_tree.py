@@ -10,7 +10,8 @@ so that nothing cancels, whatever the number of steps. Legendre polynomials are 
 holds the error of every lower degree: ``r_k = r + w * sum_{l > k} c_l^2 / (2 l + 1)``.
 
 An implicit binary tree over blocks of steps holds the summaries. `reach` climbs and descends it to find how far a
-phase extends under an error limit, which is Step b) of Worley's Algorithm K in O(log M) instead of O(M).
+phase extends under an error limit, which is Step b) of Worley's Algorithm K in O(log M) instead of O(M). Of a long
+curve the tree is mapped from a file, as are edges and heights: a search touches a few blocks, which the system loads.
 
 Source of the problem: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 2 and 3; the tree
 takes the place of his Givens update (`perf_worley.trees.givens`).
@@ -23,7 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import zeros
 from perf_worley.trees.moment_kernels import BLOCK, build, interval, join_levels, reach, squared_error
+from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation
@@ -74,8 +77,7 @@ class MomentTree:
 
     def __init__(self, curve: UtilizationCurve, before: MomentTree | None = None) -> None:
         announce_compilation(build, join_levels, interval, squared_error)
-        self.edges = curve.relative_edges
-        self.edges.flags.writeable = False
+        self.edges = relative_edges(curve)
         self.heights = curve.heights
         # Near the heights, so that a large common height costs no digits: a difference of near numbers is exact.
         self.origin = float(curve.heights[0])
@@ -83,7 +85,7 @@ class MomentTree:
         self.duration = float(self.edges[-1])
         n_blocks = -(-self.n_steps // BLOCK)
         n_leaves = 1 << (n_blocks - 1).bit_length()
-        self.nodes = np.zeros((2 * n_leaves, 6))
+        self.nodes = zeros((2 * n_leaves, 6))
         self.arrays = (self.edges, self.heights, self.origin, self.nodes)
         n_kept = 0 if before is None else self._kept(before)
         with progress.bar("moment tree", n_blocks - n_kept) as advance:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_scratch.arrays import chunks
 from perf_worley.choice.averaged_period import averaged_over_period
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.long_run_variance import first_order, residuals
@@ -123,7 +124,9 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
     if not n_locations:
         return 0.0
     heights = tree.heights
-    upward = float(heights[0]) + float(np.maximum(np.diff(heights), 0.0).sum())
+    upward = float(heights[0])
+    for part in chunks(tree.n_steps - 1):
+        upward += float(np.maximum(np.diff(heights[part.start : part.stop + 1]), 0.0).sum())
     return min(n_locations * tree.duration / upward, tree.duration) if upward > 0.0 else 0.0
 
 

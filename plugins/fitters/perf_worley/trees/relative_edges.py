@@ -1,0 +1,28 @@
+"""Edges of a curve as the trees take them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scratch.arrays import chunks, zeros
+from perfcore import UtilizationCurve
+
+__all__ = ["relative_edges"]
+
+
+def relative_edges(curve: UtilizationCurve) -> npt.NDArray[np.float64]:
+    """`UtilizationCurve.relative_edges` (n_steps + 1,), read-only; of a long curve mapped from a file.
+
+    Examples
+    --------
+    >>> relative_edges(UtilizationCurve([5, 6, 9], [4, 1]))
+    array([0., 1., 4.])
+    """
+    if curve.edges.dtype == np.float64 and curve.edges[0] == 0.0:
+        return curve.edges
+    edges = zeros(curve.edges.shape)
+    for part in chunks(len(edges)):
+        edges[part] = curve.edges[part] - curve.edges[0]
+    edges.flags.writeable = False
+    return edges

@@ -1,0 +1,1 @@
+"""Arrays that may be larger than memory."""
