@@ -64,7 +64,7 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
     standing, radius, standing_priors, ahead_of, stands_for = _standing(centred, priors, usual, k)
     wide = standing.shape[1]
     rest, reached = np.empty((k, wide), dtype=np.float32), np.empty((n_noises, wide), dtype=np.float32)
-    every_rest, every_reached = np.empty((k, n_shapes), dtype=np.float32), np.empty(n_shapes, dtype=np.float32)
+    every_rest = np.empty((k, n_shapes), dtype=np.float32)
     work_of_reach = np.empty((2, max(wide, n_shapes)), dtype=np.float32)
     value, middle = np.empty(wide, dtype=np.float32), np.empty(k, dtype=np.float32)
     whole = np.empty(looked + 1, dtype=np.int64)
