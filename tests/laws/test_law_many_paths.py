@@ -15,6 +15,7 @@ from perf_basics import many_paths
 from perf_basics.many_paths import fit_many_paths
 from perf_basics.path_table_opener import PathOptions, PathTableOpener
 from perf_executors.executors import LocalProcesses
+from perf_io.tables.duck import Database
 from perf_io.tables.path_table import PathTable
 from perf_laws import chunk
 from perf_laws.call_tree import callers_of, tree_of
@@ -143,6 +144,23 @@ def test_lines_of_files_are_told(tmp_path, small_parts):
     with pytest.raises(InputError, match=r"runs.csv:42: time_s is 'fast'; a number is expected"):
         fit_many_paths(file, tmp_path / "laws.parquet")
     assert not (tmp_path / "laws.parquet").exists()
+
+
+@pytest.mark.parametrize("before", ["rows", "run"])
+def test_a_file_that_changes_between_passes_is_refused(before, tmp_path, monkeypatch):
+    file = Path(written(profile(3), tmp_path / "runs.parquet"))
+    pass_over, others = getattr(Database, before), profile(4, seed=1)
+
+    def after_a_change(database, sql, *given, **named):
+        if sql.startswith(("SELECT count", "COPY (SELECT *")):
+            written(others, tmp_path / "new.parquet")
+            (tmp_path / "new.parquet").replace(file)
+        return pass_over(database, sql, *given, **named)
+
+    monkeypatch.setattr(Database, before, after_a_change)
+    with pytest.raises(InputError, match=r"runs.parquet: changed while it was read; begin anew when it is finished"):
+        fit_many_paths(file, tmp_path / "laws.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.parquet"]
 
 
 def full_disk(*_, **__):

@@ -170,8 +170,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
-    distinct, point = np.unique(levels, axis=0, return_inverse=True)
-    point = point.ravel().astype(np.int64)
+    distinct, point = _distinct(levels)
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
@@ -212,6 +211,19 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
+
+
+def _distinct(levels: Floats) -> tuple[Floats, Ints]:
+    """Rows that differ, in their order, and the number of each row among them; `np.unique` takes 30 times as long."""
+    import pandas as pd
+
+    number = np.zeros(len(levels), dtype=np.int64)
+    for column in levels.T:
+        of_column, values = pd.factorize(column, sort=True)
+        number = pd.factorize(number * len(values) + of_column, sort=True)[0]
+    first = np.empty(number.max() + 1, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return levels[first], number
 
 
 def _braced(name: str) -> str:
@@ -296,11 +308,12 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
     """What was measured of each path, or on which system: paths of two do not add up; empty where there is one."""
-    _, first = np.unique(path, return_index=True)
-    if _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category):
-        return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
-    if not data.roles.system:
+    is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
+    if not is_named and not data.roles.system:
         return ()
+    _, first = np.unique(path, return_index=True)
+    if is_named:
+        return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
     names, system = labels_of(data, "system", kept)
     return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
 

@@ -79,7 +79,7 @@ def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> R
 
 def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths: int) -> Floats:
     """Weight of each run: 1, or less where it is far from the median of its point."""
-    order = np.lexsort((value, cell))
+    order = _in_order(cell, value, size)
     first = np.cumsum(size) - size
     sorted_values = value[order]
     low = np.minimum(first + (size - 1) // 2, len(value) - 1)
@@ -102,10 +102,21 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
 def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
     """Median of each group; 0 of an empty one."""
     size = np.bincount(group, minlength=n_groups)
-    ordered = value[np.lexsort((value, group))]
+    ordered = value[_in_order(group, value, size)]
     first = np.cumsum(size) - size
     medians = np.zeros(n_groups)
     nonempty = size > 0
     low, high = first[nonempty] + (size[nonempty] - 1) // 2, first[nonempty] + size[nonempty] // 2
     medians[nonempty] = 0.5 * (ordered[low] + ordered[high])
     return medians
+
+
+def _in_order(group: Ints, value: Floats, size: Ints) -> Ints:
+    """Numbers of values, group by group, the smallest of each first; groups of one size are sorted at once."""
+    order = np.argsort(group, kind="stable")
+    first = np.cumsum(size) - size
+    for count in np.unique(size[size > 1]).tolist():
+        places = first[size == count][:, None] + np.arange(count)
+        rows = order[places]
+        order[places] = np.take_along_axis(rows, np.argsort(value[rows], axis=1, kind="stable"), axis=1)
+    return order

@@ -19,10 +19,13 @@ _USUAL = 0.004  # of the prior: shapes that are looked at by themselves
 def in_octets(shapes: Shapes, log_prior: Floats) -> tuple[Ints, int]:
     """Numbers of shapes: the usual ones, and then octets of those that are alike, the middle one of each in front.
 
-    Copies of a shape fill the last octet. How many are usual is told too.
+    The next most usual fill the last octet of the usual ones, and copies of a shape the last of all. How many are usual
+    is told too.
     """
     share = np.exp(shapes.log_weight) * np.exp(log_prior).sum(axis=0)[shapes.group]
-    is_usual = share >= _USUAL
+    n_usual = -(-int((share >= _USUAL).sum()) // OCTET) * OCTET
+    is_usual = np.zeros(len(share), dtype=np.bool_)
+    is_usual[np.argsort(-share, kind="stable")[:n_usual]] = True
     at_levels = shapes.logs[:, :-1] - shapes.logs[:, :-1].mean(axis=1, keepdims=True)
     octets = []
     for octet in _neighbours(at_levels, np.flatnonzero(~is_usual)):

@@ -139,42 +139,61 @@ class Posterior:
         (K, T, Q) float
             In the unit of the data.
         """
+        points, sides = np.asarray(places, dtype=np.float64), np.asarray(levels, dtype=np.float64)
+        return np.exp(self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides))
+
+    def _quantiles_of_means(self, points: Floats, levels: Floats) -> Floats:
+        from perf_laws.posterior.prediction_kernels import predict_quantiles
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(predict_quantiles)
+        values = np.empty((len(self.means), len(points), len(levels)))
+        changed, change = changes(*self.measured_range, points)
+        logs, noise, count, deviating = self._logs_of_laws, self.noise, self.count, self._deviating
+
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
+            predict_quantiles(
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
+                deviating, np.log(points), changed[chunk], change[chunk], -1.0 if self.reciprocal else 1.0, levels,
+                values[chunk],
+            )  # fmt: skip
+
+        in_parts(part, len(values), _PATHS_AT_ONCE)
+        return values
+
+    def _quantiles_of_runs(self, points: Floats, levels: Floats) -> Floats:
         from perf_laws.posterior.prediction_kernels import mixture_quantiles
 
-        points = np.asarray(places, dtype=np.float64)
         values = np.empty((len(self.means), len(points), len(levels)))
         size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
         for begin in range(0, len(self.means), size):
             block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
-            means, variances = (np.moveaxis(array, 2, 1) for array in block_posterior.components(points))
-            weights = np.broadcast_to(block_posterior.weight[:, None, :], means.shape)
-            means, variances, weights = block_posterior._with_changes(points, means, variances, weights, run)
-            rows = [np.ascontiguousarray(array.reshape(-1, array.shape[2])) for array in (means, variances, weights)]
+            rows = [
+                np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._components_of_runs(points)
+            ]
             part = np.empty((len(rows[0]), len(levels)))
 
             def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
-                mixture_quantiles(*(array[chunk] for array in rows), np.asarray(levels, dtype=np.float64), part[chunk])
+                mixture_quantiles(*(array[chunk] for array in rows), levels, part[chunk])
 
             in_parts(of_rows, len(part), _PATHS_AT_ONCE)
-            values[begin : begin + size] = np.exp(part).reshape(len(block_posterior.means), len(points), len(levels))
+            values[begin : begin + size] = part.reshape(len(block_posterior.means), len(points), len(levels))
         return values
 
-    def _with_changes(
-        self, places: Floats, means: Floats, variances: Floats, weights: Floats, run: bool
-    ) -> tuple[Floats, Floats, Floats]:
-        """Components (K, T, C) and those where the slope changed; of a single run a new level also has scatter of its
-        own, and may deviate.
+    def _components_of_runs(self, places: Floats) -> tuple[Floats, Floats, Floats]:
+        """Means, variances and weights (K, T, C) of a single run: beside what is known of the mean a new level has
+        scatter of its own and may deviate, a run has noise, and the slope may have changed.
         """
+        means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
+        weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
-        kinds = [(np.ones_like(changed), np.zeros_like(variances))]
-        if run:
-            tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
-            variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
-            rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
-            far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
-            kinds = [((1.0 - rate), kinds[0][1]), (rate, far)]
-        if len(kinds) == 1 and not changed.any():
-            return means, variances, weights
+        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+        variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
+        rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
+        far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
+        kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
         if changed.any():
             kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
             kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))

@@ -16,7 +16,7 @@ import numpy as np
 from perf_laws.posterior.covariances import half_variogram, inverse_of, projected, variograms
 from perfcore.base.kernels import kernel
 
-__all__ = ["draw_paths", "mixture_quantiles", "predict_components"]
+__all__ = ["draw_paths", "mixture_quantiles", "predict_components", "predict_quantiles"]
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
@@ -109,70 +109,169 @@ def predict_components(  # type: ignore[no-untyped-def]
     means, variances : (K, C, T) float
         Written.
     """
-    n_paths, n = logs.shape
-    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
-    weights, residuals, measured = np.empty((len(places), n)), np.empty(n), np.empty(n, dtype=np.int64)
-    remaining = np.empty(len(places))
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
-    for path in range(n_paths):
-        k = 0
-        for i in range(n):
-            if not math.isnan(logs[path, i]):
-                measured[k] = i
-                k += 1
-        last_h = -1
-        for c in range(count[path]):
-            law_index, h = law[path, c], setting[path, c]
-            if h != last_h:
-                remaining = _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
-                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
-                last_h = h
-            q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
-            for i in range(k):
-                residuals[i] = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
-                if measured[i] == level[path, c]:
-                    deviant = i
-            if deviant >= 0:
-                extra = deviating[h, min(deviant, 1)]
-                for j in range(k):
-                    q += projection[deviant, j] * residuals[j]
-                spread = 1.0 + extra * projection[deviant, deviant]
-            for t in range(len(places)):
-                value = laws_predicted[law_index, t]
-                for i in range(k):
-                    value += weights[t, i] * residuals[i]
-                variance = remaining[t]
-                if deviant >= 0:
-                    shift = extra * weights[t, deviant] / spread
-                    value -= shift * q
-                    variance += shift * weights[t, deviant]
-                means[path, c, t] = value
-                variances[path, c, t] = variance
+    for path in range(len(logs)):
+        _predict_path(
+            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
+            setting[path], level[path], count[path], deviating, means[path], variances[path],
+        )  # fmt: skip
 
 
 @kernel
-def _tail_ratio(z):  # type: ignore[no-untyped-def]
-    """Normal probability beyond z over ``exp(-z^2 / 2)``, for z of 0 to 7; to 1e-15 of the probability 1.
+def predict_quantiles(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
+    places, changed, change, sign, levels, quantiles,
+):  # fmt: skip
+    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held.
 
-    J. Hart et al., "Computer approximations", 1968, algorithm 5666.
+    Parameters
+    ----------
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
+        As `predict_components`.
+    weight : (K, C) float
+    changed, change : (K, T) float
+        Probability that the slope changed on the way there, and the deviation of the logarithm if it did.
+    sign : float
+        -1 where the laws are of one over what is predicted, else 1.
+    levels : (Q,) float
+        See `mixture_quantiles`.
+    quantiles : (K, T, Q) float
+        Written: of the logarithm.
     """
-    above = 3.52624965998911e-2 * z + 0.700383064443688
-    above = above * z + 6.37396220353165
-    above = above * z + 33.912866078383
-    above = above * z + 112.079291497871
-    above = above * z + 221.213596169931
-    above = above * z + 220.206867912376
-    below = 8.83883476483184e-2 * z + 1.75566716318264
-    below = below * z + 16.064177579207
-    below = below * z + 86.7807322029461
-    below = below * z + 296.564248779674
-    below = below * z + 637.333633378831
-    below = below * z + 793.826512519948
-    below = below * z + 440.413735824752
-    return above / below
+    n_places, most = len(places), law.shape[1]
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
+    means, variances = np.empty((most, n_places)), np.empty((most, n_places))
+    row_means, row_variances, row_weights = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most)
+    work = np.empty((3, 2 * most))
+    for path in range(len(logs)):
+        size = count[path]
+        _predict_path(
+            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
+            setting[path], level[path], size, deviating, means, variances,
+        )  # fmt: skip
+        for t in range(n_places):
+            rate, extra = changed[path, t], change[path, t] * change[path, t]
+            for c in range(size):
+                row_means[c], row_variances[c] = sign * means[c, t], variances[c, t]
+                row_weights[c] = (1.0 - rate) * weight[path, c]
+                row_means[size + c], row_variances[size + c] = row_means[c], row_variances[c] + extra
+                row_weights[size + c] = rate * weight[path, c]
+            n_components = 2 * size if rate > 0.0 else size
+            _row_quantiles(row_means, row_variances, row_weights, n_components, levels, work, quantiles[path, t])
+
+
+@kernel
+def _predict_path(  # type: ignore[no-untyped-def]
+    logs, noise, settings, laws_measured, laws_predicted, half_variograms, of_length, law, setting, level, count,
+    deviating, means, variances,
+):  # fmt: skip
+    """As `predict_components`, of one path."""
+    n, n_places = len(logs), laws_predicted.shape[1]
+    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
+    weights, residuals, measured = np.empty((n_places, n)), np.empty(n), np.empty(n, dtype=np.int64)
+    remaining = np.empty(n_places)
+    k = 0
+    for i in range(n):
+        if not math.isnan(logs[i]):
+            measured[k] = i
+            k += 1
+    last_h = -1
+    for c in range(count):
+        law_index, h = law[c], setting[c]
+        if h != last_h:
+            remaining = _weights_at(measured[:k], noise, settings[h], half_variograms[of_length[h]], inverse,
+                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
+            last_h = h
+        q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
+        for i in range(k):
+            residuals[i] = logs[measured[i]] - laws_measured[law_index, measured[i]]
+            if measured[i] == level[c]:
+                deviant = i
+        if deviant >= 0:
+            extra = deviating[h, min(deviant, 1)]
+            for j in range(k):
+                q += projection[deviant, j] * residuals[j]
+            spread = 1.0 + extra * projection[deviant, deviant]
+        for t in range(n_places):
+            value = laws_predicted[law_index, t]
+            for i in range(k):
+                value += weights[t, i] * residuals[i]
+            variance = remaining[t]
+            if deviant >= 0:
+                shift = extra * weights[t, deviant] / spread
+                value -= shift * q
+                variance += shift * weights[t, deviant]
+            means[c, t] = value
+            variances[c, t] = variance
+
+
+@kernel
+def _bell(square):  # type: ignore[no-untyped-def]
+    """``exp(-square / 2)`` for squares of 0 to 36 without a branch, so that several are worked out at once.
+
+    Taylor's series of a 64th of it, squared six times: to 3e-14.
+    """
+    y = square * (-0.5 / 64.0)
+    value = 1.0 + y * (1.0 / 11.0)
+    value = 1.0 + y * (1.0 / 10.0) * value
+    value = 1.0 + y * (1.0 / 9.0) * value
+    value = 1.0 + y * (1.0 / 8.0) * value
+    value = 1.0 + y * (1.0 / 7.0) * value
+    value = 1.0 + y * (1.0 / 6.0) * value
+    value = 1.0 + y * (1.0 / 5.0) * value
+    value = 1.0 + y * (1.0 / 4.0) * value
+    value = 1.0 + y * (1.0 / 3.0) * value
+    value = 1.0 + y * (1.0 / 2.0) * value
+    value = 1.0 + y * value
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    return value * value
+
+
+@kernel
+def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-untyped-def]
+    """Probability below x of a mixture of normal distributions, and its density there times the root of 2 pi.
+
+    The tail is ``bell`` times a quotient of polynomials, to 1e-15: J. Hart et al., "Computer approximations", 1968,
+    algorithm 5666. Beyond six deviations there is none.
+
+    Parameters
+    ----------
+    x : float
+    means, per_deviation, weights : (>= count,) float
+        Of each component, with one over its deviation.
+    count : int
+    """
+    below, density = 0.0, 0.0
+    for c in range(count):
+        z = (x - means[c]) * per_deviation[c]
+        far = min(abs(z), 6.0)
+        bell = _bell(far * far) if far < 6.0 else 0.0
+        above = 3.52624965998911e-2 * far + 0.700383064443688
+        above = above * far + 6.37396220353165
+        above = above * far + 33.912866078383
+        above = above * far + 112.079291497871
+        above = above * far + 221.213596169931
+        above = above * far + 220.206867912376
+        under = 8.83883476483184e-2 * far + 1.75566716318264
+        under = under * far + 16.064177579207
+        under = under * far + 86.7807322029461
+        under = under * far + 296.564248779674
+        under = under * far + 637.333633378831
+        under = under * far + 793.826512519948
+        under = under * far + 440.413735824752
+        tail = bell * above / under
+        below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
+        density += weights[c] * bell * per_deviation[c]
+    return below, density
 
 
 @kernel
@@ -199,53 +298,51 @@ def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ig
     quantiles : (R, Q) float
         Written.
     """
-    n_rows, size = means.shape
-    deviation = np.empty(size)
-    for row in range(n_rows):
-        total, mean, square = 0.0, 0.0, 0.0
-        lowest, highest, narrowest = np.inf, -np.inf, np.inf
-        for c in range(size):
-            if weights[row, c] > 0.0:
-                deviation[c] = math.sqrt(variances[row, c])
-                total += weights[row, c]
-                mean += weights[row, c] * means[row, c]
-                square += weights[row, c] * (variances[row, c] + means[row, c] * means[row, c])
-                narrowest = min(narrowest, deviation[c])
-                lowest = min(lowest, means[row, c] - 9.0 * deviation[c])
-                highest = max(highest, means[row, c] + 9.0 * deviation[c])
-        mean /= total
-        spread = math.sqrt(max(square / total - mean * mean, 0.0))
-        for number in range(len(levels)):
-            low, high, target = lowest, highest, levels[number] * total
-            x = mean + spread * _normal_quantile(levels[number])
+    work = np.empty((3, means.shape[1]))
+    for row in range(len(means)):
+        _row_quantiles(means[row], variances[row], weights[row], means.shape[1], levels, work, quantiles[row])
+
+
+@kernel
+def _row_quantiles(means, variances, weights, size, levels, work, quantiles):  # type: ignore[no-untyped-def]
+    """As `mixture_quantiles`, of one mixture of so many components; `work` is (3, >= size)."""
+    places, per_deviation, shares = work[0], work[1], work[2]
+    count, total, mean, square = 0, 0.0, 0.0, 0.0
+    lowest, highest, narrowest = np.inf, -np.inf, np.inf
+    for c in range(size):
+        if weights[c] > 0.0:
+            deviation = math.sqrt(variances[c])
+            places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weights[c]
+            count += 1
+            total += weights[c]
+            mean += weights[c] * means[c]
+            square += weights[c] * (variances[c] + means[c] * means[c])
+            narrowest = min(narrowest, deviation)
+            lowest = min(lowest, means[c] - 9.0 * deviation)
+            highest = max(highest, means[c] + 9.0 * deviation)
+    mean /= total
+    spread = math.sqrt(max(square / total - mean * mean, 0.0))
+    for number in range(len(levels)):
+        low, high, target = lowest, highest, levels[number] * total
+        x = mean + spread * _normal_quantile(levels[number])
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        for _ in range(80):
+            below, density = _mass_below(x, places, per_deviation, shares, count)
+            if below < target:
+                low = x
+            else:
+                high = x
+            before = x
+            x = x - (below - target) * _ROOT_2PI / density if density > 0.0 else low
             if not low < x < high:
                 x = 0.5 * (low + high)
-            for _ in range(80):
-                below, density = 0.0, 0.0
-                for c in range(size):
-                    if weights[row, c] > 0.0:
-                        z = (x - means[row, c]) / deviation[c]
-                        if z > 6.0:
-                            below += weights[row, c]
-                        elif z > -6.0:
-                            bell = math.exp(-0.5 * z * z)
-                            tail = bell * _tail_ratio(abs(z))
-                            below += weights[row, c] * (tail if z < 0.0 else 1.0 - tail)
-                            density += weights[row, c] * bell / (_ROOT_2PI * deviation[c])
-                if below < target:
-                    low = x
-                else:
-                    high = x
-                before = x
-                x = x - (below - target) / density if density > 0.0 else low
-                if not low < x < high:
-                    x = 0.5 * (low + high)
-                    if high - low < _CLOSE * narrowest:
-                        break
-                elif abs(x - before) < _CLOSE * narrowest:  # what is left is of the order of the square
+                if high - low < _CLOSE * narrowest:
                     break
-            quantiles[row, number] = x
-            lowest = x
+            elif abs(x - before) < _CLOSE * narrowest:  # what is left is of the order of the square
+                break
+        quantiles[number] = x
+        lowest = x
 
 
 @kernel
@@ -269,112 +366,143 @@ def draw_paths(  # type: ignore[no-untyped-def]
         Written: the component that each draw is of.
     """
     n_paths, n = logs.shape
-    n_draws, n_places, q = len(normals), len(places), points.shape[1]
+    n_draws, n_places = len(normals), len(places)
     covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
     weights, measured = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
-    adjusted, law_measured, law_predicted = np.empty((n_places, n)), np.empty(n), np.empty(n_places)
-    drift_measured, drift_predicted, missed = np.empty(n), np.empty(n_places), np.empty(n)
-    size = n + n_places
-    steps, order = np.empty((q, size, 4)), np.empty((q, size), dtype=np.int64)
-    where = np.empty(size)
+    adjusted, constant = np.empty((n_places, n)), np.empty(n_places)
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
+    responses = np.zeros((len(half_variograms), n + n_places, normals.shape[1]))
+    of_normals, is_known, known = np.empty((n_places, normals.shape[1])), np.zeros(n, dtype=np.bool_), -1
     for path in range(n_paths):
-        k = 0
+        k, is_as_before = 0, known >= 0
         for i in range(n):
-            if not math.isnan(logs[path, i]):
+            is_measured = not math.isnan(logs[path, i])
+            is_as_before &= is_known[i] == is_measured
+            is_known[i] = is_measured
+            if is_measured:
                 measured[k] = i
                 k += 1
-        for p in range(q):
-            for i in range(k):
-                where[i] = points[measured[i], p]
-            for t in range(n_places):
-                where[k + t] = places[t, p]
-            for place in range(k + n_places):
-                slot = place
-                while slot > 0 and where[order[p, slot - 1]] > where[place]:
-                    order[p, slot] = order[p, slot - 1]
-                    slot -= 1
-                order[p, slot] = place
-        component, reached, last_h, before, extra = 0, weight[path, 0], -1, -1, 0.0
+        if not is_as_before:
+            known = k
+            for h in range(len(settings)):
+                _drift_responses(points, measured[:k], places, settings[h, 2], responses[of_length[h]])
+        component, reached, last_h, before, last_deviant, used = 0, weight[path, 0], -1, -1, -2, 0
         for draw in range(n_draws):
             while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
                 component += 1
                 reached += weight[path, component]
             component_of_draw[path, draw] = component
-            law_index, h = law[path, component], setting[path, component]
-            length = settings[h, 2]
-            slope_deviation = settings[h, 1] * math.sqrt(0.5 * length)
-            if h != last_h:
-                _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse, projection,
-                            sums, covariance, work, weights, cross)  # fmt: skip
-                last_h = h
-                for p in range(q):
-                    last = 0.0
-                    for place in range(k + n_places):
-                        number = order[p, place]
-                        coordinate = points[measured[number], p] if number < k else places[number - k, p]
-                        distance = coordinate - last if place else 0.0
-                        last = coordinate
-                        decay = math.exp(-distance / length)
-                        of_slope = 1.0 - decay * decay
-                        joint = length * (1.0 - decay) ** 2
-                        of_drift = max(2.0 * half_variogram(distance, length) - (length * (1.0 - decay)) ** 2, 0.0)
-                        steps[p, place, 0] = decay
-                        steps[p, place, 1] = math.sqrt(of_slope)
-                        steps[p, place, 2] = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
-                        steps[p, place, 3] = math.sqrt(max(of_drift - steps[p, place, 2] ** 2, 0.0))
             if component != before:
-                before, deviant, extra = component, -1, 0.0
+                before, deviant = component, -1
+                law_index, h = law[path, component], setting[path, component]
                 for i in range(k):
-                    law_measured[i] = laws_measured[law_index, measured[i]]
                     if measured[i] == level[path, component]:
                         deviant = i
-                        extra = deviating[h, min(deviant, 1)]
+                if h != last_h:
+                    _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
+                                projection, sums, covariance, work, weights, cross)  # fmt: skip
+                if h != last_h or deviant != last_deviant:
+                    used = _answers_to_normals(
+                        measured[:k], noise[path], settings[h], deviating[h, min(max(deviant, 0), 1)], deviant, weights,
+                        projection, responses[of_length[h]], adjusted, of_normals,
+                    )  # fmt: skip
+                    last_h, last_deviant = h, deviant
                 for t in range(n_places):
-                    law_predicted[t] = laws_predicted[law_index, t]
+                    constant[t] = laws_predicted[law_index, t]
                     for i in range(k):
-                        adjusted[t, i] = weights[t, i]
-                    if deviant >= 0:
-                        spread = 1.0 + extra * projection[deviant, deviant]
-                        shift = extra * weights[t, deviant] / spread
-                        for i in range(k):
-                            adjusted[t, i] -= shift * projection[deviant, i]
-            for i in range(k):
-                drift_measured[i] = 0.0
+                        missed = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
+                        constant[t] += adjusted[t, i] * missed
             for t in range(n_places):
-                drift_predicted[t] = 0.0
-            column = n
-            if slope_deviation > 0.0:
-                for p in range(q):
-                    slope, drifted = normals[draw, column], 0.0
-                    column += 1
-                    for place in range(k + n_places):
-                        number = order[p, place]
-                        if place:
-                            first_normal, second_normal = normals[draw, column], normals[draw, column + 1]
-                            column += 2
-                            drifted += length * (1.0 - steps[p, place, 0]) * slope
-                            drifted += steps[p, place, 2] * first_normal + steps[p, place, 3] * second_normal
-                            slope = steps[p, place, 0] * slope + steps[p, place, 1] * first_normal
-                        if number < k:
-                            drift_measured[number] += slope_deviation * drifted
-                        else:
-                            drift_predicted[number - k] += slope_deviation * drifted
-            for i in range(k):
-                variance = settings[h, 0] ** 2 + noise[path, measured[i]]
-                if i == deviant:
-                    variance += extra
-                missed[i] = (
-                    logs[path, measured[i]]
-                    - law_measured[i]
-                    - drift_measured[i]
-                    - math.sqrt(variance) * normals[draw, i]
-                )
-            for t in range(n_places):
-                value = law_predicted[t] + drift_predicted[t]
-                for i in range(k):
-                    value += adjusted[t, i] * missed[i]
+                value = constant[t]
+                for d in range(used):
+                    value += of_normals[t, d] * normals[draw, d]
                 values[path, draw, t] = value
+
+
+@kernel
+def _answers_to_normals(  # type: ignore[no-untyped-def]
+    measured, noise, setting, extra, deviant, weights, projection, responses, adjusted, of_normals
+):  # fmt: skip
+    """How a draw at each place answers to each normal number, written (T, D); how many of these take part.
+
+    Also written are the weights of the measured levels (T, k) where one of them deviates, if any does (`deviant` >= 0).
+    """
+    k = len(measured)
+    slope_deviation = setting[1] * math.sqrt(0.5 * setting[2])
+    used = responses.shape[1] if slope_deviation > 0.0 else k
+    for t in range(len(weights)):
+        for i in range(k):
+            adjusted[t, i] = weights[t, i]
+        if deviant >= 0:
+            shift = extra * weights[t, deviant] / (1.0 + extra * projection[deviant, deviant])
+            for i in range(k):
+                adjusted[t, i] -= shift * projection[deviant, i]
+        for d in range(used):
+            of_normals[t, d] = slope_deviation * responses[k + t, d]
+        if slope_deviation > 0.0:
+            for i in range(k):
+                factor = slope_deviation * adjusted[t, i]
+                for d in range(used):
+                    of_normals[t, d] -= factor * responses[i, d]
+        for i in range(k):
+            variance = setting[0] * setting[0] + noise[measured[i]] + (extra if i == deviant else 0.0)
+            of_normals[t, i] -= adjusted[t, i] * math.sqrt(variance)
+    return used
+
+
+@kernel
+def _drift_responses(points, measured, places, length, responses):  # type: ignore[no-untyped-def]
+    """How the drift at measured levels and at places answers to each normal number, for a slope of deviation 1.
+
+    Of each parameter one number is the slope at the least level, and two are how slope and integral stray on the
+    way to the next.
+
+    Parameters
+    ----------
+    points, places : (n, q) and (T, q) float
+        Logarithms.
+    measured : (k,) int
+    length : float
+    responses : (>= k + T, D) float
+        Written.
+    """
+    k, n_numbers = len(measured), responses.shape[1]
+    size = k + len(places)
+    where, order = np.empty(size), np.empty(size, dtype=np.int64)
+    slope, drifted = np.empty(n_numbers), np.empty(n_numbers)
+    for place in range(size):
+        for d in range(n_numbers):
+            responses[place, d] = 0.0
+    column = len(points)
+    for p in range(points.shape[1]):
+        for place in range(size):
+            where[place] = points[measured[place], p] if place < k else places[place - k, p]
+            slot = place
+            while slot > 0 and where[order[slot - 1]] > where[place]:
+                order[slot] = order[slot - 1]
+                slot -= 1
+            order[slot] = place
+        for d in range(n_numbers):
+            slope[d], drifted[d] = 0.0, 0.0
+        slope[column] = 1.0
+        column += 1
+        for place in range(size):
+            if place:
+                distance = where[order[place]] - where[order[place - 1]]
+                decay = math.exp(-distance / length)
+                of_slope = 1.0 - decay * decay
+                joint = length * (1.0 - decay) ** 2
+                of_both = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
+                of_drift = max(2.0 * half_variogram(distance, length) - (length * (1.0 - decay)) ** 2, 0.0)
+                for d in range(n_numbers):
+                    drifted[d] += length * (1.0 - decay) * slope[d]
+                    slope[d] *= decay
+                drifted[column] += of_both
+                drifted[column + 1] += math.sqrt(max(of_drift - of_both**2, 0.0))
+                slope[column] += math.sqrt(of_slope)
+                column += 2
+            for d in range(n_numbers):
+                responses[order[place], d] += drifted[d]

@@ -22,6 +22,7 @@ __all__ = ["weigh_sparsely"]
 _LIKELY, _HOPELESS = 6.0, 12.0
 _TOGETHER = 32  # numbers, in several registers of the processor
 _NONE = -1e30  # logarithm of a weight
+_IN_REGISTERS = 5  # levels
 _TOLD_APART = 4  # times as many combinations as parts are told apart by the level that deviates
 
 
@@ -54,93 +55,105 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
     covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     sums, projection, base = np.empty(k), np.empty((n_noises, k, k)), np.empty(n_noises)
     offset, gain, far = np.empty((n_noises, k)), np.empty((n_noises, k)), np.empty((n_noises, k))
-    log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
+    log_none, log_one, none = math.log(1.0 - deviates), math.log(deviates / k), np.float32(_NONE)
     # Single precision does: what is left at levels is small where it matters.
     centred, priors = _centred(shapes, k), np.empty((n_noises, n_shapes), dtype=np.float32)
     for h in range(n_noises):
         for s in range(n_shapes):
             priors[h, s] = max(log_weight[s] + log_prior[h, group[s]], _NONE)
     standing, radius, standing_priors, ahead_of, stands_for = _standing(centred, priors, usual, k)
-    wide, room = standing.shape[1], n_shapes + _TOGETHER
+    wide = standing.shape[1]
     rest, reached = np.empty((k, wide), dtype=np.float32), np.empty((n_noises, wide), dtype=np.float32)
-    whole_rest, whole_priors = np.zeros((k, room), dtype=np.float32), np.zeros(room, dtype=np.float32)
-    q, evidence = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.float32)
-    most, value = np.empty(room, dtype=np.float32), np.empty(room, dtype=np.float32)
-    middle, whole = np.empty(k, dtype=np.float32), np.empty(looked, dtype=np.int64)
-    most_combinations = n_noises * n_shapes
-    combinations, mass = np.empty(most_combinations, dtype=np.int64), np.empty(most_combinations, dtype=np.float32)
+    every_rest = np.empty((k, n_shapes), dtype=np.float32)
+    work_of_reach = np.empty((2, max(wide, n_shapes)), dtype=np.float32)
+    value, middle = np.empty(wide, dtype=np.float32), np.empty(k, dtype=np.float32)
+    whole = np.empty(looked + 1, dtype=np.int64)
+    # Logarithms of weights in octets: of each noise those that are looked at with every noise, then whole octets.
+    mass = np.empty(n_noises * (wide + n_shapes), dtype=np.float32)
+    mass_of_octet = np.empty(len(mass) // OCTET, dtype=np.float32)
+    code_of_octet = np.empty((len(mass_of_octet), 2), dtype=np.int64)  # of the first, and the step to the next
     most_kept = 2 * (_TOLD_APART * parts + 1) * (k + 1)
     kept_ahead, kept_mass = np.empty(most_kept), np.empty(most_kept)
     kept_code = np.empty(most_kept, dtype=np.int64)
+    left, masses, aheads = np.empty(k), np.zeros(k + 1), np.empty(k + 1)
     for path in range(n_paths):
-        best, least_noise, total = np.float32(_NONE), smallest(noise[path]), 0.0
+        best, least_noise, total = none, smallest(noise[path]), 0.0
         for i in range(k):
             total += logs[path, i] / k
         for i in range(k):
             middle[i] = logs[path, i] - total
-            for s in range(wide):
-                rest[i, s] = middle[i] - standing[i, s]
+        _leave(middle, standing, rest)
+        _leave(middle, centred, every_rest)
         for h in range(n_noises):
             base[h], _, _ = noise_terms(
                 noise[path], tau[h], kappa[h], length[h], drifts[which_drift[h]], log_none, log_one,
                 deviating_variance + deviating_factor * tau[h] * tau[h], first_variance, least_noise,
                 covariance, inverse, work, sums, projection[h], offset[h], gain[h], far[h],
             )  # fmt: skip
-            best = max(best, _reach(rest, wide, projection[h], offset[h], gain[h], base[h], standing_priors[h], q,
-                                    evidence, most, reached[h]))  # fmt: skip
-        n_combinations, likely, hopeless = 0, best - np.float32(_LIKELY), best - np.float32(_HOPELESS)
+            _reach(rest, 0, wide, projection[h], offset[h], gain[h], base[h], standing_priors[h], work_of_reach,
+                   reached[h])  # fmt: skip
+            best = max(best, _largest(reached[h]))
+        filled, likely, hopeless = 0, best - np.float32(_LIKELY), best - np.float32(_HOPELESS)
         for h in range(n_noises):
-            for s in range(usual):
-                if reached[h, s] >= hopeless:
-                    combinations[n_combinations], mass[n_combinations] = h * n_shapes + s, reached[h, s]
-                    n_combinations += 1
-            _bound(reached[h], base[h], standing_priors[h], ahead_of[h], radius,
-                   1.0 / math.sqrt(tau[h] * tau[h] + least_noise), value)  # fmt: skip
-            n_whole = 0
-            for s in range(usual, looked):
-                if value[s] >= likely:
-                    whole[n_whole] = usual + (s - usual) * OCTET
-                    n_whole += 1
-                elif reached[h, s] >= hopeless:
-                    combinations[n_combinations] = h * n_shapes + usual + (s - usual) * OCTET
-                    mass[n_combinations] = reached[h, s] + stands_for[h, s]
-                    n_combinations += 1
-            if not n_whole:
+            top = _bound(reached[h], base[h], standing_priors[h], ahead_of[h], radius,
+                         1.0 / math.sqrt(tau[h] * tau[h] + least_noise), value)  # fmt: skip
+            if top < hopeless:
                 continue
+            n_whole = 0
+            if top >= likely:
+                for s in range(usual, looked):  # which are is hard to foretell, so that nothing branches on it
+                    whole[n_whole] = s - usual
+                    n_whole += value[s] >= likely
+            for s in range(wide):
+                mass[filled + s] = reached[h, s] + stands_for[h, s] if reached[h, s] >= hopeless else none
             for number in range(n_whole):
-                first, place = whole[number], number * OCTET
-                for s in range(OCTET):
-                    whole_priors[place + s] = priors[h, first + s]
-                for i in range(k):
-                    for s in range(OCTET):
-                        whole_rest[i, place + s] = middle[i] - centred[i, first + s]
-            _reach(whole_rest, _filled(n_whole * OCTET), projection[h], offset[h], gain[h], base[h], whole_priors, q,
-                   evidence, most, value)  # fmt: skip
-            for number in range(n_whole):
-                code, place = h * n_shapes + whole[number], number * OCTET
-                for s in range(OCTET):
-                    log_mass = value[place + s]
-                    combinations[n_combinations], mass[n_combinations] = code + s, log_mass
-                    n_combinations += log_mass >= hopeless
-        summed = np.float64(_weigh(mass, n_combinations, best))
+                mass[filled + usual + whole[number]] = none
+            for s in range(0, wide, OCTET):
+                octet = (filled + s) // OCTET
+                code_of_octet[octet, 0] = h * n_shapes + (s if s < usual else usual + (s - usual) * OCTET)
+                code_of_octet[octet, 1] = 1 if s < usual else OCTET
+            filled += wide
+            number = 0
+            while number < n_whole:  # octets next to each other at once
+                begin = number
+                while number < n_whole and whole[number] == whole[begin] + number - begin:
+                    octet = filled // OCTET + number - begin
+                    code_of_octet[octet, 0], code_of_octet[octet, 1] = h * n_shapes + usual + whole[number] * OCTET, 1
+                    number += 1
+                size = (number - begin) * OCTET
+                _reach(every_rest, usual + whole[begin] * OCTET, size, projection[h], offset[h], gain[h], base[h],
+                       priors[h], work_of_reach, mass[filled : filled + size])  # fmt: skip
+                filled += size
+        summed = np.float64(_weigh(mass[:filled], best, mass_of_octet))
         # Those of little weight every so many, as `cut` does it, before they are told apart by the level that deviates.
         part = summed / (_TOLD_APART * parts)
         n_kept, passed, kept = 0, 0.5 * part, 0.0
-        for number in range(n_combinations):
-            share = np.float64(mass[number])
-            if share < part:
-                passed += share
-                if passed < part:
-                    continue
-                passed -= part
-                share = part
-            if n_kept + k + 1 > most_kept:
-                break
-            h = combinations[number] // n_shapes
-            n_kept = _tell_apart(
-                middle, centred, combinations[number] - h * n_shapes, share, projection[h], offset[h], gain[h], far[h],
-                kept_ahead, kept_mass, kept_code, combinations[number], n_kept,
-            )  # fmt: skip
+        for octet in range(filled // OCTET):
+            if passed + mass_of_octet[octet] < part:
+                passed += mass_of_octet[octet]
+                continue
+            for place in range(OCTET):
+                share = np.float64(mass[octet * OCTET + place])
+                if share < part:
+                    passed += share
+                    if passed < part:
+                        continue
+                    passed -= part
+                    share = part
+                if n_kept + k + 1 > most_kept:
+                    break
+                code = code_of_octet[octet, 0] + place * code_of_octet[octet, 1]
+                h, shape = code // n_shapes, code % n_shapes
+                for i in range(k):
+                    left[i] = middle[i] - centred[i, shape]
+                top_level = level_terms(
+                    left, np.float64(centred[k, shape]), projection[h], offset[h], gain[h], far[h], masses, aheads
+                )
+                for i in range(k + 1):
+                    if masses[i] > top_level - _HOPELESS:
+                        kept_ahead[n_kept], kept_mass[n_kept] = aheads[i], share * math.exp(masses[i] - top_level)
+                        kept_code[n_kept] = code * (k + 1) + i
+                        n_kept += 1
         for number in range(n_kept):
             kept += kept_mass[number]
         count[path] = cut(
@@ -199,7 +212,7 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
 
 @kernel
 def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type: ignore[no-untyped-def]
-    """Write what no shape of an octet exceeds.
+    """Write what no shape of an octet exceeds; the largest.
 
     None is farther from the one that stands for it than the radius, and no deviation is smaller than the scatter.
 
@@ -209,7 +222,7 @@ def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type:
         See `_standing`; what the one reached.
     base, per_radius : float
         What a shape that leaves nothing reaches, and one over the scatter of a level.
-    bound : (>= U,) float
+    bound : (U,) float
     """
     constant, zero, half = np.float32(base), np.float32(0.0), np.float32(0.5)
     scale, two = np.float32(per_radius), np.float32(2.0)
@@ -217,42 +230,38 @@ def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type:
         ahead = constant + priors[s]
         distance = max(np.sqrt(two * max(ahead - reached[s], zero)) - radius[s] * scale, zero)
         bound[s] = ahead + ahead_of[s] - half * distance * distance
+    return _largest(bound)
 
 
 @kernel
-def _weigh(logs, count, best):  # type: ignore[no-untyped-def]
-    """Turn logarithms of weights into weights relative to the best; their sum.
+def _weigh(logs, best, of_octet):  # type: ignore[no-untyped-def]
+    """Turn logarithms of weights into weights relative to the best, 0 where they are hopeless; their sum.
 
     The exponential is ``(1 + y + y^2 / 2)^1024`` of a 1024th: to 0.04 % up to 12, and without a branch.
+
+    Parameters
+    ----------
+    logs : (N,) float
+        Octets, one after the other.
+    best : float
+    of_octet : (>= N / 8,) float
+        Written: the sum of each.
     """
     summed, one, half, scale = 0.0, np.float32(1.0), np.float32(0.5), np.float32(1.0 / 1024.0)
-    for number in range(count):
+    zero, hopeless = np.float32(0.0), np.float32(-_HOPELESS / 1024.0)
+    for number in range(len(logs)):
         part = (logs[number] - best) * scale
         value = one + part + half * part * part
         for _ in range(10):
             value *= value
-        logs[number] = value
-    for number in range(count):
-        summed += logs[number]
+        logs[number] = value if part >= hopeless else zero
+    for octet in range(len(logs) // OCTET):
+        total = zero
+        for number in range(octet * OCTET, (octet + 1) * OCTET):
+            total += logs[number]
+        of_octet[octet] = total
+        summed += total
     return summed
-
-
-@kernel
-def _tell_apart(  # type: ignore[no-untyped-def]
-    middle, centred, shape, mass, projection, offset, gain, far, kept_ahead, kept_mass, kept_code, code, n_kept
-):  # fmt: skip
-    """Put a combination among those that are kept, for no level and for every level that may deviate; how many are."""
-    k = len(middle)
-    rest, masses, aheads = np.empty(k), np.zeros(k + 1), np.empty(k + 1)
-    for i in range(k):
-        rest[i] = middle[i] - centred[i, shape]
-    top = level_terms(rest, np.float64(centred[k, shape]), projection, offset, gain, far, masses, aheads)
-    for i in range(k + 1):
-        if masses[i] > top - _HOPELESS:
-            kept_ahead[n_kept], kept_mass[n_kept] = aheads[i], mass * math.exp(masses[i] - top)
-            kept_code[n_kept] = code * (k + 1) + i
-            n_kept += 1
-    return n_kept
 
 
 @kernel
@@ -269,49 +278,105 @@ def _centred(shapes, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reach(rest, size, projection, offset, gain, base, priors, q, evidence, most, reached):  # type: ignore[no-untyped-def]
+def _leave(middle, shapes, rest):  # type: ignore[no-untyped-def]
+    """Write what shapes leave at the levels: at the last, and at the others beside that; at every level added up, 0."""
+    k = len(middle)
+    for i in range(k):
+        for s in range(shapes.shape[1]):
+            rest[i, s] = middle[i] - shapes[i, s]
+    for i in range(k - 1):
+        for s in range(shapes.shape[1]):
+            rest[i, s] -= rest[k - 1, s]
+
+
+@kernel
+def _reach(rest, first, size, projection, offset, gain, base, priors, work, reached):  # type: ignore[no-untyped-def]
     """Logarithm of the largest weight that each of some shapes has, whichever level deviates.
+
+    Rows of the projection add up to 0, so that what is left at a level counts beside the last.
 
     Parameters
     ----------
-    rest : (k, >= size) float
-        What they leave at the levels.
-    size : int
+    rest : (k, S) float
+        What shapes leave; see `_leave`.
+    first, size : int
+        Which shapes.
     projection, offset, gain, base : float
         See `perf_laws.posterior.evidence_kernels.noise_terms`.
-    priors : (>= size,) float
-    q, evidence, most : (>= size,) float
-        Written, for what follows.
+    priors : (S,) float
+    work : (2, >= size) float
+        Written.
     reached : (>= size,) float
         Written.
-
-    Returns
-    -------
-    float
-        The largest.
     """
-    k, half = len(offset), np.float32(0.5)
+    k, half, zero = len(offset), np.float32(0.5), np.float32(0.0)
+    if k <= _IN_REGISTERS:
+        _reach_of_few(rest, first, size, projection, offset, gain, base, priors, reached)
+        return
+    evidence, most = work[0, :size], work[1, :size]
+    q, prior = reached[:size], priors[first : first + size]
     for s in range(size):
-        evidence[s] = np.float32(0.0)
-        most[s] = np.float32(0.0)
+        evidence[s] = zero
+        most[s] = zero
     for i in range(k):
-        first = np.float32(projection[i, 0])
         for s in range(size):
-            q[s] = first * rest[0, s]
-        for j in range(1, k - 1, 2):
-            factor, following = np.float32(projection[i, j]), np.float32(projection[i, j + 1])
+            q[s] = zero
+        for j in range(k - 1):
+            factor, row = np.float32(projection[i, j]), rest[j, first : first + size]
             for s in range(size):
-                q[s] += factor * rest[j, s] + following * rest[j + 1, s]
-        last = np.float32(projection[i, k - 1]) if k % 2 == 0 else np.float32(0.0)
+                q[s] += factor * row[s]
         more, times = np.float32(offset[i]), np.float32(gain[i])
+        if i < k - 1:
+            row = rest[i, first : first + size]
+            for s in range(size):
+                evidence[s] += q[s] * row[s]
         for s in range(size):
-            value = q[s] + last * rest[k - 1, s]
-            evidence[s] += value * rest[i, s]
-            most[s] = max(most[s], more + times * value * value)
+            most[s] = max(most[s], more + times * q[s] * q[s])
     constant = np.float32(base)
-    top = np.float32(_NONE)
     for s in range(size):
-        reached[s] = constant + priors[s] - half * evidence[s] + most[s]
+        reached[s] = constant + prior[s] - half * evidence[s] + most[s]
+
+
+@kernel
+def _reach_of_few(rest, first, size, projection, offset, gain, base, priors, reached):  # type: ignore[no-untyped-def]
+    """As `_reach`, of at most five levels: all that is worked out of a shape stays in registers of the processor."""
+    k, zero, half, none = len(offset), np.float32(0.0), np.float32(0.5), np.float32(_NONE)
+    last = k - 1
+    p00, more0, times0 = np.float32(projection[0, 0]), np.float32(offset[0]), np.float32(gain[0])
+    more4, times4 = np.float32(offset[last]), np.float32(gain[last])
+    p01 = p02 = p03 = p11 = p12 = p13 = p22 = p23 = p33 = times1 = times2 = times3 = zero
+    more1 = more2 = more3 = none
+    if last > 1:
+        p01, p11 = np.float32(projection[0, 1]), np.float32(projection[1, 1])
+        more1, times1 = np.float32(offset[1]), np.float32(gain[1])
+    if last > 2:
+        p02, p12 = np.float32(projection[0, 2]), np.float32(projection[1, 2])
+        p22, more2, times2 = np.float32(projection[2, 2]), np.float32(offset[2]), np.float32(gain[2])
+    if last > 3:
+        p03, p13 = np.float32(projection[0, 3]), np.float32(projection[1, 3])
+        p23, p33 = np.float32(projection[2, 3]), np.float32(projection[3, 3])
+        more3, times3 = np.float32(offset[3]), np.float32(gain[3])
+    a, b = rest[0, first : first + size], rest[min(1, last), first : first + size]
+    c, d = rest[min(2, last), first : first + size], rest[min(3, last), first : first + size]
+    prior, constant = priors[first : first + size], np.float32(base)
     for s in range(size):
-        top = max(top, reached[s])
-    return top
+        q0 = p00 * a[s] + p01 * b[s] + p02 * c[s] + p03 * d[s]
+        q1 = p01 * a[s] + p11 * b[s] + p12 * c[s] + p13 * d[s]
+        q2 = p02 * a[s] + p12 * b[s] + p22 * c[s] + p23 * d[s]
+        q3 = p03 * a[s] + p13 * b[s] + p23 * c[s] + p33 * d[s]
+        q4 = q0 + q1 + q2 + q3
+        evidence = q0 * a[s] + q1 * b[s] + q2 * c[s] + q3 * d[s]
+        most = max(zero, more0 + times0 * q0 * q0)
+        most = max(most, more1 + times1 * q1 * q1)
+        most = max(most, more2 + times2 * q2 * q2)
+        most = max(most, more3 + times3 * q3 * q3)
+        most = max(most, more4 + times4 * q4 * q4)
+        reached[s] = constant + prior[s] - half * evidence + most
+
+
+@kernel
+def _largest(array):  # type: ignore[no-untyped-def]
+    largest = np.float32(_NONE)
+    for value in array:
+        largest = max(largest, value)
+    return largest

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.duck import Database, parquet_scan, quoted, quoted_name
+from perf_io.tables.duck import Database, TableError, parquet_scan, quoted, quoted_name
 from perf_io.tables.measurement_table import sql_fields
 from perf_io.tables.parquet import ParquetReader, opened_parquet
 from perf_io.tables.table import Table
@@ -76,23 +76,52 @@ class PartedMeasurements:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         database = Database(name)
         files = named_files(name)
+        unchanged = _Unchanged(files or [Path(name)])
         tables = _parquet_tables(files or [Path(name)], how)
         if tables:
             rows, kept = _rows_of(tables, several=files is not None and len(files) > 1)
         else:
             rows, kept = "SELECT * FROM gathered", _gather(database, name, files, how)
-        self.sample = _measurements(database.columns(f"SELECT * FROM ({rows}) LIMIT {_SAMPLE_ROWS}"), name, kept)
-        ((self.n_rows,),) = database.rows(f"SELECT count(*) FROM ({rows})")
+            unchanged = _Unchanged([])  # they were read once
+        with unchanged:
+            self.sample = _measurements(database.columns(f"SELECT * FROM ({rows}) LIMIT {_SAMPLE_ROWS}"), name, kept)
+        with unchanged:
+            ((self.n_rows,),) = database.rows(f"SELECT count(*) FROM ({rows})")
         count = max(1, -(-self.n_rows // rows_of_part))
         names = ", ".join(map(quoted_name, key(self.sample)))
         number = f"hash({names}) % {count}" if names else "0"
         database.set("partitioned_write_flush_threshold", _ROWS_AT_ONCE)
-        database.run(
-            f"COPY (SELECT *, {number} AS {quoted_name(_PART)} FROM ({rows})) TO {quoted(str(self._folder))} "
-            f"(FORMAT parquet, PARTITION_BY ({quoted_name(_PART)}), OVERWRITE_OR_IGNORE)",
-            label="sorting the rows of",
-        )
+        with unchanged:
+            database.run(
+                f"COPY (SELECT *, {number} AS {quoted_name(_PART)} FROM ({rows})) TO {quoted(str(self._folder))} "
+                f"(FORMAT parquet, PARTITION_BY ({quoted_name(_PART)}), OVERWRITE_OR_IGNORE)",
+                label="sorting the rows of",
+            )
         self.parts = tuple(sorted(path for path in self._folder.iterdir() if path.is_dir()))
+
+
+class _Unchanged:
+    """Files that stay as they are: after each pass over them one that changed is refused, also where that failed."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._noted = {file: _stamp(file) for file in files}
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or issubclass(kind, TableError):
+            for file, stamp in self._noted.items():
+                if _stamp(file) != stamp:
+                    raise InputError(file, "changed while it was read; begin anew when it is finished") from None
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    """What tells one content of a file from another; None where there is no file."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_part(folder: Path, source: str, roles: Mapping[str, Any]) -> Measurements:
