@@ -291,8 +291,8 @@ class TouchedChart {
   }
 
   drawMark(panel, mark, parent) {
-    const [x, y] = panel.scales, line = { stroke: mark.colour, "stroke-opacity": mark.opacity, fill: "none", "stroke-width": 1.3 };
-    const area = { fill: mark.colour, "fill-opacity": mark.opacity };
+    const [x, y] = panel.scales, line = { style: `stroke: ${mark.colour}; fill: none`, "stroke-opacity": mark.opacity, "stroke-width": 1.3 };
+    const area = { style: `fill: ${mark.colour}`, "fill-opacity": mark.opacity }; // a style, as dark pages replace some
     const floor = y.place(y.isLog ? Math.min(y.from, y.to) : 0);
     const height = (value) => { const place = y.place(value); return Number.isFinite(place) ? clamp(place, -1e5, 1e5) : floor; };
     const points = (column, from = 0, to = mark.x.length) => mark.x.slice(from, to)
@@ -315,14 +315,14 @@ class TouchedChart {
         const [columns, rows] = [edges(x, mark.x), edges(y, mark.y)];
         mark.values.forEach((value, at) => {
           const [left, right] = columns[at % columns.length], [top, bottom] = rows[Math.floor(at / columns.length)];
-          if (value !== null) made("rect", { x: left, y: top, width: right - left, height: bottom - top, fill: mark.colours[at] }, parent);
+          if (value !== null) made("rect", { x: left, y: top, width: right - left, height: bottom - top, style: `fill: ${mark.colours[at]}` }, parent);
         });
       },
       bar: () => mark.x.forEach((left, at) => {
         const sides = [x.place(left), x.place(mark.right[at])].map((each) => Number.isFinite(each) ? clamp(each, -1e5, 1e5) : panel.box[0]);
         const ends = [height(mark.low[at]), height(mark.high[at])];
         made("rect", { x: Math.min(...sides), y: Math.min(...ends), width: Math.abs(sides[1] - sides[0]),
-          height: Math.abs(ends[1] - ends[0]), fill: mark.colours[at] }, parent);
+          height: Math.abs(ends[1] - ends[0]), style: `fill: ${mark.colours[at]}` }, parent);
       }),
     };
     drawn[mark.kind]?.();

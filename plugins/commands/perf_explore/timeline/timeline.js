@@ -26,7 +26,6 @@ class Timeline {
   constructor(host) {
     this.host = host;
     this.settings = JSON.parse(host.dataset.settings);
-    this.colours = this.settings.classes.map((each) => rgb(each.colour));
     this.phases = [];
     this.ended = new AbortController();
     this.pathname = location.pathname;
@@ -38,7 +37,7 @@ class Timeline {
       this.readAddress();
       this.ask();
     }, { signal });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (this.answer) { this.paint(); this.draw(); } }, { signal });
     const sizes = new ResizeObserver(() => this.resized());
     sizes.observe(this.pane);
     signal.addEventListener("abort", () => sizes.disconnect());
@@ -77,10 +76,10 @@ class Timeline {
     bar.append(this.perfetto);
     const legend = element("p", { class: "legend" });
     for (const each of this.settings.classes) {
-      const link = element("button", { type: "button", title: `Search the states of the class ${each.name}` });
+      const link = element("button", { type: "button", title: `Search the states of the class ${each.name.replaceAll("_", " ")}` });
       const colour = element("i");
       colour.style.background = each.colour;
-      link.append(colour, each.name.replace("_", " "));
+      link.append(colour, each.name.replaceAll("_", " "));
       link.addEventListener("click", () => {
         const find = `class:${each.name}`;
         this.go({ find: this.state.find === find ? "" : find });
@@ -265,9 +264,10 @@ class Timeline {
     const context = this.image.getContext("2d"), image = context.createImageData(columns, Math.max(rows.length, 1));
     // Every colour that can occur is made once: a pixel is then one look-up, however many lanes there are.
     const shades = (colour, alpha) => Uint32Array.from({ length: 256 }, (_, part) => packed(colour, alpha(part / 255)));
-    const faint = search ? FAINTEST : 1;
-    const shown = this.colours.map((colour) => shades(colour, (part) => faint * (FAINTEST + (1 - FAINTEST) * part)));
-    const marked = shades(rgb(this.settings.found), (part) => Math.max(0.4, part));
+    const faint = search ? FAINTEST : 1, style = getComputedStyle(this.host);
+    const colour = (text) => rgb(style.getPropertyValue(text.slice(4, -1)).trim()); // of the sheet of colours, by its name
+    const shown = this.settings.classes.map((each) => colour(each.colour)).map((colour) => shades(colour, (part) => faint * (FAINTEST + (1 - FAINTEST) * part)));
+    const marked = shades(colour(this.settings.found), (part) => Math.max(0.4, part));
     const pixels = new Uint32Array(image.data.buffer);
     for (let at = 0; at < rows.length * columns; at++) {
       if (top[at] !== NONE) pixels[at] = search && found[at] ? marked[found[at]] : shown[top[at]][share[at]];
