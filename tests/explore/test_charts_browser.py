@@ -88,6 +88,9 @@ def test_a_report_from_disk_is_alive(tab, tmp_path):
     tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(tab.locator("figure .tip bdi").nth(2)).to_have_text(f"{NAME}: 4")
     over.nth(0).focus()
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowRight")
+    expect(tab.locator("figure .tip bdi").nth(0)).to_have_text("processors: 10")
     tab.keyboard.press("+")
     expect(tab).to_have_url(re.compile(r"#zoom=0\.0:"))
     expect(over.locator("polyline")).to_have_count(1)
@@ -103,7 +106,16 @@ def test_a_report_from_disk_is_alive(tab, tmp_path):
     told = tab.locator("figure").nth(1).locator(".tip bdi")
     expect(told).to_have_text(["receiver: 1", "sender: 0", "bytes: 1"])
     over.nth(1).focus()
+    for key, values in (("End", "2, 1, 5"), ("ArrowLeft", "1, 1, 4"), ("ArrowUp", "1, 0, 1"), ("ArrowUp", "1, 0, 1")):
+        tab.keyboard.press(key)
+        expect(told).to_have_text(
+            [f"{name}: {value}" for name, value in zip(("receiver", "sender", "bytes"), values.split(", "))]
+        )
+    tab.keyboard.press("Escape")
+    expect(told.first).to_be_hidden()
     tab.keyboard.press("+")
     expect(over.nth(1).locator("g[clip-path] rect")).to_have_count(6)
+    tab.keyboard.press("Escape")
+    expect(over.nth(1).locator("g[clip-path] rect")).to_have_count(0)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000

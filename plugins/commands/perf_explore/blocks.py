@@ -192,7 +192,7 @@ class Writer:
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        return f"<figure{data}>{drawing}</figure>{tables}"
+        return f'<div class="scrolled"><figure{data}>{drawing}</figure></div>{tables}'
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)

@@ -345,7 +345,7 @@ class Timeline {
   }
 
   drawAxis(context, colour, height) {
-    const { from, to } = this.answer, offset = this.settings.shownFromNs, least = (to - from) * 110 / this.width;
+    const { from, to } = this.answer, offset = this.settings.shownFromNs, least = (to - from) * Math.min(110, this.width / 3.5) / this.width;
     const power = 10 ** Math.floor(Math.log10(least));
     const step = Math.max([1, 2, 5, 10].map((part) => part * power).find((size) => size >= least), 1);
     const [unit, size] = UNITS.find(([, size]) => Math.max(Math.abs(from + offset), Math.abs(to + offset)) >= size) || UNITS[3];
