@@ -3,6 +3,7 @@
 "use strict";
 (() => {
 const ROW = 18, AXIS = 20, STRIP = 18, CURVE = 96, GAP = 8, NONE = 255; // CSS pixels; the class of no state
+const MOST_STRIPS = 4; // of markers within markers
 const FAINTEST = 0.25; // of a colour where a lane is in its state for a small part of a pixel
 const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 const PARTS = ["from", "to", "top", "toggled", "find", "rows"];
@@ -27,6 +28,7 @@ class Timeline {
     this.host = host;
     this.settings = JSON.parse(host.dataset.settings);
     this.phases = [];
+    this.markers = []; // of each strip, the outermost first
     this.ended = new AbortController();
     this.pathname = location.pathname;
     this.build();
@@ -240,6 +242,7 @@ class Timeline {
       this.answer = JSON.parse(new TextDecoder().decode(new Uint8Array(content, 4, length)));
       const cells = this.answer.rows.length * this.answer.columns, first = 4 + length;
       this.planes = [0, 1, 2].map((at) => new Uint8Array(content, first + Math.min(at * cells, content.byteLength - first)));
+      this.arrangeMarkers();
       this.paint();
       this.draw();
       if (this.answer.search !== this.searched) this.say(this.answer.search);
@@ -251,6 +254,18 @@ class Timeline {
     }
     this.waiting = false;
     if (this.again) { this.again = false; this.ask(); }
+  }
+
+  // Markers that overlap stand below one another. Strips become only more, so that lanes do not jump while one moves.
+  arrangeMarkers() {
+    this.markers = this.markers.map(() => []);
+    const ends = [], ordered = [...this.answer.markers].sort((one, other) => one[1] - other[1] || other[2] - one[2]);
+    for (const marker of ordered) {
+      let strip = ends.findIndex((end) => end <= marker[1]);
+      if (strip < 0) strip = Math.min(ends.length, MOST_STRIPS - 1);
+      ends[strip] = Math.max(marker[2], marker[1] + 1);
+      (this.markers[strip] ||= []).push(marker);
+    }
   }
 
   // ---- drawing
@@ -309,7 +324,7 @@ class Timeline {
     this.ask();
   }
 
-  get lanesAt() { return AXIS + (this.phases.length ? STRIP : 0) + (this.answer?.markers.length ? STRIP : 0); }
+  get lanesAt() { return AXIS + (this.phases.length ? STRIP : 0) + this.markers.length * STRIP; }
   get curveAt() { return this.lanesAt + (this.answer ? this.answer.rows.length : 1) * ROW + GAP; }
   time(x) { const { from, to } = this.answer; return from + (to - from) * clamp(x / this.width, 0, 1); }
   x(time) { const { from, to } = this.answer; return (time - from) / (to - from) * this.width; }
@@ -340,7 +355,7 @@ class Timeline {
     });
     let y = AXIS;
     if (this.phases.length) { this.drawStrip(context, colour, this.phases, y, true); y += STRIP; }
-    if (this.answer.markers.length) this.drawStrip(context, colour, this.answer.markers, y, false);
+    this.markers.forEach((markers, at) => this.drawStrip(context, colour, markers, y + at * STRIP, false));
     this.drawCurve(context, colour);
   }
 
@@ -411,8 +426,7 @@ class Timeline {
 
   stretchAt(x, y) {
     let top = AXIS;
-    for (const stretches of [this.phases, this.answer.markers]) {
-      if (!stretches.length) continue;
+    for (const stretches of [...this.phases.length ? [this.phases] : [], ...this.markers]) {
       if (y >= top && y < top + STRIP) {
         const time = this.time(x), near = (this.answer.to - this.answer.from) / this.width * 2;
         return stretches.filter(([, from, to]) => from - near <= time && time <= to + near)
