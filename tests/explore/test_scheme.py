@@ -39,8 +39,8 @@ def test_style_sheets_and_scripts_take_all_colours_from_one_sheet():
     known = set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", light))
     assert known == set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", dark))
     asked = set(re.findall(r"""var\(--([a-z-]+)\)|["'`]--([a-z-]+)["'`]""", "".join(texts)))
-    set_by_writer = {"part", "depth"}
-    assert {one or other for one, other in asked} <= known | set_by_writer
+    set_elsewhere = {"part", "depth", "letters"}
+    assert {one or other for one, other in asked} <= known | set_elsewhere
 
 
 def test_a_browser_that_ends_only_when_it_is_closed_does_not_keep_the_page_back(monkeypatch):

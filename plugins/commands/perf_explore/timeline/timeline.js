@@ -90,6 +90,7 @@ class Timeline {
     }
     this.body = element("div", { class: "lanes" });
     this.names = element("div", { class: "names" });
+    this.names.style.setProperty("--letters", this.settings.letters); // wide enough before the names come
     this.pane = element("div", { class: "pane", tabindex: "0", role: "application", "aria-label":
       `${this.settings.label}. Arrow keys move, plus and minus zoom, 0 shows the whole run.` });
     this.canvas = element("canvas", { "aria-hidden": "true" });

@@ -115,6 +115,7 @@ class TimelineViews:
             "classes": [{"name": name, "colour": class_colour(name)} for name in data.classes],
             "found": "var(--found)",
             "rows": ROWS,
+            "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
         links = tuple(Link(text, (), to.query(data.duration_ns, data.time_unit)) for text, to in self._steps(window))
