@@ -201,14 +201,16 @@ def missed_by_keyboard(tab) -> list[str]:
         "a[href], button:not([hidden], :disabled), input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
     )
     tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
-    tab.evaluate(f"""[...document.querySelectorAll("{kinds}")].forEach((one, at) => (one.dataset.at = at))""")
-    count, reached = tab.locator(kinds).count(), set()
-    for _ in range(
-        2 * count + 2
-    ):  # twice round: where Tab begins, and what it stops at between end and beginning, is open
-        tab.keyboard.press("Tab")
-        reached.add(tab.evaluate("document.activeElement.dataset.at"))
-        if len(reached - {None}) == count:
+    count = tab.evaluate(f"""() => {{
+        const all = [...document.querySelectorAll("{kinds}")];
+        window.missed = new Set(all.keys());
+        all.forEach((one, at) => one.addEventListener("focus", () => window.missed.delete(at)));
+        return all.length;
+    }}""")
+    for _ in range(2):  # twice round: where Tab begins, and what it stops at between end and beginning, is open
+        for _ in range(count + 1):
+            tab.keyboard.press("Tab")
+        missed = tab.evaluate("[...window.missed]")
+        if not missed:
             break
-    missed = (at for at in range(count) if str(at) not in reached)
     return [tab.locator(kinds).nth(at).evaluate("(one) => one.outerHTML") for at in missed]

@@ -267,9 +267,9 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     context.close()
 
 
-@pytest.mark.parametrize("place", ["", "fit/worley", "overheads", "timeline"])
-def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored, place):
+def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored):
     explored.enter(tab)
-    tab.goto(f"{explored.address}{place}")
-    assert accessibility_problems(tab) == []
-    assert missed_by_keyboard(tab) == []
+    for place in ("", "fit/worley", "overheads", "timeline", "timeline/iterations"):
+        tab.goto(f"{explored.address}{place}")
+        assert accessibility_problems(tab) == []
+        assert missed_by_keyboard(tab) == []

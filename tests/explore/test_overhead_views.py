@@ -69,7 +69,7 @@ def test_some_that_are_chosen_leave_the_others_to_be_asked(own):
 def test_a_trace_without_a_computing_state_still_leads_to_the_form():
     view = DataViews(RANKS, "ranks").view((), {})
     assert view.blocks[1].text.startswith("no picture: ")
-    views = next(b for b in view.blocks if isinstance(b, Table) and b.title == "Models of it")
+    views = next(b for b in view.blocks if isinstance(b, Table) and b.title == "What else it shows, and models of it")
     assert views.rows[0][0].link.path == OVERHEADS
 
 

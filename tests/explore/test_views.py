@@ -280,7 +280,7 @@ def test_data_without_a_presenter_still_have_facts_and_fits(monkeypatch):
     view = DataViews(CURVE, "c.csv").view((), {})
     figures, *tables = view.blocks
     assert [figure.name for figure in figures.figures][:1] == ["steps"]
-    assert [table.title for table in tables] == ["What is there", "Models of it"]
+    assert [table.title for table in tables] == ["What is there", "What else it shows, and models of it"]
 
 
 def test_a_view_that_lacks_its_library_hides_no_other(monkeypatch):

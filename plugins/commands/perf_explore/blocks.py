@@ -11,6 +11,7 @@ from itertools import count
 
 from perf_explore.shades import shade_style, step_style
 from perf_explore.svg import PLACES_OF_PAGE, PLACES_OF_REPORT, drawn_chart
+from perf_views.colours import STATUS
 from perf_views.contents import (
     Action,
     Block,
@@ -36,6 +37,9 @@ FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the pl
 
 # What stands to the right in a table: numbers, also with a unit, per cent, bounds or an error.
 _AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}|± .*|\.\. .*))?|-|nan|inf|")
+# Where a table says how something turned out, and a line that begins with it.
+_STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
+_STATUS_LINE = re.compile(rf"({'|'.join(STATUS)})(?=: )")
 _MOST_IN_ROW = 3
 _LONG = 60  # letters of a cell that is broken into lines, and of a label that its field stands below
 _LONGEST_LABEL = 120  # letters; a line of the page has about as many
@@ -108,7 +112,7 @@ class Writer:
         if block.kind == "formula":
             parts = [f'<pre tabindex="0">{escape(chr(10).join(block.lines))}</pre>'] if block.lines else []
         else:
-            parts = [f"<p>{_scrolling(escape(line), line)}</p>" for line in block.lines]
+            parts = [f"<p>{_scrolling(_with_status(line), line)}</p>" for line in block.lines]
         links = [link for link in block.links if self.address(link.path, link.query) is not None]
         if links:
             parts.append(f'<p class="links">{" ".join(map(self.link, links))}</p>')
@@ -129,7 +133,9 @@ class Writer:
         head = "".join(
             self._cell(cell, "th", 'scope="col"', right) for cell, right in zip(table.header, numeric, strict=True)
         )
-        rows = "".join(f"<tr>{self._row(row, numeric)}</tr>" for row in table.rows)
+        texts = [cell if isinstance(cell, str) else cell.text for cell in table.header]
+        tells = [column > 0 and text in _STATUS_COLUMNS for column, text in enumerate(texts)]
+        rows = "".join(f"<tr>{self._row(row, numeric, tells)}</tr>" for row in table.rows)
         note = f'<p class="hint">{escape(table.note)}</p>' if table.note else ""
         # Wide tables scroll by themselves, also by keyboard.
         label = escape(table.title or "table")
@@ -138,17 +144,19 @@ class Writer:
             f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
         )
 
-    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool]) -> str:
+    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool], tells: list[bool]) -> str:
         heading = ("th", 'scope="row"')
         return "".join(
-            self._cell(cell, *(heading if column == 0 else ("td", "")), right)
-            for column, (cell, right) in enumerate(zip(row, numeric, strict=True))
+            self._cell(cell, *(heading if column == 0 else ("td", "")), right, tells_status)
+            for column, (cell, right, tells_status) in enumerate(zip(row, numeric, tells, strict=True))
         )
 
-    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool) -> str:
+    def _cell(self, content: Cell | str, tag: str, scope: str, right: bool, tells_status: bool = False) -> str:
         cell = Cell(content) if isinstance(content, str) else content
         inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
         inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
+        if tells_status and cell.link is None and cell.text in STATUS:
+            inside = _status(cell.text)
         if cell.indent:
             # Before the link, so that only its text is underlined.
             inside = f'<span style="padding-left:{min(cell.indent, _FARTHEST)}em"></span>{inside}'
@@ -184,7 +192,7 @@ class Writer:
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        return f"<figure{data}>{drawing}</figure>{tables}"
+        return f'<div class="scrolled"><figure{data}>{drawing}</figure></div>{tables}'
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
@@ -268,6 +276,17 @@ def _scrolling(inside: str, text: str) -> str:
     """A very long text in a box of its own, which scrolls also by keyboard."""
     is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
     return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
+
+
+def _status(word: str) -> str:
+    """A word that says how something turned out, with the sign and colour of its kind beside it."""
+    return f'<span class="status {STATUS[word]}">{escape(word)}</span>'
+
+
+def _with_status(line: str) -> str:
+    """A line of text; where it begins with such a word, with its sign."""
+    said = _STATUS_LINE.match(line)
+    return escape(line) if said is None else _status(said[0]) + escape(line[said.end() :])
 
 
 def _in_quotes(text: str) -> str:

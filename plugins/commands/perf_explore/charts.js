@@ -65,7 +65,7 @@ class TouchedChart {
     this.which = which;
     const picture = figure.querySelector("svg"), [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
     this.over = made("svg", { viewBox: `0 0 ${width} ${height}`, class: "over", tabindex: 0, role: "application",
-      "aria-label": "Closer: drag, or plus and minus; arrow keys move; 0 shows all" }, figure);
+      "aria-label": `${picture.getAttribute("aria-label") || "Chart"}. Arrow keys tell the values, Page Up and Page Down change the panel, plus and minus zoom, Escape shows all.` }, figure);
     this.panels = JSON.parse(figure.dataset.panels).map((panel) => {
       const scaled = ([left, top, right, bottom]) => [left * width, top * height, right * width, bottom * height];
       const box = scaled(panel.box);
@@ -75,6 +75,7 @@ class TouchedChart {
     this.hint = made("g", { class: "hint-mark" }, this.over);
     this.tip = document.createElement("div");
     this.tip.className = "tip";
+    this.tip.setAttribute("role", "status"); // what the keyboard goes to is read aloud
     this.tip.hidden = true;
     figure.append(this.tip);
     this.listen();
@@ -90,6 +91,8 @@ class TouchedChart {
     });
     over.addEventListener("pointermove", (event) => this.moved(this.place(event)));
     over.addEventListener("pointerleave", () => this.clear());
+    over.addEventListener("pointercancel", () => { this.begun = undefined; this.clear(); }); // a finger scrolls the page
+    over.addEventListener("blur", () => this.clear());
     over.addEventListener("pointerup", (event) => {
       const begun = this.begun, at = this.place(event);
       this.begun = undefined;
@@ -119,10 +122,19 @@ class TouchedChart {
       const acts = { ArrowLeft: () => x.pan(-0.1), ArrowRight: () => x.pan(0.1), ArrowUp: () => y.pan(0.1),
         ArrowDown: () => y.pan(-0.1), "+": () => zoom(-0.25), "=": () => zoom(-0.25), "-": () => zoom(0.5),
         0: () => panel.scales.forEach((scale) => scale.reset()) };
-      if (event.ctrlKey || event.metaKey || event.altKey || !acts[event.key]) return;
-      if (event.key.startsWith("Arrow") && panel.scales.every((scale) => scale.isWhole)) return;
-      acts[event.key]();
-      this.changed(panel);
+      acts.Escape = acts[0];
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const isWhole = panel.scales.every((scale) => scale.isWhole), isArrow = event.key.startsWith("Arrow");
+      if (["PageUp", "PageDown"].includes(event.key)) {
+        if (this.panels.length < 2) return; // then it scrolls the page
+        this.last = this.panels.at((this.panels.indexOf(panel) + (event.key === "PageUp" ? -1 : 1)) % this.panels.length);
+        this.step(this.last);
+      } else if (["Home", "End"].includes(event.key) || isArrow && (isWhole || event.shiftKey)) this.step(panel, event.key);
+      else if (!acts[event.key] || event.key === "Escape" && isWhole && this.tip.hidden) return;
+      else {
+        acts[event.key]();
+        if (!isWhole || event.key !== "Escape") this.changed(panel); else this.clear();
+      }
       event.preventDefault();
     });
   }
@@ -149,10 +161,44 @@ class TouchedChart {
     }
     const panel = this.panelAt(at);
     if (!panel) return;
-    const [x, y] = panel.scales;
     const found = panel.marks.map((mark) => this.nearest(panel, mark, at)).filter(Boolean);
-    if (!found.length) return;
-    const best = found.reduce((one, other) => other.distance < one.distance ? other : one);
+    if (found.length) this.tell(panel, found.reduce((one, other) => other.distance < one.distance ? other : one), at);
+  }
+
+  // ---- values by keyboard
+
+  // From value to value: along a mark, or a heat map, by arrow keys; in the other direction to the next mark.
+  step(panel, key) {
+    if (this.stepped?.panel !== panel) this.stepped = { panel, mark: 0, at: undefined };
+    const now = this.stepped, marks = panel.marks, length = (mark) => mark.values?.length ?? mark.x.length;
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    if (key === "End") now.at = length(marks[now.mark]) - 1;
+    else if (now.at === undefined || !key || key === "Home") now.at = 0;
+    else {
+      const mark = marks[now.mark], [[across, down], wide] = [moves[key], mark.x.length];
+      const isLying = mark.kind === "bar" && mark.along === "x"; // bars one below the other
+      if (mark.kind === "cells") {
+        now.at = clamp(Math.floor(now.at / wide) + down, 0, length(mark) / wide - 1) * wide + clamp(now.at % wide + across, 0, wide - 1);
+      } else if (isLying ? down : across) now.at = clamp(now.at + (isLying ? down : across), 0, wide - 1);
+      else {
+        now.mark = (now.mark + (isLying ? across : down) + marks.length) % marks.length;
+        now.at = clamp(now.at, 0, length(marks[now.mark]) - 1);
+      }
+    }
+    const [x, y] = panel.scales, mark = marks[now.mark], at = now.at, middle = (one, other) => (one + other) / 2;
+    const value = mark.y?.[at] ?? mark.high?.[at] ?? mark.low?.[at];
+    const [left, top] = mark.kind === "cells" ? [mark.x[at % mark.x.length], mark.y[Math.floor(at / mark.x.length)]]
+      : mark.kind !== "bar" ? [mark.x[at], value]
+      : mark.along === "x" ? [mark.right[at], middle(mark.low[at], mark.high[at])] : [middle(mark.x[at], mark.right[at]), mark.high[at]];
+    const place = [x.place(left), y.place(top)].map((each, axis) => Number.isFinite(each) ? clamp(each, panel.box[axis], panel.box[axis + 2]) : panel.box[axis]);
+    this.clear();
+    if (mark.kind === "cells" && mark.values[at] === null) this.say(panel, ["nothing"], place);
+    else this.tell(panel, { mark, at, distance: 0, x: place[0], y: place[1] }, place);
+  }
+
+  // What a place of a mark says, beside the point AT; all marks that have the same place say theirs.
+  tell(panel, best, at) {
+    const [x, y] = panel.scales;
     // All marks at the place of the nearest one are told.
     const told = panel.marks.map((mark) => mark === best.mark ? best : this.nearest(panel, mark, [best.x, best.y]))
       .filter((each) => each && Math.abs(each.x - best.x) < 1).sort((one, other) => one.distance - other.distance);
@@ -167,13 +213,19 @@ class TouchedChart {
       : best.mark.kind === "cells" ? this.cellLines(panel, best, label)
       : [`${label}: ${x.text(best.mark.x[best.at])}`, ...panel.y.label ? [`${panel.y.label}:`] : [],
         ...new Set(told.filter(({ mark }) => mark.kind !== "bar").map(value))].slice(0, 8);
-    this.tip.replaceChildren(...lines.map((line) => { const part = document.createElement("bdi"); part.textContent = line; return part; }));
     made("circle", { cx: best.x, cy: best.y, r: 4, class: "told" }, this.hint);
+    this.say(panel, lines, at);
+  }
+
+  say(panel, lines, at) {
+    this.last = panel;
+    this.tip.replaceChildren(...lines.map((line) => { const part = document.createElement("bdi"); part.textContent = line; return part; }));
     this.tip.hidden = false;
     const matrix = this.over.getScreenCTM(), box = this.figure.getBoundingClientRect();
     const point = new DOMPoint(at[0], at[1]).matrixTransform(matrix);
     const left = clamp(point.x - box.left + 14, 0, Math.max(box.width - this.tip.offsetWidth - 4, 0));
-    Object.assign(this.tip.style, { left: `${left}px`, top: `${point.y - box.top + 18}px` });
+    const below = point.y - box.top + 18, isLow = below + this.tip.offsetHeight > box.height && point.y - box.top > this.tip.offsetHeight + 10;
+    Object.assign(this.tip.style, { left: `${left}px`, top: `${isLow ? point.y - box.top - this.tip.offsetHeight - 10 : below}px` });
   }
 
   // A bar by the name of its place, and its length.
@@ -291,8 +343,8 @@ class TouchedChart {
   }
 
   drawMark(panel, mark, parent) {
-    const [x, y] = panel.scales, line = { stroke: mark.colour, "stroke-opacity": mark.opacity, fill: "none", "stroke-width": 1.3 };
-    const area = { fill: mark.colour, "fill-opacity": mark.opacity };
+    const [x, y] = panel.scales, line = { style: `stroke: ${mark.colour}; fill: none`, "stroke-opacity": mark.opacity, "stroke-width": 1.3 };
+    const area = { style: `fill: ${mark.colour}`, "fill-opacity": mark.opacity }; // a style, as dark pages replace some
     const floor = y.place(y.isLog ? Math.min(y.from, y.to) : 0);
     const height = (value) => { const place = y.place(value); return Number.isFinite(place) ? clamp(place, -1e5, 1e5) : floor; };
     const points = (column, from = 0, to = mark.x.length) => mark.x.slice(from, to)
@@ -315,14 +367,14 @@ class TouchedChart {
         const [columns, rows] = [edges(x, mark.x), edges(y, mark.y)];
         mark.values.forEach((value, at) => {
           const [left, right] = columns[at % columns.length], [top, bottom] = rows[Math.floor(at / columns.length)];
-          if (value !== null) made("rect", { x: left, y: top, width: right - left, height: bottom - top, fill: mark.colours[at] }, parent);
+          if (value !== null) made("rect", { x: left, y: top, width: right - left, height: bottom - top, style: `fill: ${mark.colours[at]}` }, parent);
         });
       },
       bar: () => mark.x.forEach((left, at) => {
         const sides = [x.place(left), x.place(mark.right[at])].map((each) => Number.isFinite(each) ? clamp(each, -1e5, 1e5) : panel.box[0]);
         const ends = [height(mark.low[at]), height(mark.high[at])];
         made("rect", { x: Math.min(...sides), y: Math.min(...ends), width: Math.abs(sides[1] - sides[0]),
-          height: Math.abs(ends[1] - ends[0]), fill: mark.colours[at] }, parent);
+          height: Math.abs(ends[1] - ends[0]), style: `fill: ${mark.colours[at]}` }, parent);
       }),
     };
     drawn[mark.kind]?.();

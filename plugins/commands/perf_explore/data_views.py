@@ -220,7 +220,7 @@ class DataViews:
             *([KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
             *(() if self._shown is None else self._shown.view((), query).blocks),
             Table(("", ""), tuple(rows), "What is there"),
-            Table(("view", "what it shows"), cells, "Models of it"),
+            Table(("view", "what it shows"), cells, "What else it shows, and models of it"),
         )
 
     def _fitters(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from perf_explore.opening import Opening, Read, open_subjects, read_file
 from perf_explore.report import report_text
+from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.results import Presenter, Result, Tables
 
@@ -15,6 +16,7 @@ __all__ = ["Inline", "InlinePresenter", "view"]
 
 _MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
 _LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000
+_EDGE = PAGE["line"][0]
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +40,7 @@ class Inline(Result):
         # Its scripts run, but reach neither the notebook nor anything else.
         return (
             f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
-            f'style="width:100%;height:{self.height}px;border:1px solid #c9ced6"></iframe>'
+            f'style="width:100%;height:{self.height}px;border:1px solid {_EDGE}"></iframe>'
         )
 
 

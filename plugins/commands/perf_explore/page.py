@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from perf_explore.blocks import Writer
 from perf_explore.navigation import navigation
+from perf_explore.shades import colour_sheet
 from perf_views.contents import Action, Link, Notice, Query, View, ViewPath
 from perf_views.edits import Change
 
@@ -156,9 +157,10 @@ class Frame:
 def document(title: str, body: str, styles: Sequence[str] = ("page.css",), policy: str = "") -> str:
     """A whole HTML document with its style sheets in it, and a policy of contents where no server sends one."""
     policy_tag = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">' if policy else ""
+    sheets = colour_sheet() + "".join(map(asset, styles))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy_tag}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{"".join(map(asset, styles))}</style>'
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{sheets}</style>'
         f"</head><body>{body}</body></html>"
     )

@@ -27,7 +27,7 @@ class ProfilePresenter(Presenter):
 
     def title(self, result: OverheadProfile) -> str:
         """What it is of."""
-        return f"Where the cycles go: {result.source}"
+        return f"Where the cycles go: {Path(result.source).name or result.source}"
 
     def summary(self, result: OverheadProfile) -> list[str]:
         """The run in a line, and what must be known about it."""

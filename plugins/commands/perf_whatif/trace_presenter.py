@@ -34,14 +34,16 @@ class MessageTablePresenter(Presenter):
 
     def title(self, result: MessageTable) -> str:
         """What it is of."""
-        return f"Messages of {result.source}"
+        return f"Messages of {Path(result.source).name or result.source}"
 
     def summary(self, result: MessageTable) -> list[str]:
         """How many, of how many bytes, and what is wrong with them."""
         pairs = int((result.count > 0).sum())
         lines = []
         if pairs:
-            lines.append(f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks")
+            lines.append(
+                f"{result.count.sum():,} messages of {result.bytes.sum():,} bytes between {pairs:,} pairs of ranks"
+            )
         if result.collectives:
             count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
             of = "it" if count == 1 else str(timed)

@@ -22,6 +22,7 @@ __all__ = ["ForecastPresenter"]
 
 _MOST_DRAWN = 120  # samples before the forecast in a picture: more would squeeze the forecast
 _BANDS = (0.95, 0.8, 0.5)
+_OPACITY = 0.15  # of each
 
 
 class ForecastPresenter(Presenter):
@@ -86,7 +87,7 @@ class ForecastPresenter(Presenter):
         for coverage in _BANDS:
             values, lower, upper = result.predict(steps, coverage).T
             label = f"{coverage:.0%}"
-            axes.fill_between(steps, lower, upper, color=MODEL, alpha=0.15, linewidth=0, label=label)
+            axes.fill_between(steps, lower, upper, color=MODEL, alpha=_OPACITY, linewidth=0, label=label)
         axes.plot(steps, values, color=MODEL, label="median")
         if data is not None:
             options = result.origin.options
@@ -96,7 +97,11 @@ class ForecastPresenter(Presenter):
         axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
         axes.set_ylabel(result.column)
         axes.set_title(self.title(result), fontsize=10, loc="left")
-        axes.legend(fontsize=8, frameon=False)
+        legend = axes.legend(fontsize=8, frameon=False)
+        # Each band lies upon the wider ones: the legend shows the colour that is seen.
+        for number, handle in enumerate(legend.legend_handles[: len(_BANDS)], 1):
+            assert handle is not None
+            handle.set_alpha(1.0 - (1.0 - _OPACITY) ** number)
 
 
 def _shown_steps(result: ForecastModel) -> list[int]:

@@ -1,11 +1,12 @@
-"""What colours mean, in pages, pictures and reports alike; nothing that is drawn names a colour itself.
+"""What colours mean, in pages, pictures and reports alike; no drawing, style sheet or script names one itself.
 
 - **Which one**: `SERIES` for lines and points side by side, `AREAS` for what lies upon another; `CLASS_COLOURS` for
   what a location does.
 - **How much**: one map, `SIZES`, dark for little and bright for much.
 - **How it grows**: nine `STEPS`, the brighter the faster; `pale` and hatched where it is not sure.
-- **Good or not**: words, with `GOOD`, `CAREFUL` and `QUIET` beside them; never a colour alone.
+- **Good or not**: words, with `GOOD`, `CAREFUL` and `QUIET` beside them (`STATUS`); never a colour alone.
 - **What is measured** is ink, **what a model says** is `MODEL`, what helps to read is grey.
+- **On a dark page** paper, ink and greys change places (`PAGE`, `ON_DARK`); what means something stays, if it is seen.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ __all__ = [
     "INK",
     "LIGHT",
     "MODEL",
+    "ON_DARK",
+    "PAGE",
     "PALE",
     "PAPER",
     "QUIET",
     "RULE",
     "SERIES",
     "SIZES",
+    "STATUS",
     "STEPS",
     "contrast",
     "pale",
@@ -46,7 +50,12 @@ INK, PAPER = "#000000", "#ffffff"  # a dark page exchanges them
 DARK, RULE, LIGHT, FAINT, PALE, GRID = "#595959", "#999999", "#b8b8b8", "#d6d6d6", "#efefef", "#ebebeb"
 DARK_TEXT, BRIGHT_TEXT = "#010101", "#fefefe"  # on colours; not ink and paper, which a dark page exchanges
 
-GOOD, CAREFUL, QUIET = "#2f7d4f", "#b26a00", "#566070"  # as page.css has them
+GOOD, CAREFUL, QUIET = "#2f7d4f", "#a05f00", "#566070"
+# Words that say how something turned out, and which of the three stands beside them in tables and summaries.
+STATUS = {
+    "passed": "good", "ok": "good", "failed": "careful", "noisy": "careful", "changed": "careful", "new": "careful",
+    "undecided": "quiet", "outlier": "quiet",
+}  # fmt: skip
 
 SIZES = "cividis"  # of matplotlib: its brightness rises for every kind of colour vision
 # Brightness rises evenly from L* 16 to 93. Any two differ by 18.7 or more in CIEDE2000, also for people without red,
@@ -62,6 +71,23 @@ CLASS_COLOURS = {
     "runtime": "#5b4ba8", "idle": "#c4c8ce", "not_running": "#dfe2e6", "unknown": "#8a8f98", "marker": "#f0e442",
 }  # fmt: skip
 FOUND = "#c1272d"  # what is searched for
+
+# Of a page by what they are for: in light, and in dark by the system's wish.
+PAGE = {
+    "paper": (PAPER, "#14181d"), "soft": ("#f3f5f8", "#1f262e"), "line": ("#c9ced6", "#3c4550"),
+    "grid": (GRID, "#2a323b"), "ink": ("#1b1f24", "#e6e9ee"), "quiet": (QUIET, "#a7b1be"),
+    "edge": ("#7b8594", "#7b8594"), "focus": ("#d97700", "#d97700"), "accent": ("#0b4f9c", "#84b9f7"),
+    "good": (GOOD, "#6cc391"), "careful": (CAREFUL, "#e2a13a"), "careful-soft": ("#fff6e5", "#35290f"),
+    "wrong": ("#b3261e", "#f28b82"), "wrong-soft": ("#fdeeed", "#3d1d1b"), "found": (FOUND, "#ff6b6f"),
+}  # fmt: skip
+# What stands in drawings for these on a dark page: paper, ink, greys by their distance from paper, and what would be
+# lost on a dark one. All other colours stay what they are.
+ON_DARK = {
+    INK: PAGE["ink"][1], DARK: "#b9c0c9", RULE: "#8b95a1", LIGHT: "#5f6974", FAINT: "#414a54", PALE: "#242c34",
+    GRID: PAGE["grid"][1], PAPER: PAGE["paper"][1], GOOD: PAGE["good"][1], CAREFUL: PAGE["careful"][1],
+    QUIET: PAGE["quiet"][1], FOUND: PAGE["found"][1], "#332288": "#7a6fd6", "#882255": "#b8437a",
+    CLASS_COLOURS["runtime"]: "#8878d8", CLASS_COLOURS["idle"]: "#4d5661", CLASS_COLOURS["not_running"]: "#2b333c",
+}  # fmt: skip
 
 _PALE = 0.35  # of a colour that is left in its pale form
 

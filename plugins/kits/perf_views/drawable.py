@@ -134,7 +134,10 @@ def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tupl
 def key_figures(model: Any) -> KeyFigures:
     """The first figures of a fit that are numbers, which are the most telling ones."""
     numbers = [(name, value) for name, value in model.statistics.items() if isinstance(value, (int, float))]
-    figures = [KeyFigure(name.replace("_", " "), f"{value:.4g}") for name, value in numbers[:_MOST_FIGURES]]
+    figures = [
+        KeyFigure(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
+        for name, value in numbers[:_MOST_FIGURES]
+    ]
     return KeyFigures(tuple(figures))
 
 

@@ -1,4 +1,4 @@
-"""The iterations of a run as a table, from which each leads to its stretch of the timeline."""
+"""The iterations of a run: how long each lasts, and a way from each to its stretch of the timeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 import perfcore
 from perf_explore.timeline.shown import TimelineData, state_name
-from perf_views.contents import Block, Cell, Link, Table, Text
+from perf_views.contents import Block, Cell, KeyFigure, KeyFigures, Link, Table, Text
+from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.units import nanoseconds_per, readable
 
@@ -18,7 +19,7 @@ _MOST_ROWS = 100
 
 
 def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -> tuple[Block, ...]:
-    """What `perf iterations` says of the trace, and its iterations in the order of time; of many the longest.
+    """What `perf iterations` says and draws of the trace, and its iterations in the order of time; of many the longest.
 
     Parameters
     ----------
@@ -30,20 +31,39 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
         return (Text((str(error),)),)
+    summary = Text(tuple(iterations.summary()))
+    if not iterations.count:
+        return (summary,)
     times = np.rint(
         np.column_stack([iterations.starts, iterations.ends]) * nanoseconds_per(iterations.time_unit)
     ).astype(np.int64)
     times -= data.run_ns[0]
-    longest = np.argsort(times[:, 0] - times[:, 1], kind="stable")[:_MOST_ROWS]
+    durations = times[:, 1] - times[:, 0]
+    typical = float(np.median(durations))
+    longest = np.argsort(-durations, kind="stable")[:_MOST_ROWS]
     rows = []
     for number in np.sort(longest).tolist():
         start, end = times[number].tolist()
         link = way(state_name(iterations.labels[number]) if iterations.labels else str(number + 1), start, end)
-        rows.append((Cell(link.text, link), readable(start + data.shown_from_ns, "ns"), readable(end - start, "ns")))
+        begins = readable(start + data.shown_from_ns, "ns")
+        rows.append(
+            (Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
+        )
     title = (
         "Iterations"
         if iterations.count <= _MOST_ROWS
         else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
     )
-    table = Table(("iteration", "begins", "lasts"), tuple(rows), title, "An iteration leads to its stretch.")
-    return (Text(tuple(iterations.summary())), *([table] if rows else []))
+    figures = [
+        KeyFigure("iterations", f"{iterations.count:,}"),
+        KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
+        KeyFigure(
+            "shortest to longest",
+            " .. ".join(readable(float(f"{end:.4g}"), "ns") for end in (durations.min(), durations.max())),
+        ),
+    ]
+    if iterations.spread is not None:
+        figures.append(KeyFigure("spread", f"{iterations.spread:.1%}"))
+    header = ("iteration", "begins", "lasts", "over the median")
+    table = Table(header, tuple(rows), title, "An iteration leads to its stretch.")
+    return (KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)

@@ -3,6 +3,7 @@
 "use strict";
 (() => {
 const ROW = 18, AXIS = 20, STRIP = 18, CURVE = 96, GAP = 8, NONE = 255; // CSS pixels; the class of no state
+const MOST_STRIPS = 4; // of markers within markers
 const FAINTEST = 0.25; // of a colour where a lane is in its state for a small part of a pixel
 const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 const PARTS = ["from", "to", "top", "toggled", "find", "rows"];
@@ -26,8 +27,8 @@ class Timeline {
   constructor(host) {
     this.host = host;
     this.settings = JSON.parse(host.dataset.settings);
-    this.colours = this.settings.classes.map((each) => rgb(each.colour));
     this.phases = [];
+    this.markers = []; // of each strip, the outermost first
     this.ended = new AbortController();
     this.pathname = location.pathname;
     this.build();
@@ -38,7 +39,7 @@ class Timeline {
       this.readAddress();
       this.ask();
     }, { signal });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (this.answer) { this.paint(); this.draw(); } }, { signal });
     const sizes = new ResizeObserver(() => this.resized());
     sizes.observe(this.pane);
     signal.addEventListener("abort", () => sizes.disconnect());
@@ -77,10 +78,10 @@ class Timeline {
     bar.append(this.perfetto);
     const legend = element("p", { class: "legend" });
     for (const each of this.settings.classes) {
-      const link = element("button", { type: "button", title: `Search the states of the class ${each.name}` });
+      const link = element("button", { type: "button", title: `Search the states of the class ${each.name.replaceAll("_", " ")}` });
       const colour = element("i");
       colour.style.background = each.colour;
-      link.append(colour, each.name.replace("_", " "));
+      link.append(colour, each.name.replaceAll("_", " "));
       link.addEventListener("click", () => {
         const find = `class:${each.name}`;
         this.go({ find: this.state.find === find ? "" : find });
@@ -89,6 +90,7 @@ class Timeline {
     }
     this.body = element("div", { class: "lanes" });
     this.names = element("div", { class: "names" });
+    this.names.style.setProperty("--letters", this.settings.letters); // wide enough before the names come
     this.pane = element("div", { class: "pane", tabindex: "0", role: "application", "aria-label":
       `${this.settings.label}. Arrow keys move, plus and minus zoom, 0 shows the whole run.` });
     this.canvas = element("canvas", { "aria-hidden": "true" });
@@ -241,6 +243,7 @@ class Timeline {
       this.answer = JSON.parse(new TextDecoder().decode(new Uint8Array(content, 4, length)));
       const cells = this.answer.rows.length * this.answer.columns, first = 4 + length;
       this.planes = [0, 1, 2].map((at) => new Uint8Array(content, first + Math.min(at * cells, content.byteLength - first)));
+      this.arrangeMarkers();
       this.paint();
       this.draw();
       if (this.answer.search !== this.searched) this.say(this.answer.search);
@@ -254,6 +257,18 @@ class Timeline {
     if (this.again) { this.again = false; this.ask(); }
   }
 
+  // Markers that overlap stand below one another. Strips become only more, so that lanes do not jump while one moves.
+  arrangeMarkers() {
+    this.markers = this.markers.map(() => []);
+    const ends = [], ordered = [...this.answer.markers].sort((one, other) => one[1] - other[1] || other[2] - one[2]);
+    for (const marker of ordered) {
+      let strip = ends.findIndex((end) => end <= marker[1]);
+      if (strip < 0) strip = Math.min(ends.length, MOST_STRIPS - 1);
+      ends[strip] = Math.max(marker[2], marker[1] + 1);
+      (this.markers[strip] ||= []).push(marker);
+    }
+  }
+
   // ---- drawing
 
   // Lanes as an image of one pixel for each lane and column.
@@ -265,9 +280,10 @@ class Timeline {
     const context = this.image.getContext("2d"), image = context.createImageData(columns, Math.max(rows.length, 1));
     // Every colour that can occur is made once: a pixel is then one look-up, however many lanes there are.
     const shades = (colour, alpha) => Uint32Array.from({ length: 256 }, (_, part) => packed(colour, alpha(part / 255)));
-    const faint = search ? FAINTEST : 1;
-    const shown = this.colours.map((colour) => shades(colour, (part) => faint * (FAINTEST + (1 - FAINTEST) * part)));
-    const marked = shades(rgb(this.settings.found), (part) => Math.max(0.4, part));
+    const faint = search ? FAINTEST : 1, style = getComputedStyle(this.host);
+    const colour = (text) => rgb(style.getPropertyValue(text.slice(4, -1)).trim()); // of the sheet of colours, by its name
+    const shown = this.settings.classes.map((each) => colour(each.colour)).map((colour) => shades(colour, (part) => faint * (FAINTEST + (1 - FAINTEST) * part)));
+    const marked = shades(colour(this.settings.found), (part) => Math.max(0.4, part));
     const pixels = new Uint32Array(image.data.buffer);
     for (let at = 0; at < rows.length * columns; at++) {
       if (top[at] !== NONE) pixels[at] = search && found[at] ? marked[found[at]] : shown[top[at]][share[at]];
@@ -309,7 +325,7 @@ class Timeline {
     this.ask();
   }
 
-  get lanesAt() { return AXIS + (this.phases.length ? STRIP : 0) + (this.answer?.markers.length ? STRIP : 0); }
+  get lanesAt() { return AXIS + (this.phases.length ? STRIP : 0) + this.markers.length * STRIP; }
   get curveAt() { return this.lanesAt + (this.answer ? this.answer.rows.length : 1) * ROW + GAP; }
   time(x) { const { from, to } = this.answer; return from + (to - from) * clamp(x / this.width, 0, 1); }
   x(time) { const { from, to } = this.answer; return (time - from) / (to - from) * this.width; }
@@ -340,12 +356,12 @@ class Timeline {
     });
     let y = AXIS;
     if (this.phases.length) { this.drawStrip(context, colour, this.phases, y, true); y += STRIP; }
-    if (this.answer.markers.length) this.drawStrip(context, colour, this.answer.markers, y, false);
+    this.markers.forEach((markers, at) => this.drawStrip(context, colour, markers, y + at * STRIP, false));
     this.drawCurve(context, colour);
   }
 
   drawAxis(context, colour, height) {
-    const { from, to } = this.answer, offset = this.settings.shownFromNs, least = (to - from) * 110 / this.width;
+    const { from, to } = this.answer, offset = this.settings.shownFromNs, least = (to - from) * Math.min(110, this.width / 3.5) / this.width;
     const power = 10 ** Math.floor(Math.log10(least));
     const step = Math.max([1, 2, 5, 10].map((part) => part * power).find((size) => size >= least), 1);
     const [unit, size] = UNITS.find(([, size]) => Math.max(Math.abs(from + offset), Math.abs(to + offset)) >= size) || UNITS[3];
@@ -411,8 +427,7 @@ class Timeline {
 
   stretchAt(x, y) {
     let top = AXIS;
-    for (const stretches of [this.phases, this.answer.markers]) {
-      if (!stretches.length) continue;
+    for (const stretches of [...this.phases.length ? [this.phases] : [], ...this.markers]) {
       if (y >= top && y < top + STRIP) {
         const time = this.time(x), near = (this.answer.to - this.answer.from) / this.width * 2;
         return stretches.filter(([, from, to]) => from - near <= time && time <= to + near)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from perf_explore.shades import class_colour
 from perf_explore.timeline.iterations import iteration_blocks
 from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
 from perf_traces.model_phases import model_edges
-from perf_views.colours import CLASS_COLOURS, FOUND
 from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError
@@ -112,9 +112,10 @@ class TimelineViews:
             "durationNs": data.duration_ns,
             "shownFromNs": data.shown_from_ns,
             "locations": len(data.given.locations),
-            "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in data.classes],
-            "found": FOUND,
+            "classes": [{"name": name, "colour": class_colour(name)} for name in data.classes],
+            "found": "var(--found)",
             "rows": ROWS,
+            "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
         links = tuple(Link(text, (), to.query(data.duration_ns, data.time_unit)) for text, to in self._steps(window))

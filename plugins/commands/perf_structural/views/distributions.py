@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_views.colours import SIZES
+from perf_views.colours import SERIES
 from perf_views.short_names import shortened
 from perfcore.stochastic import StochasticValue
 
@@ -33,16 +34,13 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
     unit : str
         Of all; empty where there is none.
     """
-    import matplotlib as mpl
-
     named = next(iter(values)) if len(values) == 1 else "value"
     density, cumulative = figure.subplots(1, 2)
     ends = [end for value in values.values() for end in _ends(value)]
     low, high = min(ends), max(ends)
     margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
     places = np.linspace(low - margin, high + margin, _POINTS)
-    colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.85, len(values)))
-    for number, ((name, value), colour) in enumerate(zip(values.items(), colours, strict=True)):
+    for number, ((name, value), colour) in enumerate(zip(values.items(), itertools.cycle(SERIES), strict=False)):
         bounds = _ends(value)
         if bounds[0] == bounds[1] or math.isnan(value.mean):
             level = 0.97 - 0.04 * number

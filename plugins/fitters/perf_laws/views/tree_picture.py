@@ -12,7 +12,7 @@ from perf_laws.call_tree import CallTree
 from perf_laws.views.outlook import Outlook
 from perf_laws.views.scale import HATCH, add_class_legend, class_colour, is_sure
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
-from perf_views.colours import PALE, PAPER, RULE, text_on
+from perf_views.colours import INK, PALE, PAPER, RULE, text_on
 from perf_views.contents import Chart
 from perf_views.short_names import shortened
 
@@ -70,7 +70,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
             letters = int(width * _LETTERS) - 1
             if letters >= min(_FEWEST, len(tree.names[node])):
                 axes.text(left + 0.003, level + 0.5, shortened(tree.names[node], letters), fontsize=TINY_POINTS,
-                          va="center", color=text_on(colour), parse_math=False)  # fmt: skip
+                          va="center", color=INK if colour == PALE else text_on(colour), parse_math=False)  # fmt: skip
         axes.set(xlim=(0.0, 1.0), ylim=(levels, 0.0), yticks=[])
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         axes.tick_params(labelsize=SMALL_POINTS)
