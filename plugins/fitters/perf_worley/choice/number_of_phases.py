@@ -35,7 +35,7 @@ from perf_worley.choice.long_run_variance import (
     first_order,
     residuals,
 )
-from perf_worley.choice.wandering import wanders
+from perf_worley.choice.wandering import WanderingLevel, may_wander
 from perfcore.base.kernels import announce_compilation
 
 __all__ = ["FEW", "FIRST_ORDER", "MATERIAL", "Choice", "choose", "gains_of", "needed_gain"]
@@ -129,8 +129,16 @@ def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last:
     choice = next(iter(judged.values())) if len(models) == 1 else _with_degree(cells, models, judged, first)
     if first > 1 or choice.n_phases == 1 or cells.period:
         return choice
-    single = wanders(values, models, choice.degree, choice.n_phases)
-    return choice if single is None else replace(judged[single], n_phases=1, reason=WANDERS)
+    if not may_wander(values):
+        return choice
+    level = WanderingLevel(values, models)
+    lead, single = level.lead(choice.degree, choice.n_phases)
+    if lead > 0.0:
+        return choice
+    if not level.is_refuted():
+        return replace(judged[single], n_phases=1, reason=WANDERS)
+    several = [each for each in judged.values() if each.n_phases > 1]
+    return max(several, key=lambda each: level.lead(each.degree, each.n_phases)[0])
 
 
 def _most(models: Mapping[int, BoundedModels]) -> int:
