@@ -17,6 +17,7 @@ __all__ = [
     "missing_roles",
     "named_columns",
     "named_parameters",
+    "shown_names",
 ]
 
 # The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
@@ -166,6 +167,32 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
     return parameters
 
 
+def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
+    """What texts and tables call parameters: as their columns are called, where that can stand in a formula.
+
+    A column that is called like the symbol of another, or that several symbols have, leaves the symbol.
+
+    Parameters
+    ----------
+    parameters : mapping of str to str
+        Symbol to column.
+
+    Examples
+    --------
+    >>> shown_names({"p": "ranks", "n": "problem size"})
+    {'p': 'ranks', 'n': 'n'}
+    """
+    columns = list(parameters.values())
+    return {
+        symbol: column if _can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
+        for symbol, column in parameters.items()
+    }
+
+
+def _can_stand(name: str) -> bool:
+    return name not in FORMULA_WORDS and _SYMBOL.fullmatch(name) is not None
+
+
 def _check_symbol(symbol: str) -> None:
     """Refuse what cannot stand in a formula, such as a name with blanks or that of a function.
 
@@ -173,7 +200,7 @@ def _check_symbol(symbol: str) -> None:
     ------
     OptionError
     """
-    if symbol in FORMULA_WORDS or not _SYMBOL.fullmatch(symbol):
+    if not _can_stand(symbol):
         raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, OptionError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_bytes
+from perfcore.data.roles import shown_names
 from perfcore.hooks.registry import registry
 from perfcore.results import Result
 
@@ -73,6 +74,11 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def variables(self) -> Mapping[str, str]:
         """What `predict` takes: each variable's name in formulas, and its name in the data."""
         raise NotImplementedError
+
+    @property
+    def shown_names(self) -> Mapping[str, str]:
+        """What texts and tables call each variable; `predict` takes these names too."""
+        return shown_names(self.variables)
 
     @property
     def unit(self) -> str | None:

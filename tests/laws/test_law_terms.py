@@ -20,13 +20,13 @@ def test_text_and_values_are_the_same_function(exponent, logarithm):
     if not (exponent or logarithm):
         return
     factors = [Factor("p", exponent, logarithm)]
-    found = Formula(product_text(factors)).evaluate({"p": LEVELS})
+    found = Formula(product_text(factors, {"p": "ranks"})).evaluate({"ranks": LEVELS})
     assert product_values(factors, {"p": LEVELS}) == pytest.approx(found, rel=1e-12)
 
 
 def test_text_of_a_product():
     factors = [Factor("cells", 1.5, 0), Factor("p", -1.0, 0), Factor("n", 1 / 3, 1)]
-    assert product_text(factors) == "cells^(3/2)*n^(1/3)*log2(n)/p"
+    assert product_text(factors, {"cells": "cells", "p": "ranks", "n": "n"}) == "cells^(3/2)*n^(1/3)*log2(n)/ranks"
 
 
 def test_shapes_are_positive_and_no_two_of_a_group_are_the_same():

@@ -84,7 +84,8 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     columns = grid(loaded, at)
     points: Any = next(iter(columns.values())) if len(loaded.variables) == 1 else columns
     meaning = "" if interval is None else loaded.bounds_meaning
-    return Predictions(columns, loaded.predict(points, interval=interval), loaded.remarks(points), meaning)
+    named = {loaded.shown_names[symbol]: levels for symbol, levels in columns.items()}
+    return Predictions(named, loaded.predict(points, interval=interval), loaded.remarks(points), meaning)
 
 
 def formats() -> Listing:

@@ -27,6 +27,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path, check_folder
 from perfcore.data.measurements import Measurements
+from perfcore.data.roles import shown_names
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.hooks.options import build, to_dict
 
@@ -91,9 +92,12 @@ def fit_many_paths(
     levels = dict(zip(roles["parameters"], points.T, strict=True))
     target = target_of(chosen.at, roles["parameters"], levels)
     _each(executor, fit_part, parts, "fitting", points.tolist(), msgspec.json.encode(target).decode(), options_json)
+    names = shown_names(roles["parameters"])  # of columns of the table
     facts = {
         "source": name, "value": part_facts[0].value_name, "unit": part_facts[0].unit,
-        "columns": roles["parameters"], "points": points.tolist(), "target": target, "options": to_dict(chosen),
+        "columns": {names[symbol]: column for symbol, column in roles["parameters"].items()},
+        "points": points.tolist(), "target": {names[symbol]: level for symbol, level in target.items()},
+        "options": to_dict(chosen),
         "paths": fitted, "unfitted": unfitted,
         "notes": [*notes, *merged_notes([one.notes for one in part_facts])],
     }  # fmt: skip
@@ -155,9 +159,9 @@ def _settled(parted: PartedMeasurements, options: LawOptions) -> _Settled:
     if not parts:
         raise OptionError(f"{parted.sample.source}: no row meets {','.join(options.where)!r}")
     fixed = [symbol for symbol, symbol_levels in levels.items() if len(symbol_levels) == 1] if options.where else []
-    notes = []
+    notes, names = [], shown_names(settled_roles["parameters"])
     if fixed and len(fixed) < len(levels):
-        notes.append(f"held: {', '.join(f'{symbol} = {next(iter(levels[symbol])):g}' for symbol in fixed)}")
+        notes.append(f"held: {', '.join(f'{names[symbol]} = {next(iter(levels[symbol])):g}' for symbol in fixed)}")
         settled_roles["parameters"] = {s: column for s, column in settled_roles["parameters"].items() if s not in fixed}
     if any(len(labels[kind]) > 1 for kind in _KINDS):
         settled_roles |= {kind: settled_roles[kind] if len(labels[kind]) > 1 else [] for kind in _KINDS}

@@ -20,6 +20,7 @@ from perf_laws.scalings import told_scaling
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
+from perfcore.data.roles import shown_names
 
 __all__ = ["LawData", "Note", "gathered", "law_data", "merged_notes"]
 
@@ -237,7 +238,8 @@ def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
     fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
     if not fixed or len(fixed) == len(parameters):
         return data
-    levels = ", ".join(f"{symbol} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
+    names = shown_names(parameters)
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
     notes.append(Note(f"held: {levels}"))
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.posterior.posterior import DRAWS, Draws, Posterior
+from perf_laws.terms import point_text
 from perf_points.points import check_coverage
+from perfcore.data.roles import shown_names
 
 if TYPE_CHECKING:
     from perf_laws.path_data import Law
@@ -61,6 +63,20 @@ class DrawnLaws:
     def symbols(self) -> tuple[str, ...]:
         """The parameters."""
         return tuple(self.columns)
+
+    @property
+    def parameter_names(self) -> Mapping[str, str]:
+        """What texts call the parameters, by symbol."""
+        return shown_names(self.columns)
+
+    @property
+    def target_text(self) -> str:
+        """The target as a person writes it."""
+        return self.point_text(self.target)
+
+    def point_text(self, point: Mapping[str, float]) -> str:
+        """Levels of parameters, by symbol, as a person writes them."""
+        return point_text({self.parameter_names[symbol]: level for symbol, level in point.items()})
 
     @property
     def target_point(self) -> Floats:

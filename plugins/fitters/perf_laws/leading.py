@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -40,13 +40,13 @@ class Exponent(NamedTuple):
 
     Attributes
     ----------
-    symbol, term : str
-        Of which parameter, in which term.
+    parameter, term : str
+        Of which parameter, in which term; by the names that texts have.
     estimate, deviation : float
         Mean and standard deviation of what the data leave open.
     """
 
-    symbol: str
+    parameter: str
     term: str
     estimate: float
     deviation: float
@@ -138,15 +138,16 @@ def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
     return list(numbers), np.array([numbers[form] for form in forms], dtype=np.int64)
 
 
-def form_text(form: Form, reciprocal: bool = False) -> str:
-    """Terms beside a constant; of rates those of one over them.
+def form_text(form: Form, names: Mapping[str, str], reciprocal: bool = False) -> str:
+    """Terms beside a constant, with what each symbol is called in them; of rates those of one over them.
 
     Examples
     --------
-    >>> form_text(()), form_text(((Factor("p", -1.0, 0),),)), form_text(((Factor("p", -1.0, 0),),), reciprocal=True)
-    ('a constant', '1/p', '1/(c + 1/p)')
+    >>> form, names = ((Factor("p", -1.0, 0),),), {"p": "ranks"}
+    >>> form_text((), names), form_text(form, names), form_text(form, names, reciprocal=True)
+    ('a constant', '1/ranks', '1/(c + 1/ranks)')
     """
-    text = " + ".join(product_text(factors) for factors in form)
+    text = " + ".join(product_text(factors, names) for factors in form)
     return f"1/(c + {text})" if reciprocal and text else text or "a constant"
 
 
@@ -187,7 +188,8 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
     every_terms = list(numbers)
     column_of = functools.cache(lambda factors: product_values(factors, levels))
-    text_of = functools.cache(product_text)
+    names = model.parameter_names
+    text_of = functools.cache(lambda factors: product_text(factors, names))
     terms = terms_of_law[posterior.law]
     lowest = np.where(of_best, terms, len(numbers)).min(axis=1)
     is_one = lowest == np.where(of_best, terms, -1).max(axis=1)
@@ -199,7 +201,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
             else:
                 components = np.flatnonzero(of_best[k])
                 several = [every_terms[number] for number in terms[k, components].tolist()]
-                chosen.append(_with_exponents(forms[best[k]], several, weight[k, components]))
+                chosen.append(_with_exponents(forms[best[k]], several, weight[k, components], names))
         columns = np.ones((len(paths), len(model.measured), size + 1))
         for row, (chosen_terms, _) in enumerate(chosen):
             for number, factors in enumerate(chosen_terms, start=1):
@@ -244,7 +246,9 @@ def _have_trend(model: DrawnLaws) -> npt.NDArray[np.bool_]:
     return have_trend
 
 
-def _with_exponents(form: Form, terms: Sequence[Form], weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:
+def _with_exponents(
+    form: Form, terms: Sequence[Form], weight: Floats, names: Mapping[str, str]
+) -> tuple[Form, tuple[Exponent, ...]]:
     """The terms of a form whose exponents are on no grid, with their means over the weighed laws of a path."""
     share = weight / weight.sum()
     products, exponents = [], []
@@ -261,7 +265,10 @@ def _with_exponents(form: Form, terms: Sequence[Form], weight: Floats) -> tuple[
             else:
                 product.append(Factor(factor.symbol, float(drawn[0]), logarithm))
         products.append(tuple(product))
-    named = [Exponent(s, product_text(products[number]), mean, error) for s, number, mean, error in exponents]
+    named = [
+        Exponent(names[symbol], product_text(products[number], names), mean, error)
+        for symbol, number, mean, error in exponents
+    ]
     return tuple(products), tuple(named)
 
 
@@ -289,7 +296,11 @@ def _local_law(
     """A power of each parameter through the median at the largest levels, with the slopes there."""
     top = model.measured.max(axis=0)
     value = float(model.posterior.of_paths([path]).quantiles([top], [0.5])[0, 0, 0])
-    factors = [Factor(symbol, round(mean, 2), 0) for symbol, mean, _ in slopes if round(mean, 2)]
+    factors = [
+        Factor(symbol, round(mean, 2), 0)
+        for symbol, (_, mean, _) in zip(model.symbols, slopes, strict=True)
+        if round(mean, 2)
+    ]
     factors = [
         f if abs(f.exponent) <= _MOST_SLOPE else Factor(f.symbol, np.copysign(_MOST_SLOPE, f.exponent), 0)
         for f in factors
@@ -298,7 +309,8 @@ def _local_law(
         return LeadingLaw(model.paths[path], False, (), (value,), (float("nan"),), probability, slopes)
     top_product = float(product_values(factors, dict(zip(model.symbols, top[:, None], strict=True)))[0])
     coefficients, errors = (0.0, value / top_product), (float("nan"), float("nan"))
-    return LeadingLaw(model.paths[path], False, (product_text(factors),), coefficients, errors, probability, slopes)
+    terms = (product_text(factors, model.parameter_names),)
+    return LeadingLaw(model.paths[path], False, terms, coefficients, errors, probability, slopes)
 
 
 _MOST_SLOPE = 6.0
@@ -320,7 +332,7 @@ def _slopes(model: DrawnLaws, paths: Ints) -> list[tuple[tuple[str, float, float
     for _, draws in model.draws_in_blocks(places, paths.tolist()):
         exponents = (draws.logs[:, :, 1:] - draws.logs[:, :, :1]) / np.log(2.0)
         for means, deviations in zip(exponents.mean(axis=1).tolist(), exponents.std(axis=1).tolist(), strict=True):
-            slopes.append(tuple(zip(model.symbols, means, deviations, strict=True)))
+            slopes.append(tuple(zip(model.parameter_names.values(), means, deviations, strict=True)))
     return slopes
 
 

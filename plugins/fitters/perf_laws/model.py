@@ -90,7 +90,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
                     limits[path, symbol] = (float(levels.min()), float(levels.max()))
                 low, high = limits[path, symbol]
                 if not low <= values[place] <= high:
-                    parts.append(f"{symbol} was {low:g} to {high:g}")
+                    parts.append(f"{self.parameter_names[symbol]} was {low:g} to {high:g}")
             lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
         return lines
 
@@ -113,7 +113,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
             for exponent in law.exponents:
                 estimates.append(
                     Parameter(
-                        f"{prefix}exponent of {exponent.symbol} in {exponent.term}",
+                        f"{prefix}exponent of {exponent.parameter} in {exponent.term}",
                         exponent.estimate,
                         exponent.deviation,
                     )
@@ -153,7 +153,10 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
             "paths": [
                 {
                     **row._asdict(),
-                    "growths": {s: growth._asdict() for s, growth in zip(self.symbols, row.growths, strict=True)},
+                    "growths": {
+                        name: growth._asdict()
+                        for name, growth in zip(self.parameter_names.values(), row.growths, strict=True)
+                    },
                 }
                 for row in self.rows
             ],

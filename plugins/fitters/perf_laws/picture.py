@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,6 @@ import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from perf_laws.advice.advice import point_text
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic, tick_base
 from perf_views.colours import INK, SERIES
 from perf_views.short_names import shortened
@@ -104,7 +102,7 @@ def draw_laws(model: LawModel, figure: Figure) -> None:
     columns = min(len(panels), 2 if len(panels) in (2, 4) else _COLUMNS)
     rows = -(-len(panels) // columns)
     figure.set_size_inches(11.0, (5.6 if len(panels) == 1 else 3.1 * rows) + 0.9)
-    more = f"; the {len(chosen)} largest at {point_text(model.target)}" if len(model.paths) > len(chosen) else ""
+    more = f"; the {len(chosen)} largest at {model.target_text}" if len(model.paths) > len(chosen) else ""
     figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (path, symbol) in zip(grid.flat, panels, strict=False):
@@ -281,15 +279,6 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
     add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
 
-def _law_text(model: LawModel, path: int) -> str:
-    """The law by the names that parameters have in the data, as far as a formula can hold them."""
-    law = model.leading[path]
-    names = {symbol: column for symbol, column in model.columns.items() if column.isidentifier()}
-    if not law.determined or not names:
-        return law.text
-    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda match: names[match[0]], law.text)
-
-
 def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     most = _LONGEST[is_alone]
     row = next(row for row in model.rows if row.path == model.paths[path])
@@ -299,7 +288,7 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     )
     below = textwrap.wrap(grows, most)
     share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""
-    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(_law_text(model, path), most), *below]
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(model.leading[path].text, most), *below]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 

@@ -21,7 +21,7 @@ _LONGEST_NAME = 56  # of a path in a table; the end says which function it is
 Facts = dict[str, str | float]
 
 
-def row_header(symbols: Sequence[str]) -> list[str]:
+def row_header(parameters: Sequence[str]) -> list[str]:
     """Names of the columns.
 
     Examples
@@ -29,14 +29,16 @@ def row_header(symbols: Sequence[str]) -> list[str]:
     >>> row_header(["p", "n"])[7:10]
     ['growth_p', 'growth_probability_p', 'exponent_p']
     """
-    of_growth = [name if len(symbols) == 1 else f"{name}_{symbol}" for symbol in symbols for name in _OF_GROWTH]
+    of_growth = [
+        name if len(parameters) == 1 else f"{name}_{parameter}" for parameter in parameters for name in _OF_GROWTH
+    ]
     return ["path", *IN_UNIT, "law", "law_probability", *of_growth, "note"]
 
 
 def row_facts(model: DescribedLaws, rows: Sequence[LawRow]) -> list[Facts]:
     """What is said of paths, a column for each fact."""
-    header = row_header(model.symbols)
-    top = {symbol: max(levels) for symbol, levels in model.points.items()}
+    header = row_header(list(model.parameter_names.values()))
+    top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
     entries = []
     for row in rows:
         facts: list[str | float] = [row.path, row.share, row.predicted, row.low, row.high, row.law, row.probability]
@@ -49,22 +51,23 @@ def law_frame(model: DescribedLaws) -> pd.DataFrame:
     """Every path, with all digits."""
     import pandas as pd
 
-    return pd.DataFrame(row_facts(model, model.rows), columns=row_header(model.symbols))
+    return pd.DataFrame(row_facts(model, model.rows), columns=row_header(list(model.parameter_names.values())))
 
 
-def shown_rows(rows: Sequence[Mapping[str, Any]], symbols: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def shown_rows(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Header and cells of a table for people.
 
     Parameters
     ----------
     rows : sequence of mapping
         Columns as `row_facts` gives them, of paths that were fitted.
-    symbols : sequence of str
-        Parameters.
+    parameters : sequence of str
+        Their names in the columns.
     """
-    several = len(symbols) > 1
+    several = len(parameters) > 1
     header = ["path", "share", "predicted", "95 % of the mean", "likeliest law", "of it"]
-    header += [word for s in symbols for word in (f"growth over {s}" if several else "growth", "sure", "exponent")]
+    of_each = [f"growth over {name}" if several else "growth" for name in parameters]
+    header += [word for growth in of_each for word in (growth, "sure", "exponent")]
     cells = [
         [
             shortened(row["path"]),
@@ -73,7 +76,7 @@ def shown_rows(rows: Sequence[Mapping[str, Any]], symbols: Sequence[str]) -> tup
             f"{row['low']:.4g} .. {row['high']:.4g}",
             row["law"],
             f"{row['law_probability']:.0%}",
-            *(cell for symbol in symbols for cell in _growth_cells(row, f"_{symbol}" if several else "")),
+            *(cell for name in parameters for cell in _growth_cells(row, f"_{name}" if several else "")),
             row["note"],
         ]
         for row in rows
@@ -102,5 +105,5 @@ def _note(row: LawRow, top: Mapping[str, float]) -> str:
         notes.append(f"last level may deviate ({row.deviates:.0%})")
     if row.is_constant:
         notes.append("no growth seen in the measured range")
-    notes += [f"measured to {symbol}={level:g}" for symbol, level in row.reach.items() if level < top[symbol]]
+    notes += [f"measured to {name}={level:g}" for name, level in row.reach.items() if level < top[name]]
     return ", ".join(notes)

@@ -40,7 +40,7 @@ class LawRow(NamedTuple):
     misses : float
         Largest factor between a measured mean and the fitted value there, where it is more than 2; else 1.
     reach : dict of str to float
-        Largest measured level of each parameter.
+        Largest measured level of each parameter, by its name in texts.
     is_constant : bool
         The likeliest law has no term.
     """
@@ -94,7 +94,7 @@ def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, .
             determined=min(growth.probability for growth in growths[k]) >= SURE,
             deviates=float(deviates[k]),
             misses=float(misses[k]),
-            reach=dict(zip(model.symbols, reach[k], strict=True)),
+            reach=dict(zip(model.parameter_names.values(), reach[k], strict=True)),
             is_constant=leading[k].is_constant,
         )
         for k in np.argsort(-share, kind="stable").tolist()

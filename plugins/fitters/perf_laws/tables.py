@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_laws.advice.advice import Advice, advice, next_point, percent, point_text
+from perf_laws.advice.advice import Advice, advice, next_point, percent
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
 from perf_laws.growth import CLASSES, SURE
@@ -60,9 +60,8 @@ def _scaling_lines(model: LawModel) -> list[str]:
         return ["no speedup of all paths: values of several metrics or systems do not add up; choose one with --where"]
     if not is_open(model):
         return []
-    return [
-        f"no speedup: nothing says whether the problem grows with {model.symbols[0]}; --scaling weak or strong does"
-    ]
+    parameter = next(iter(model.parameter_names.values()))
+    return [f"no speedup: nothing says whether the problem grows with {parameter}; --scaling weak or strong does"]
 
 
 def _miss_lines(model: LawModel) -> list[str]:
@@ -80,7 +79,9 @@ def _deviation_lines(model: LawModel) -> list[str]:
     if not rows:
         return []
     names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
-    last_point = " and ".join(f"{symbol} = {max(levels):g}" for symbol, levels in model.points.items())
+    last_point = " and ".join(
+        f"{model.parameter_names[symbol]} = {max(levels):g}" for symbol, levels in model.points.items()
+    )
     return [f"the value at {last_point} may be one of its own: {names}; repeat it to tell whether growth changes there"]
 
 
@@ -88,13 +89,13 @@ def law_tables(model: LawModel) -> list[Table]:
     """The paths by their share at the target; what is not determined; speedup; and all laws of the path shown."""
     rows = model.rows[:_MOST_PATHS]
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
-    header, cells = shown_rows(row_facts(model, rows), model.symbols)
+    header, cells = shown_rows(row_facts(model, rows), list(model.parameter_names.values()))
     tables = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
     unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
     if unsure:
         unsure_advice = advice(model, [model.paths.index(path) for path in unsure])
         total = sum(not row.determined for row in model.rows)
-        tables.append(_advice_table(unsure_advice, total))
+        tables.append(_advice_table(model, unsure_advice, total))
     if (speedup_curve := speedup(model)) is not None:
         tables.append(_speedup_table(model, speedup_curve, "all paths" if len(model.paths) > 1 else model.paths[0]))
     shown_path = model.origin.options.get("show")
@@ -105,7 +106,7 @@ def law_tables(model: LawModel) -> list[Table]:
 
 def plain_law_tables(model: LawModel) -> list[Table]:
     """Every path, one number in a cell."""
-    forms = {name: ".6g" if name in IN_UNIT else ".4g" for name in row_header(model.symbols)}
+    forms = {name: ".6g" if name in IN_UNIT else ".4g" for name in row_header(list(model.parameter_names.values()))}
     cells = [
         [cell if isinstance(cell, str) else format(cell, forms[name]) for name, cell in row.items()]
         for row in row_facts(model, model.rows)
@@ -116,7 +117,7 @@ def plain_law_tables(model: LawModel) -> list[Table]:
 def _over(model: LawModel, symbol: str) -> str:
     levels = model.points[symbol]
     column = model.columns[symbol]
-    name = symbol if symbol == column else f"{symbol}={column}"
+    name = column if model.parameter_names[symbol] == column else f"{symbol}={column}"
     return f"{name} ({min(levels):.6g} to {max(levels):.6g})"
 
 
@@ -133,7 +134,7 @@ def _growth_line(model: LawModel, symbol: str, number: int) -> str:
     parts = [f"{sure[name]:,} {name}" for name in CLASSES if sure[name]]
     half = Counter(growth.statement for growth in growths if growth.probability < SURE)
     parts += [f"{count:,} {statement}" for statement, count in half.most_common()]
-    return f"growth over {symbol}: {', '.join(parts)}"
+    return f"growth over {model.parameter_names[symbol]}: {', '.join(parts)}"
 
 
 def _next_line(model: LawModel) -> list[str]:
@@ -147,13 +148,13 @@ def _next_line(model: LawModel) -> list[str]:
     spread = expected_spread(model, points, [model.paths.index(row.path) for row in rows])
     before, after = (share @ spread).tolist()
     now = float(share @ [0.5 * math.log(row.high / row.low) for row in rows] / share.sum())
-    target = point_text(model.target)
+    target = model.target_text
     if after >= _HARDLY_LESS * before:
         bounds = f"the bounds there, {_factor_text(now)} either way, by much"
         return [f"measure next: {target} itself; nothing before it narrows {bounds}"]
     then = now * math.sqrt(after / before)
     return [
-        f"measure next: {point_text(point)}; it narrows the bounds at {target} from {_factor_text(now)} to about "
+        f"measure next: {model.point_text(point)}; it narrows the bounds at {target} from {_factor_text(now)} to about "
         f"{_factor_text(then)} either way"
     ]
 
@@ -166,16 +167,16 @@ def _factor_text(side: float) -> str:
 def _target_text(model: LawModel) -> str:
     ratio = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
     far = f", {ratio:.3g} times the largest measured" if ratio > 1.0 else ""
-    return point_text(model.target) + far
+    return model.target_text + far
 
 
-def _advice_table(entries: tuple[Advice, ...], total: int) -> Table:
+def _advice_table(model: LawModel, entries: tuple[Advice, ...], total: int) -> Table:
     rows = [
         [
             shortened(entry.path),
             " or ".join(entry.rivals),
             percent(entry.here),
-            "-" if entry.point is None else point_text(entry.point),
+            "-" if entry.point is None else model.point_text(entry.point),
             "-" if entry.there is None else percent(entry.there),
         ]
         for entry in entries
@@ -186,16 +187,16 @@ def _advice_table(entries: tuple[Advice, ...], total: int) -> Table:
 
 
 def _speedup_table(model: LawModel, speedup_curve: Speedup, of: str) -> Table:
-    symbol = speedup_curve.symbol
+    parameter, *others = model.parameter_names.values()
     last = speedup_curve.levels[-1].level
-    half = f"stays above 50 % up to {symbol} = {last:g}"
+    half = f"stays above 50 % up to {parameter} = {last:g}"
     if speedup_curve.half is not None:
-        half = f"falls below 50 % at {symbol} = {speedup_curve.half:.3g}"
-    fixed = [f"{name} = {model.target[name]:g}" for name in model.symbols[1:]]
+        half = f"falls below 50 % at {parameter} = {speedup_curve.half:.3g}"
+    fixed = [f"{name} = {level:g}" for name, level in zip(others, model.target_point[1:].tolist(), strict=True)]
     how = f"{speedup_curve.scaling} scaling" + (
         "" if speedup_curve.is_told else ", since the time falls; --scaling weak otherwise"
     )
-    where = ", ".join([f"{symbol} = {speedup_curve.base:g}", *fixed])
+    where = ", ".join([f"{parameter} = {speedup_curve.base:g}", *fixed])
     title = f"Speedup of {of} ({how}) from {where}; efficiency {half}"
     rows = [
         [
@@ -210,14 +211,14 @@ def _speedup_table(model: LawModel, speedup_curve: Speedup, of: str) -> Table:
         for entry in speedup_curve.levels
     ]
     unit = f" [{model.unit}]" if model.unit else ""
-    return title, [symbol, f"time{unit}", "speedup", "95 % of it", "efficiency", "95 % of it", "note"], rows
+    return title, [parameter, f"time{unit}", "speedup", "95 % of it", "efficiency", "95 % of it", "note"], rows
 
 
 def _path_tables(model: LawModel, path: int) -> list[Table]:
     """All laws of a path, and its speedup."""
     name = model.paths[path]
     rows = [(f"{share:.1%}", text, f"{value:.4g}") for text, share, value in laws_left(model, path)]
-    title = f"All laws of {name} that the data leave, with their predictions at {point_text(model.target)}"
+    title = f"All laws of {name} that the data leave, with their predictions at {model.target_text}"
     tables: list[Table] = [(title, ["probability", "law", "predicted"], [list(row) for row in rows])]
     if len(model.paths) > 1 and (alone := speedup(model, path)) is not None:
         tables.append(_speedup_table(model, alone, name))
@@ -238,6 +239,6 @@ def laws_left(model: LawModel, path: int) -> list[tuple[str, float, float]]:
     for number in np.argsort(-sums, kind="stable").tolist():
         if sums[number] > 0.0:
             weight = np.where(form == number, posterior.weight[0], 0.0)
-            text = form_text(forms[number], posterior.reciprocal)
+            text = form_text(forms[number], model.parameter_names, posterior.reciprocal)
             laws.append((text, float(sums[number]), float(np.exp(weight @ means / sums[number]))))
     return laws

@@ -186,7 +186,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             for symbol, values in places.points.items():
                 low, high = measured_places.points[symbol][in_cell].min(), measured_places.points[symbol][in_cell].max()
                 for place in rows[(values[rows] < low) | (values[rows] > high)]:
-                    outside.setdefault(int(place), []).append(f"{symbol} was {low:g} to {high:g}")
+                    outside.setdefault(int(place), []).append(f"{self.shown_names[symbol]} was {low:g} to {high:g}")
             for at_place, texts in outside.items():
                 lines[at_place] = f"extrapolated: {', '.join(texts)}"
         return lines

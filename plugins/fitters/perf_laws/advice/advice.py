@@ -22,7 +22,6 @@ __all__ = [
     "next_point",
     "next_points",
     "percent",
-    "point_text",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -144,7 +143,7 @@ def _advice_on(
         place = int(tells.argmax())
         point = dict(zip(model.symbols, points[place].tolist(), strict=True))
         point_gap = float(gaps[place])
-        text += f"; measure at {point_text(point)} to tell ({percent(point_gap)} there)"
+        text += f"; measure at {model.point_text(point)} to tell ({percent(point_gap)} there)"
     else:
         text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
     return Advice(model.paths[path], text, point, names, float(measured_gap), point_gap)
@@ -155,17 +154,6 @@ def percent(share: float) -> str:
     if share < _INVISIBLE:
         return f"under {100.0 * _INVISIBLE:g} %"
     return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
-
-
-def point_text(point: dict[str, float]) -> str:
-    """A point as a person writes it.
-
-    Examples
-    --------
-    >>> point_text({"p": 1024.0, "n": 1.5e6})
-    'p = 1024, n = 1.5e+06'
-    """
-    return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
 
 
 def deciding_points(model: PathLaws, symbol: str) -> Floats:

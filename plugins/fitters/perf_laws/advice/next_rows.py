@@ -71,7 +71,7 @@ def law_rivals(model: PathLaws, coordinates: dict[str, Floats], path_numbers: In
         if sums[number] > 0.0:
             weight = np.where(form == number, posterior.weight[0], 0.0)
             values = np.exp(weight @ means / sums[number])
-            name = form_text(forms[number], posterior.reciprocal)
+            name = form_text(forms[number], model.parameter_names, posterior.reciprocal)
             rivals.append(Rival(name, f"probability {sums[number]:.1%}", values))
     return tuple(rivals)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.advice.advice import point_text
 from perf_laws.growth import CLASSES, SURE
 from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
 from perf_laws.views.scale import HATCH, add_class_legend, class_colour, is_sure
@@ -82,11 +81,11 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
         sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
         shares = [f"{sums[parts.levels == level][0]:.1%}" for level in (last, target)]
         rows.append((Cell(name, step=CLASSES.index(name)), f"{len(class_rows):,}", f"{sure:,}", *shares))
-    symbol = model.symbols[number]
-    first = model.symbols[0]
-    header = (f"growth over {symbol}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
+    names = list(model.parameter_names.values())
+    parameter, first = names[number], names[0]
+    header = (f"growth over {parameter}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
               f"at {first} = {target:g}")  # fmt: skip
-    return Table(header, tuple(rows), f"Classes of growth over {symbol}", "Shares are of medians.")
+    return Table(header, tuple(rows), f"Classes of growth over {parameter}", "Shares are of medians.")
 
 
 def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
@@ -100,9 +99,9 @@ def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
         _draw_stack(outlook, figure, parts.levels, sums, colours, ["" if sure else HATCH for _, sure in kinds])
         add_class_legend(figure, {name for name, _ in kinds}, all_sure=all(sure for _, sure in kinds))
 
-    symbol = outlook.model.symbols[0]
-    return Chart(draw, f"Share of each class of growth over {symbol}", (_shares(outlook, parts, names, sums),),
-                 f"What the whole is made of, by growth over {symbol}", (10.0, 3.6))  # fmt: skip
+    parameter = _first_name(outlook)
+    return Chart(draw, f"Share of each class of growth over {parameter}", (_shares(outlook, parts, names, sums),),
+                 f"What the whole is made of, by growth over {parameter}", (10.0, 3.6))  # fmt: skip
 
 
 def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
@@ -121,9 +120,13 @@ def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
         handles = [Patch(facecolor=colour) for colour in reversed(colours)]
         add_legend(figure, names_above, handles, loc="outside right upper", fontsize=SMALL_POINTS)
 
-    symbol = outlook.model.symbols[0]
-    return Chart(draw, f"Share of the largest paths over {symbol}", (_shares(outlook, parts, labels, sums),),
+    parameter = _first_name(outlook)
+    return Chart(draw, f"Share of the largest paths over {parameter}", (_shares(outlook, parts, labels, sums),),
                  "What the whole is made of, by path", (10.0, 3.6))  # fmt: skip
+
+
+def _first_name(outlook: Outlook) -> str:
+    return next(iter(outlook.model.parameter_names.values()))
 
 
 def _draw_stack(
@@ -152,17 +155,17 @@ def _draw_stack(
         axes.annotate(f"{value:.4g}{unit}", (place, 1.0), (0, 2), textcoords="offset points", ha="center",
                       fontsize=SMALL_POINTS)  # fmt: skip
     model = outlook.model
-    fixed = {model.columns[symbol]: model.target[symbol] for symbol in model.symbols[1:]}
-    name = model.columns[model.symbols[0]] + (f", {point_text(fixed)}" if fixed else "")
+    fixed_text = model.point_text({symbol: model.target[symbol] for symbol in model.symbols[1:]})
+    name = model.columns[model.symbols[0]] + (f", {fixed_text}" if fixed_text else "")
     axes.set_xlabel(shortened(name), fontsize=LABEL_POINTS, parse_math=False)
 
 
 def _shares(outlook: Outlook, parts: _Parts, names: Sequence[str], sums: Floats) -> Table:
-    symbol = outlook.model.symbols[0]
+    parameter = _first_name(outlook)
     total = sums.sum(axis=0)
     rows = [
         (name, *(f"{share:.1%}" for share in level_shares))
         for name, level_shares in zip(names, (sums / total).tolist(), strict=True)
     ]
     rows.append(("all", *(f"{value:.4g}" for value in total.tolist())))
-    return Table(("", *(f"{symbol} = {level:.4g}" for level in parts.levels.tolist())), tuple(rows))
+    return Table(("", *(f"{parameter} = {level:.4g}" for level in parts.levels.tolist())), tuple(rows))

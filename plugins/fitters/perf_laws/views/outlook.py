@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.model import LawModel
 from perf_laws.rows import LawRow
@@ -151,7 +150,7 @@ def state_of(model: LawModel, query: Query) -> State:
         raise UnknownNameError("order", order, orders)
     return State(
         target={
-            symbol: _level(symbol, query.get(_AT + symbol, ""), model.points[symbol], level)
+            symbol: _level(model.parameter_names[symbol], query.get(_AT + symbol, ""), model.points[symbol], level)
             for symbol, level in first.target.items()
         },
         metric=metric,
@@ -173,7 +172,12 @@ def target_blocks(state: State, model: LawModel, path: ViewPath) -> tuple[Form, 
     """A field for each parameter, and targets that are one click away."""
     kept = state.query() if path in ((), (GROWTH,)) else state.target_query()
     fields = [
-        Field(_AT + symbol, f"target {symbol} ({min(levels):g} to {max(levels):g} measured)", f"{level:.10g}", "number")
+        Field(
+            _AT + symbol,
+            f"target {model.parameter_names[symbol]} ({min(levels):g} to {max(levels):g} measured)",
+            f"{level:.10g}",
+            "number",
+        )
         for (symbol, level), levels in zip(state.target.items(), model.points.values(), strict=True)
     ]
     hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
@@ -183,11 +187,11 @@ def target_blocks(state: State, model: LawModel, path: ViewPath) -> tuple[Form, 
         if target != state.target:
             target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
             rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
-            links.append(Link(point_text(target), path, {**target_query, **rest}))
+            links.append(Link(model.point_text(target), path, {**target_query, **rest}))
     return Form((*hidden, *fields), path, "Look there"), Text(links=tuple(links))
 
 
-def _level(symbol: str, text: str, levels: Sequence[float], default: float) -> float:
+def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:
     if not text.strip():
         return default
     try:
@@ -196,7 +200,7 @@ def _level(symbol: str, text: str, levels: Sequence[float], default: float) -> f
         level = math.nan
     low, high = min(levels) / _REACH, max(levels) * _REACH
     if not (low <= level <= high or level == default):
-        raise OptionError(f"target {symbol}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
+        raise OptionError(f"target {parameter}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
     return level
 
 

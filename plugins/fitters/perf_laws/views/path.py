@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.advice.advice import advice, point_text
+from perf_laws.advice.advice import advice
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.call_tree import CallTree
 from perf_laws.picture import COVERAGE, draw_legend, draw_panel, held_text, law_curve, path_points, standard_errors
@@ -50,13 +50,13 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
     row = outlook.rows[path]
     unit = f" {model.unit}" if model.unit else ""
     lines = [
-        f"At {point_text(model.target)}: {row.predicted:.4g}{unit}, 95 % of the mean between {row.low:.4g} and "
+        f"At {model.target_text}: {row.predicted:.4g}{unit}, 95 % of the mean between {row.low:.4g} and "
         f"{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 else ''}."
     ]
     lines += [
-        f"Growth over {symbol}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
-        f"towards the target like {symbol}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
-        for symbol, growth in zip(model.symbols, row.growths, strict=True)
+        f"Growth over {name}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
+        f"towards the target like {name}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
+        for name, growth in zip(model.parameter_names.values(), row.growths, strict=True)
     ]
     notices = [Notice(entry.text[0].upper() + entry.text[1:] + ".", "warning") for entry in advice(model, [path])]
     if row.misses > 1.0:
@@ -121,9 +121,10 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
         if k in places or level in measured or level == model.target[symbol]:
             bounds = [f"{low:.4g} .. {high:.4g}" for _, low, high in (curve.mean[k], curve.run[k])]
             rows.append((f"{level:.5g}", *measured.get(level, ("", "")), f"{curve.mean[k, 0]:.5g}", *bounds))
-    fixed_text = f" at {point_text(points.held)}" if points.held else ""
-    header = (symbol, "mean of the runs", "runs", "law", "95 % of the mean", "95 % of single runs")
-    return Table(header, tuple(rows), f"Over {symbol}{fixed_text}")
+    fixed_text = f" at {model.point_text(points.held)}" if points.held else ""
+    name = model.parameter_names[symbol]
+    header = (name, "mean of the runs", "runs", "law", "95 % of the mean", "95 % of single runs")
+    return Table(header, tuple(rows), f"Over {name}{fixed_text}")
 
 
 def _law_table(outlook: Outlook, path: int) -> Table:
@@ -133,7 +134,7 @@ def _law_table(outlook: Outlook, path: int) -> Table:
     rows = [(text, share_cell(share), f"{value:.4g}") for text, share, value in laws[:_MOST_LAWS]]
     if omitted := laws[_MOST_LAWS:]:
         rows.append((f"{len(omitted)} others", share_cell(sum(share for _, share, _ in omitted)), ""))
-    header = ("beside a constant", "probability", f"predicts at {point_text(model.target)}")
+    header = ("beside a constant", "probability", f"predicts at {model.target_text}")
     return Table(header, tuple(rows), "Laws that the data leave", "Each with what the data leave of drift from it.")
 
 
@@ -146,10 +147,10 @@ def _next_table(outlook: Outlook, path: int) -> Table:
     # The bounds of now, narrowed as the standard deviation of the logarithm is.
     side = 0.5 * np.log(row.high / row.low) if row.low > 0.0 else np.inf
     remaining = side * np.sqrt(spread / spread[0]) if spread[0] > 0.0 else np.full(len(spread), side)
-    names = ["nothing more", *(point_text(dict(zip(model.symbols, p, strict=True))) for p in points.tolist())]
+    names = ["nothing more", *(model.point_text(dict(zip(model.symbols, p, strict=True))) for p in points.tolist())]
     rows = tuple((name, f"{np.exp(factor):.4g}" if np.isfinite(factor) else "-") for name, factor in
                  zip(names, remaining.tolist(), strict=True))  # fmt: skip
-    header = ("measured next", f"95 % at {point_text(model.target)} within a factor of")
+    header = ("measured next", f"95 % at {model.target_text} within a factor of")
     return Table(header, rows, "What to measure next", "Expected of one more point with as many runs as the others.")
 
 
@@ -161,7 +162,9 @@ def _coefficient_table(outlook: Outlook, path: int) -> Table:
         (name, f"{value:.5g}", "-" if np.isnan(error) else f"{error:.2g}")
         for name, value, error in zip(("constant", *law.terms), law.coefficients, law.standard_errors, strict=True)
     ]
-    rows += [(f"exponent of {e.symbol} in {e.term}", f"{e.estimate:.4g}", f"{e.deviation:.2g}") for e in law.exponents]
+    rows += [
+        (f"exponent of {e.parameter} in {e.term}", f"{e.estimate:.4g}", f"{e.deviation:.2g}") for e in law.exponents
+    ]
     unit = f" ({model.unit_of_laws})" if model.unit else ""
     note = f"Law of probability {law.probability:.0%}: {law.text}" if law.determined else law.text.capitalize()
     return Table(("term", f"coefficient{unit}", "standard error"), tuple(rows), "The likeliest law", note)
@@ -189,7 +192,7 @@ def _residual_table(model: LawModel, residuals: _Residuals) -> Table:
         (*(f"{level:.5g}" for level in point), f"{mean:.5g}", f"{law:.5g}", f"{residual:+.2%}", f"{error:.2%}")
         for point, mean, law, residual, error in zip(*residuals, strict=True)
     )
-    header = (*model.symbols, "mean of the runs", "law", "residual", "standard error of the mean")
+    header = (*model.parameter_names.values(), "mean of the runs", "law", "residual", "standard error of the mean")
     return Table(header, rows, "Residuals")
 
 

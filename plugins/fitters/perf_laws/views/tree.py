@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.growth import CLASSES
 from perf_laws.rows import LawRow
@@ -63,10 +62,10 @@ def path_link(outlook: Outlook, state: State, path: int) -> Link:
 def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]:
     """Over `tree_cells`."""
     model = outlook.model
-    several = len(model.symbols) > 1
-    growth = [word for symbol in model.symbols for word in (f"growth over {symbol}" if several else "growth", "sure")]
+    names = model.parameter_names.values()
+    growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "sure")]
     unit = f" ({model.unit})" if model.unit and not tree.metric else ""
-    return (first, *_share_header(tree), *growth, f"at {point_text(model.target)}{unit}", "95 % of it", "likeliest law")
+    return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95 % of it", "likeliest law")
 
 
 def tree_cells(

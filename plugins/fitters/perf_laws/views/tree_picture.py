@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.views.outlook import Outlook
 from perf_laws.views.scale import HATCH, add_class_legend, class_colour, is_sure
@@ -43,7 +42,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
     top : int, optional
         The region that is looked below; by default all.
     """
-    target_text = point_text(outlook.model.target)
+    target_text = outlook.model.target_text
     if tree.is_flat:
         return _bar_chart(outlook, tree, target_text)
     placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
@@ -79,7 +78,8 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
         axes.set_xlabel(f"share{of} at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
         add_class_legend(figure, {growth.name for growth in grown if growth is not None}, all_sure=not any(unsure))
 
-    over = f" over {outlook.model.symbols[0]}" if len(outlook.model.symbols) > 1 else ""
+    first, *others = outlook.model.parameter_names.values()
+    over = f" over {first}" if others else ""
     text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
     return Chart(draw, text, (), f"Where the {_what(outlook)} goes, coloured by growth{over}",
                  (10.0, 0.95 + _HEIGHT * levels))  # fmt: skip
