@@ -168,6 +168,7 @@ class IterationsPresenter(Presenter):
                 textcoords="offset points", ha="right" if right else "left", fontsize=8, color=CAREFUL,
             )  # fmt: skip
         duration_axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
+        duration_axes.xaxis.get_major_locator().set_params(integer=True)
         duration_axes.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
         duration_axes.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
         for axes in (profile_axes, duration_axes):
