@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE  # else each start would compile all that it imports: seconds
 
-.PHONY: demo test quick slow fuzz faults lint style types examples doctests docs clean
+.PHONY: demo test quick slow fuzz faults lint style types examples doctests docs screenshots clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -52,6 +52,10 @@ doctests: $(VENV)/.installed-lint
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -q -W -b html docs docs/_build
+
+# The pictures of the page in docs/images/explore; needs Chromium
+screenshots: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/screenshots.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perf_explore.shades import colour_sheet
 from perf_views import colours
 
 ROOT = Path(__file__).parents[2]
@@ -72,16 +73,17 @@ def test_nothing_that_is_drawn_names_a_colour(folder):
     assert found == []
 
 
-def test_pages_have_the_same_colours():
-    css = (ROOT / "plugins" / "commands" / "perf_explore" / "page.css").read_text()
-    light = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", css[: css.index("@media")]))
-    assert (light["good"], light["careful"], light["quiet"]) == (colours.GOOD, colours.CAREFUL, colours.QUIET)
-    assert (light["paper"], light["grid"]) == (colours.PAPER, colours.GRID)
-    for ink in (colours.INK, colours.DARK):  # a dark page makes them light
-        assert f"stroke: {ink}" in css
+def test_a_dark_page_replaces_paper_ink_and_greys():
+    sheet = colour_sheet()
+    for each in (colours.INK, colours.PAPER, colours.DARK, colours.GRID):
+        assert f'[style*="stroke: {each}"]' in sheet
+        assert f'[style*="fill: {each}"]' in sheet
     for text in (colours.DARK_TEXT, colours.BRIGHT_TEXT):  # and leaves these, as what lies below them stays
-        assert text not in css
-    assert min(colours.contrast(colours.PAPER, each) for each in (colours.GOOD, colours.CAREFUL, colours.QUIET)) >= 4
+        assert text not in sheet
+    greys = [colours.PAPER, colours.GRID, colours.FAINT, colours.LIGHT, colours.RULE, colours.DARK, colours.INK]
+    dark = [colours.contrast(colours.ON_DARK[colours.PAPER], colours.ON_DARK[each]) for each in greys]
+    assert dark == sorted(dark)  # in the order of how far they are from paper
+    assert min(colours.contrast(colours.PAPER, each) for each in (colours.GOOD, colours.CAREFUL, colours.QUIET)) >= 4.5
 
 
 @pytest.mark.parametrize("eyes", EYES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from perf_messages.communication import communication_of
 from perf_views.colours import SIZES
+from perf_views.short_names import shortened
 from perf_whatif.message_table import MessageTable, message_table
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MessageTablePresenter", "TracePresenter"]
 
 _MOST_PAIRS = 12
+_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
 _PAIRS = ["from", "to", "messages", "bytes"]
 _TITLE = "Messages"
 
@@ -105,11 +107,15 @@ class MessageTablePresenter(Presenter):
             figure.suptitle(self.title(result), fontsize="medium")
             return
         matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
-        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, interpolation="nearest")
+        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
         figure.colorbar(image, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
         matrix.set(xlabel="receiver", ylabel="sender")
-        for axis in (matrix.xaxis, matrix.yaxis):
-            axis.set_major_locator(MaxNLocator(integer=True))
+        names = list(result.locations)
+        for axis, turned in ((matrix.xaxis, 90), (matrix.yaxis, 0)):
+            if len(names) <= _MOST_NAMED:
+                axis.set_ticks(range(len(names)), [shortened(name, _LETTERS) for name in names], rotation=turned)
+            else:
+                axis.set_major_locator(MaxNLocator(integer=True))
         figure.suptitle(self.title(result), fontsize="medium")
         sizes.bar(range(len(result.sizes)), result.of_size)
         sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_timing.scaling_model import ScalingModel
-from perf_views.colours import DARK, RULE, SERIES
+from perf_views.colours import DARK, MODEL, RULE
 from perf_views.contents import Block, Chart, Field, Form, Link, Notice, Query, Table, Text, View, ViewPath
 from perfcore.base.errors import OptionError, PerfError
 
@@ -57,9 +57,9 @@ def _chart(model: ScalingModel, code: str, system: str, rows: np.ndarray[tuple[i
     def draw(figure: Figure) -> None:
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.5, 1.0])
         if len(points) == 1:
-            axes.fill_between(points[first], *predicted[:, 1:].T, color=SERIES[0], alpha=0.2, linewidth=0.0,
+            axes.fill_between(points[first], *predicted[:, 1:].T, color=MODEL, alpha=0.2, linewidth=0.0,
                               label=f"{_COVERAGE:.0%} of single runs")  # fmt: skip
-        axes.plot(points[first], predicted[:, 0], "-" if len(points) == 1 else "x", color=SERIES[0], label="model")
+        axes.plot(points[first], predicted[:, 0], "-" if len(points) == 1 else "x", color=MODEL, label="model")
         axes.plot(points[first], value, "o", color=DARK, markersize=4, label="measured")
         axes.set(xscale="log", yscale="log", ylabel=f"{model.value_name}{unit}")
         axes.legend(fontsize=8, frameon=False)

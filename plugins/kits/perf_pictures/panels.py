@@ -32,7 +32,7 @@ __all__ = ["described_panels"]
 _MOST_RULES = 500  # of a panel
 _LETTERS = 120  # of a name
 _DIGITS, _MOST_DIGITS = 6, 15
-_NUMBER = re.compile(r"[-+\u2212]?[0-9][0-9.,]*(e[-+]?[0-9]+)? ?%?")
+_NUMBER = re.compile(r"[-+\u2212]?[0-9][0-9,]*(\.[0-9]*)?(e[-+]?[0-9]+)? ?%?")
 
 
 def described_panels(figure: Figure, most_places: int) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -
         iterations = perfcore.iterations(data.given)
     except PerfError as error:  # such as that no state is known to compute
         return (Text((str(error),)),)
-    summary = Text(tuple(iterations.summary()))
+    first, *others = iterations.summary()
+    summary = Text((first.removeprefix(f"{iterations.source}: "), *others))
     if not iterations.count:
         return (summary,)
     times = np.rint(

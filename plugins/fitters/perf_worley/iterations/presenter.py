@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class IterationsPresenter(Presenter):
 
     def title(self, result: Iterations) -> str:
         """One line over a picture."""
-        return f"Iterations of {result.source}"
+        return f"Iterations of {Path(result.source).name or result.source}"
 
     def summary(self, result: Iterations) -> list[str]:
         """How many, how long, which one differs; how they were found."""
@@ -145,7 +146,7 @@ class IterationsPresenter(Presenter):
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
         """Draw the mean iteration and the duration of each."""
         profile_axes, duration_axes = figure.subplots(1, 2, width_ratios=[1, 1.4])
-        figure.suptitle(self.summary(result)[0], fontsize=10, x=0.01, ha="left")
+        figure.suptitle(self.summary(result)[0].replace(result.source, self.title(result), 1), fontsize=10)
         if not result.count or result.period is None:
             return
         profile_axes.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
@@ -167,6 +168,7 @@ class IterationsPresenter(Presenter):
                 textcoords="offset points", ha="right" if right else "left", fontsize=8, color=CAREFUL,
             )  # fmt: skip
         duration_axes.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
+        duration_axes.xaxis.get_major_locator().set_params(integer=True)
         duration_axes.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
         duration_axes.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
         for axes in (profile_axes, duration_axes):

@@ -1,0 +1,133 @@
+"""Takes the pictures of the page that the documentation shows: ``make screenshots``; needs Chromium.
+
+Every view is shown as it is served, in light and in dark, some in a narrow window as well. A palette of few colours is
+enough for pages, and keeps all pictures together below 1.5 MB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+import perfcore
+from perf_explore.opening import Opening, open_subjects
+from perf_explore.server import Page, listen
+from perf_explore.session import Session
+from perf_views import Viewable
+from perf_views.drawable import views_of
+
+REPOSITORY = Path(__file__).parents[1]
+FOLDER = REPOSITORY / "docs" / "images" / "explore"
+WIDE, NARROW = (1200, 780), (390, 780)
+COLOURS = 128
+MOST_BYTES, MOST_BYTES_IN_ALL = 100_000, 1_500_000
+
+
+def example(*names: str, **options: str) -> Callable[[], Viewable]:
+    """Files of the examples, as ``perf explore`` opens them."""
+    return lambda: open_subjects([f"examples/{name}" for name in names], Opening(options=options))
+
+
+def fitted(name: str, **options: Any) -> Callable[[], Viewable]:
+    """A model of such a file, over its data."""
+
+    def make() -> Viewable:
+        data = perfcore.read(f"examples/{name}")
+        return views_of(perfcore.fit(data, **options), data)
+
+    return make
+
+
+CHOLESKY, STEPS = example("cholesky/cholesky_trace.csv.gz"), example("iterations/steps.json")
+LAWS = fitted("scaling_laws/runs.jsonl", fitter="scaling", parameter="n=n,m=m", at="n=512,m=64")
+JOINT = fitted("npb/timings.csv", fitter="strohmaier", terms=2)
+# Name of the picture: what is opened, which view of it, and whether it is shown in a narrow window as well.
+VIEWS: dict[str, tuple[Callable[[], Viewable], str, bool]] = {
+    "timeline": (STEPS, "timeline", True),
+    "iterations": (STEPS, "timeline/iterations", False),
+    "phases": (CHOLESKY, "fit/worley", True),
+    "cycles": (CHOLESKY, "fit/worley/overheads", False),
+    "messages": (example("halo/halo.prv"), "messages", False),
+    "laws": (LAWS, "", True),
+    "growth": (LAWS, "growth", False),
+    "law": (LAWS, "path/pairs", False),
+    "joint": (JOINT, "curves", False),
+    "pair": (JOINT, "pair/LU/Paragon", False),
+    "structural": (example("structural/sor.toml"), "candidates", False),
+    "judged": (
+        example("sor/recorded/predictions-normal.json", "sor/recorded/runs.csv", column="time_s"), "", False,
+    ),
+    "forecast": (fitted("sor/recorded/availability.csv", fitter="forecast", column="cpu 0 available"), "", False),
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def served(subject: Viewable) -> Iterator[str]:
+    """The address that opens the page of a subject, while it is served from a thread."""
+    listener = listen()
+    page = Page(Session(subject), listener.getsockname()[1])
+    server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield page.link()
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+
+
+def take(browser: Browser, name: str) -> list[Path]:
+    """The pictures of one view."""
+    make, place, is_narrow_too = VIEWS[name]
+    context = browser.new_context()
+    tab = context.new_page()
+    files = []
+    with served(make()) as link:
+        tab.goto(link)
+        tab.wait_for_url("**/")
+        tab.goto(f"{tab.url}{place}")
+        modes = [("light", WIDE, ""), ("dark", WIDE, "")] + [("light", NARROW, "-narrow")] * is_narrow_too
+        for scheme, (width, height), ending in modes:
+            tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            tab.set_viewport_size({"width": width, "height": height})
+            tab.wait_for_load_state("networkidle")
+            tab.wait_for_timeout(300)  # a timeline draws what it asked for
+            image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
+            files.append(FOLDER / f"{name}{ending or '-' + scheme}.png")
+            image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(files[-1], optimize=True)
+        tab.goto("about:blank")
+    context.close()
+    return files
+
+
+def main() -> None:
+    """Take all pictures, or those of the views that are named; say how large they are."""
+    os.chdir(REPOSITORY)  # so that pages name the examples as a reader does
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name in sys.argv[1:] or VIEWS:
+            print(name, *(f"{file.stat().st_size / 1e3:.0f} kB" for file in take(browser, name)))
+    sizes = {file.name: file.stat().st_size for file in FOLDER.glob("*.png")}
+    print(f"{len(sizes)} pictures, {sum(sizes.values()) / 1e6:.2f} MB")
+    if max(sizes.values()) > MOST_BYTES or sum(sizes.values()) > MOST_BYTES_IN_ALL:
+        raise SystemExit(f"too large: {max(sizes, key=lambda name: sizes[name])}")
+
+
+if __name__ == "__main__":
+    main()
