@@ -155,9 +155,7 @@ class UtilizationCurve:
         starts = range(0, self.n_steps, _CHUNK)
         if not any((part[1:] == part[:-1]).any() for part in (self.heights[i : i + _CHUNK + 1] for i in starts)):
             return self
-        keep = np.empty(self.n_steps, dtype=bool)
-        keep[0] = True
-        np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:])
+        keep = np.append(True, self.heights[1:] != self.heights[:-1])
         return UtilizationCurve(
             np.append(self.edges[:-1][keep], self.edges[-1]),
             self.heights[keep],
@@ -184,10 +182,9 @@ class UtilizationCurve:
         """
         if self.n_steps <= n_bins:
             return self.edges.astype(np.float64), self.heights.copy(), self.heights.copy()
-        cuts = np.linspace(self.start, self.end, n_bins + 1, dtype=self.edges.dtype)[
-            :-1
-        ]
-        first = np.unique(np.clip(np.searchsorted(self.edges, cuts, side="right") - 1, 0, self.n_steps - 1))
+        # Of the type of the edges, or the search would make a copy of them.
+        cuts = np.linspace(self.start, self.end, n_bins + 1, dtype=self.edges.dtype)
+        first = np.unique(np.clip(np.searchsorted(self.edges, cuts[:-1], side="right") - 1, 0, self.n_steps - 1))
         low = np.minimum.reduceat(self.heights, first)
         high = np.maximum.reduceat(self.heights, first)
         return np.append(self.edges[first], self.edges[-1]).astype(np.float64), low, high

@@ -122,8 +122,8 @@ class PhaseMaker:
 
     def within_processors(self, phases: Sequence[Phase]) -> list[Phase]:
         """Phases that compute on no fewer than no processors and on no more than there are."""
-        heights = self.curve.heights
-        low, high = min(0.0, float(heights.min())), max(float(self.curve.n_locations or np.inf), float(heights.max()))
+        lowest, highest = self.polynomials.extremes
+        low, high = min(0.0, lowest), max(float(self.curve.n_locations or np.inf), highest)
         return [flattened(phase, low, high) for phase in phases]
 
 

@@ -124,14 +124,15 @@ class SummarizedTrace(Trace):
             heights[count:stop] = means[begins]
             count, before = stop, means[-1]
         edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
-        return UtilizationCurve(
+        curve = UtilizationCurve(
             edges[: count + 1],
             heights[:count],
             self.time_unit,
             n_locations=len(self.locations),
             source=self.source,
             notes=(f"means of {readable(1 << bits, 'ns')} each",),
-        ).merged()
+        )
+        return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
 
     def windows(self) -> tuple[Integers, Integers]:
         """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""

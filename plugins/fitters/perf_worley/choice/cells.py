@@ -89,7 +89,7 @@ def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) 
     means = np.empty(n_cells)
     last_steps = np.minimum(np.searchsorted(tree.edges, cuts[1:]) - 1, tree.n_steps - 1)
     _means(*tree.arrays, cuts, last_steps, means)
-    scale = float(n_locations or tree.heights.max()) or 1.0
+    scale = float(n_locations or tree.extremes[1]) or 1.0
     high = (1.0 + TOLERANCE) * scale if n_locations else np.inf
     return Cells(means + tree.origin, tree.duration / n_cells, -TOLERANCE * scale, high, scale)
 

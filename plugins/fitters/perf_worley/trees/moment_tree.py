@@ -19,12 +19,13 @@ takes the place of his Givens update (`perf_worley.trees.givens`).
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import zeros
+from perf_scratch.arrays import chunks, zeros
 from perf_worley.trees.moment_kernels import BLOCK, build, interval, join_levels, reach, squared_error
 from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
@@ -107,6 +108,13 @@ class MomentTree:
         first_leaf, first_leaf_before = len(self.nodes) // 2, len(before.nodes) // 2
         self.nodes[first_leaf : first_leaf + kept] = before.nodes[first_leaf_before : first_leaf_before + kept]
         return kept
+
+    @functools.cached_property
+    def extremes(self) -> tuple[float, float]:
+        """Lowest and highest height, in one pass."""
+        parts = (self.heights[part] for part in chunks(self.n_steps))
+        lowest, highest = zip(*((part.min(), part.max()) for part in parts), strict=True)
+        return float(min(lowest)), float(max(highest))
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``.
