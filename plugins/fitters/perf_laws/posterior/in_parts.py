@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from perfcore.base.threads import thread_count
+from perf_executors.threads import thread_count
 
 __all__ = ["in_parts"]
 
