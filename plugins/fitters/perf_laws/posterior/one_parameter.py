@@ -124,7 +124,8 @@ def weigh_one_parameter(
                 weigh_shapes(*inputs, *of_noise)
             law = looked_at[law]
             weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
-            law, setting, level, weights = (array[:, : count.max()] for array in (law, setting, level, weights))
+            law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
+            weights = weights[:, : count.max()]
             filled = np.arange(law.shape[1]) < count[:, None]
             setting = np.where(filled, order[setting], len(order))
             # What is alike in noise is predicted at once; few bits are sorted by their digits.
