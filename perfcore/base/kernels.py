@@ -16,8 +16,15 @@ from perfcore.base import progress
 __all__ = ["announce_compilation", "kernel"]
 
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
-# their meaning. Kernels touch arrays alone, so that threads may run them side by side.
-_OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy", "nogil": True}
+# their meaning. Kernels touch arrays alone, so that threads may run them side by side. A kernel that another calls
+# becomes part of it. Else there are two machine codes of it, its own and one made together with the caller, which may
+# add up in another order: a process that compiles takes the one, a process that finds the caller's on disk the other.
+_OPTIONS: dict[str, Any] = {
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "error_model": "numpy",
+    "nogil": True,
+    "forceinline": True,
+}
 _note_once = functools.cache(progress.note)
 
 

@@ -259,7 +259,8 @@ def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tu
         together, alone = pd.factorize(parts[0][0])
         different = [(number,) for number in alone.tolist()]
     else:
-        together, different = pd.factorize(pd.MultiIndex.from_arrays([number for number, _ in parts]))
+        together, index = pd.factorize(pd.MultiIndex.from_arrays([number for number, _ in parts]))
+        different = index.tolist()
     # Values that differ may read the same, such as 16 and 16.0: their rows belong together.
     texts = [tuple(names[k] for k, (_, names) in zip(combination, parts, strict=True)) for combination in different]
     order = {text: position for position, text in enumerate(dict.fromkeys(texts))}

@@ -1,10 +1,16 @@
 """Compiled kernels where nothing can be cached."""
 
 import ast
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import numba
+import numpy as np
+
+from perfcore.base import kernels
 
 PROGRAM = """
 import numba.core.caching as caching
@@ -41,6 +47,28 @@ def test_says_that_it_compiles_only_while_there_is_something_to_compile(tmp_path
     assert first.stderr == "perf: compiling the kernels, once for this machine (some seconds)\n"
     assert second.stderr == ""
     assert first.stdout == second.stdout
+
+
+def _weighted(values, weights, power):
+    total = 0.0
+    for k in range(len(values)):
+        total += weights[k] * math.exp(-values[k]) * abs(values[k]) ** power
+    for k in range(len(values)):
+        total -= math.log(1.0 + values[k] * values[k]) * math.sin(weights[k] * total)
+    return total
+
+
+def test_a_kernel_that_another_calls_becomes_part_of_it():
+    """Else it has two machine codes, and a process that compiles takes the one, a process that loads the other."""
+    inner = numba.njit(**kernels._OPTIONS)(_weighted)
+
+    @numba.njit(**kernels._OPTIONS)
+    def outer(values, weights):
+        return inner(values, weights, 1.5) + inner(weights, values, 2.5)
+
+    outer(np.ones(3), np.ones(3))
+    (text,) = outer.inspect_llvm().values()
+    assert not [line for line in text.splitlines() if "call " in line and "_weighted" in line]
 
 
 def test_no_kernel_assigns_an_array_to_a_slice():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+from perf_executors.threads import thread_count
 
 __all__ = ["in_parts"]
 
@@ -16,8 +17,10 @@ _MOST_THREADS = 8
 
 def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
     """Do work on parts of so many items, by threads: compiled kernels run side by side."""
-    threads = min(len(os.sched_getaffinity(0)), _MOST_THREADS)
+    threads = thread_count(_MOST_THREADS)
     length = max(1, min(longest, -(-count // threads)))
     parts = [slice(begin, begin + length) for begin in range(0, count, length)]
+    if threads == 1 or len(parts) == 1:
+        return list(map(work, parts))
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))

@@ -123,6 +123,7 @@ def weigh_one_parameter(
             else:
                 weigh_shapes(*inputs, *of_noise)
             law = looked_at[law]
+            weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]
             filled = np.arange(law.shape[1]) < count[:, None]
@@ -132,7 +133,7 @@ def weigh_one_parameter(
             for array, values in zip(
                 (*indices, weight),
                 (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
-                 weights / weights.sum(axis=1, keepdims=True)),
+                 weights),
                 strict=True,
             ):  # fmt: skip
                 array[rows, : law.shape[1]] = np.take_along_axis(values, together, axis=1)

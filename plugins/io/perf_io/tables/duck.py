@@ -24,6 +24,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from perf_executors.threads import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 
@@ -232,18 +233,12 @@ class Database:
         self.run(f"COPY ({query}) TO {quoted(str(path))} ({options})", label="writing")
 
 
-def _n_threads() -> int:
-    """As many as there are processors, or as OMP_NUM_THREADS says: 1 in each of several processes at work."""
-    setting = os.environ.get("OMP_NUM_THREADS", "")
-    return min(int(setting) if setting.isdecimal() and int(setting) else os.cpu_count() or 1, _MAX_THREADS)
-
-
 def _connected(folder: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         str(folder / "tables.duckdb"),
         config={
             "memory_limit": MEMORY_LIMIT,
-            "threads": _n_threads(),
+            "threads": thread_count(_MAX_THREADS),
             "temp_directory": str(folder / "spill"),
             "autoinstall_known_extensions": "false",  # reading a file never asks the network
             "autoload_known_extensions": "false",
