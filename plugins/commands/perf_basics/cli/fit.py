@@ -60,7 +60,6 @@ def command(
     with reporting():
         import perfcore
         from perf_executors.executors import executor_of
-        from perfcore.base import progress
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
@@ -94,8 +93,6 @@ def command(
         else:
             with executor_of(on) as executor:
                 measured = how.read_file(data, types_to_read(fitter))
-                for note in () if as_json or table_format else getattr(measured, "notes", ()):
-                    progress.note(note)  # such as a unit that was taken for granted
                 model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)

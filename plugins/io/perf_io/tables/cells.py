@@ -25,6 +25,7 @@ _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
 _SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
 _CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
 _MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
+_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*{_PLAIN}\s*[kKMGT]\s*")
 _SECOND = KnownUnit("time", "s", 1.0)
@@ -59,7 +60,7 @@ def with_plain_numbers(table: Table) -> Table:
         notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()))
         name = column.name
         if notation is not None and notation.label is not None and unit_in_name(name) is None:
-            name = f"{name} [{notation.label}]"
+            name = f"{_FORMAT_OF_CLOCK.sub('', name)} [{notation.label}]"
         if notation is None or (name != column.name and name in table.types):
             parts.append(quoted_name(column.name))
             columns.append(column)
