@@ -24,6 +24,18 @@ SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
 TRACE = "start_us,end_us,location,state\n0,2,cpu0,run\n2,5.125,cpu0,wait\n1,4,cpu1,run\n"
 MEASUREMENTS = 'code,machine,procs,time_s,remark\nlu,T3D,1,8.25,\nlu,T3D,2,,late\n"c, g",SP2,4,1e-3,\n'
 
+PERF_STAT = """\
+# started on Mon Nov 23 10:00:00 2026
+
+1200.5,msec,task-clock,0.50%,1200500000,100.00,0.998,CPUs utilized
+4000,,cycles:u,0.10%,600250000,50.00,3.250,GHz
+0,,cpu-migrations,0.00%,1200500000,100.00,0.000,/sec
+<not supported>,,L1-dcache-loads,0.00%,0,100.00,,
+"""
+PERF_STAT_JSON = """\
+{"counter-value" : "1200.5", "unit" : "msec", "event" : "task-clock", "event-runtime" : 12, "pcnt-running" : 100.00}
+{"counter-value" : "4000.0", "unit" : "", "event" : "cycles:u", "variance" : 0.10, "pcnt-running" : 50.0}
+"""
 PJ_DUMP = """\
 Container, 0, machine, 0.0, 2.0, 2.0, cpu0
 State, cpu0, STATE, 0.000000, 1.500000, 1.500000, 0.000000, running
@@ -608,6 +620,7 @@ SAMPLES = {
     "extrap-lines": [("lines.jsonl", EXTRAP_LINES)],
     "google-benchmark": [("bench.json", GOOGLE_BENCHMARK)],
     "hyperfine": [("times.json", HYPERFINE)],
+    "perf-stat": [("counts.csv", PERF_STAT), ("counts.json", PERF_STAT_JSON)],
     "pytest-benchmark": [("tests.json", PYTEST_BENCHMARK)],
     "reframe": [("report.json", REFRAME_REPORT)],
     "reframe-perflog": [("perf.log", REFRAME_PERFLOG)],

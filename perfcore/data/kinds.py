@@ -10,7 +10,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
-__all__ = ["KINDS_OF_DATA", "kind_in_words", "kind_of"]
+__all__ = ["KINDS_OF_DATA", "kind_in_words", "kind_of", "type_in_words"]
 
 KINDS_OF_DATA = {
     "trace": "state intervals of processes, threads or streams",
@@ -21,6 +21,7 @@ KINDS_OF_DATA = {
     "timings": "all other measurements",
 }
 _SEVERAL = 2
+_TYPES = {Trace: "a trace", UtilizationCurve: "a utilization curve", Series: "a series", Measurements: "measurements"}
 
 
 def kind_of(data: Any) -> str:
@@ -80,6 +81,11 @@ def kind_in_words(data: Any) -> str:
     kind = kind_of(data)
     columns = data.roles.parameters.values() if isinstance(data, Measurements) else ()
     return f"{kind} over {', '.join(columns)}" if columns else kind
+
+
+def type_in_words(data: Any) -> str:
+    """What something is, in a user's words; of what is no data the name of its type."""
+    return next((words for kind, words in _TYPES.items() if isinstance(data, kind)), f"a {type(data).__name__}")
 
 
 def _joins_codes_and_systems(data: Measurements) -> bool:

@@ -12,6 +12,7 @@ from perfcore.data.units import split_unit, unit_in_name, unit_of
 __all__ = [
     "FORMULA_WORDS",
     "MeasurementRoles",
+    "existing_column",
     "guess_roles",
     "is_processors",
     "missing_roles",
@@ -154,7 +155,7 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
     else:
         words = given.split(",") if isinstance(given, str) else list(given)
         pairs = [_pair(str(word)) for word in words]
-    named = [(symbol, _existing(column, columns)) for symbol, column in pairs]
+    named = [(symbol, existing_column(column, columns)) for symbol, column in pairs]
     symbols = {symbol for symbol, _ in named if symbol}
     parameters: dict[str, str] = {}
     for given_symbol, column in named:
@@ -217,7 +218,7 @@ def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> 
     if given is None:
         return ()
     words = given.split(",") if isinstance(given, str) else list(given)
-    named = tuple(_existing(word.strip(), columns) for word in words)
+    named = tuple(existing_column(word.strip(), columns) for word in words)
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise OptionError(f"column {twice[0]!r} is given twice")
@@ -247,7 +248,10 @@ def _first(columns: Sequence[str], role: str, among: Collection[str] | None = No
 
 def _name(column: str, role: str, around: bool) -> str | None:
     """What a column is called, without its unit, and if wanted without what people write around names of a role."""
-    bare = split_unit(column)[0].lower() or column.lower()
+    bare, unit = split_unit(column)
+    if role == "processors" and unit is not None and unit.kind != "count":
+        return None  # the share of them that is busy, or the time that they were
+    bare = bare.lower() or column.lower()
     if around and role == "value":
         bare = split_unit(_MEAN.sub("", bare))[0]
     plain = re.sub(r"[\s_.:-]+", "", bare)
@@ -270,11 +274,11 @@ def _pair(word: str) -> tuple[str, str]:
     return (symbol.strip(), column.strip()) if equals else ("", word.strip())
 
 
-def _existing(name: str, columns: Sequence[str]) -> str:
-    """The column of this name, its case aside where that is clear."""
+def existing_column(name: str, columns: Sequence[str]) -> str:
+    """The column of this name, its case aside, and its unit aside, where that is clear; or UnknownNameError."""
     if name in columns:
         return name
-    same = [column for column in columns if column.strip().lower() == name.lower()]
-    if len(same) != 1:
-        raise UnknownNameError("column", name, columns)
-    return same[0]
+    for spelt in (str.strip, lambda column: split_unit(column)[0] if column.endswith(("]", ")")) else ""):
+        if len(same := [column for column in columns if spelt(column).lower() == name.lower()]) == 1:
+            return same[0]
+    raise UnknownNameError("column", name, columns)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.data.roles import existing_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,9 +102,7 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
 
     kept = np.ones(len(table), dtype=np.bool_)
     for condition in conditions:
-        if condition.column not in table.columns:
-            raise UnknownNameError("column", condition.column, map(str, table.columns))
-        column = table[condition.column]
+        column = table[existing_column(condition.column, list(map(str, table.columns)))]
         if condition.relation in ("=", "!="):
             equal = np.zeros(len(table), dtype=np.bool_)
             for value in condition.values:

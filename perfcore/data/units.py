@@ -27,6 +27,7 @@ __all__ = [
     "split_unit",
     "unit_in_name",
     "unit_of",
+    "unit_of_text",
 ]
 
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
@@ -97,11 +98,11 @@ class KnownUnit(NamedTuple):
 
     Attributes
     ----------
-    kind : {"time", "bytes", "operations", "count", "rate"}
+    kind : {"time", "bytes", "operations", "count", "rate", "share"}
     label : str
         As it is spelt here, such as ``"ms"`` or ``"MB/s"``.
     factor : float
-        How many of the base unit it is: s, B, flop, 1, or these over s.
+        How many of the base unit it is: s, B, flop, 1 (also of a share), or these over s.
     """
 
     kind: str
@@ -138,9 +139,9 @@ def split_unit(name: str) -> tuple[str, KnownUnit | None]:
     """
     name = name.strip()
     if match := _BRACKETS.fullmatch(name):
-        unit = _of_label(match["label"])
+        unit = unit_of_text(match["label"])
         return (match["name"], unit) if unit is not None else (name, None)
-    if (match := _COMMA.fullmatch(name)) and (unit := _of_label(match["label"])) is not None:
+    if (match := _COMMA.fullmatch(name)) and (unit := unit_of_text(match["label"])) is not None:
         return match["name"], unit
     return _rate_ending(name) or _plain_ending(name) or (name, None)
 
@@ -178,7 +179,7 @@ def same_unit(unit: str) -> str:
     >>> same_unit(" seconds "), same_unit("GB"), same_unit("MBytes/sec"), same_unit("images per second")
     ('s', 'GB', 'MB/s', 'images/s')
     """
-    known_unit = _of_label(unit)
+    known_unit = unit_of_text(unit)
     return unit.strip() if known_unit is None or known_unit.kind == "count" else known_unit.label
 
 
@@ -205,7 +206,7 @@ def is_rate(unit: str | None) -> bool:
 
 
 def _kind(unit: str | None) -> str | None:
-    known_unit = None if unit is None else _of_label(unit) or _of_label(unit.split(" ")[0])
+    known_unit = None if unit is None else unit_of_text(unit) or unit_of_text(unit.split(" ")[0])
     return None if known_unit is None else known_unit.kind
 
 
@@ -221,11 +222,13 @@ def seconds_per(unit: str) -> float | None:
     return float(LABELS[label][1]) if LABELS.get(label, ("",))[0] == "s" else None
 
 
-def _of_label(text: str) -> KnownUnit | None:
+def unit_of_text(text: str) -> KnownUnit | None:
     """The unit that a text is, as a whole: ``ms``, ``MB``, ``GB/s``, ``images per second``."""
     text = text.strip().removesuffix(".")  # as in (sec.)
     if text.lower() in _COUNTS:
         return KnownUnit("count", "1", 1.0)
+    if text.lower() in ("%", "percent", "pct"):
+        return KnownUnit("share", "%", 0.01)
     if match := _OVER.fullmatch(text):
         return _quotient(match)
     return _time(text, _TIME_WORDS) or _short_rate(text) or _amount(text)
@@ -314,6 +317,8 @@ def _quotient(match: re.Match[str]) -> KnownUnit | None:
         return KnownUnit("time", f"{above.label}/{over}{each}", above.factor)
     if amount.lower() in _TIME_QUANTITIES:
         return below
+    if above is not None and above.factor > below.factor < 1.0:  # days of computing for a ns of a molecule's life
+        return KnownUnit("time", f"{above.label}/{below.label}{each}", above.factor)
     if amount.lower() in _RATE_QUANTITIES or amount == "1":
         return KnownUnit("rate", f"1/{below.label}{each}", 1.0 / below.factor)
     counted = above or _amount(amount) or KnownUnit("count", amount, 1.0)

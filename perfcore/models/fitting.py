@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
+__all__ = ["NO_PARTS", "as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
+NO_PARTS = "{} works in one process and has no parts for --on (executor); leave it out"
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
 
@@ -191,7 +192,7 @@ def _prepared(
     chosen, parts = resolve(entry, options)
     implementation = entry.load()
     if executor is not None and not implementation.takes_executor:
-        raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
+        raise OptionError(NO_PARTS.format(name))
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
     data = _as_fitter_takes(data, name, implementation.takes)

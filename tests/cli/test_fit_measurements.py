@@ -154,7 +154,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     ):
         assert perf(*words).out == perf(*words[:-2]).out
     assert refused("rank", "none.csv", "--fitter", "individual", "--on", "local:2") == (
-        "individual works in one process and has no parts for --on; leave it out"
+        "individual works in one process and has no parts for --on (executor); leave it out"
     )
     for words, message in (
         (["runs.csv", "--on", "cloud:2", "--fitter", "strohmaier"], "--on cloud:2: local:N"),

@@ -95,7 +95,7 @@ def test_mistakes_are_told_in_one_line(runs, refused):
     assert "--by phase needs --phases N" in refused("overheads", "two.csv", "--by", "phase")
     assert "there is no folder 'no'" in refused("overheads", "one.csv", "-o", "no/lost.csv")
     assert "--ready belongs to one trace" in refused("overheads", "one.csv", "two.csv", "--ready", "r.csv")
-    assert "was read as Trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
+    assert "was read as a trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
     assert "--ready-column belongs to" in refused("overheads", "one.csv", "--ready-column", "x")
     assert "--set belongs to --output" in refused("overheads", "one.csv", "--set", "p=3")
     assert "the ending must be .csv" in refused("overheads", "one.csv", "-o", "lost.xlsx")

@@ -107,7 +107,7 @@ def test_help_has_the_options_of_the_representation(perf):
         (["cpu.csv", "--column", "busy", "--scale", "0"], "--scale 0: a positive number is expected"),
         (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
         (["cpu.csv", "-o", "none/value.json"], "there is no folder 'none'"),
-        (["trace.csv"], "a series, not Trace"),
+        (["trace.csv"], "a series, not a trace"),
         (["none.csv"], "none.csv: there is no such file"),
     ],
 )

@@ -232,10 +232,24 @@ def test_cases_are_told_apart_whatever_their_column_is_called(tmp_path: Path) ->
     assert [verdict.judged.outcome_of(k).value == "failed" for k in range(3)] == [False, False, True]
 
 
-@pytest.mark.parametrize("column", ["speedup", "MFU", "accuracy", "latency"])
+def test_numbers_that_were_chosen_tell_cases_apart_and_numbers_of_runs_do_not(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    for name, factor in (("old", 1.0), ("new", 2.0)):
+        rows = [
+            (size, k, size * (factor if size == 64 else 1.0) * rng.lognormal(0.0, 0.01))
+            for k in range(10)
+            for size in (16, 64)
+        ]
+        pd.DataFrame(rows, columns=["size", "k", "time_ms"]).to_csv(tmp_path / f"{name}.csv", index=False)
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    assert verdict.benchmarks == ("size=16", "size=64")
+    assert [verdict.judged.outcome_of(k).value == "failed" for k in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize("column", ["speedup", "MFU", "accuracy", "latency", "efficiency [%]", "misses/s", "days/ns"])
 def test_which_values_are_better_without_a_unit(column, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     for name, factor in (("old", 1.0), ("new", 1.3)):
         pd.DataFrame({column: factor * rng.lognormal(0.0, 0.01, 10)}).to_csv(tmp_path / f"{name}.csv", index=False)
     verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
-    assert (verdict.estimates.log_ratio[0] > 0.0) == (column == "latency")
+    assert (verdict.estimates.log_ratio[0] > 0.0) == (column in ("latency", "misses/s", "days/ns"))

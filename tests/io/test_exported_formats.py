@@ -121,3 +121,21 @@ def test_the_table_that_pipit_writes_is_read(tmp_path):
     assert trace.states == ("main", "work")
     assert (trace.start_ns.tolist(), trace.end_ns.tolist()) == ([5, 0], [9, 12])
     assert "2 rows passed over that neither enter nor leave a state" in trace.notes
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "# To display the perf.data header info, please use --header\n#\n    62.35%  a.out  a.out  [.] f\n",
+            "perf report",
+        ),
+        ("a.out 12345 1000.123456:     250000 cycles:u: \n\t    55d0c0de1234 f+0x24 (/a.out)\n", "perf script"),
+        (" Performance counter stats for './a.out':\n\n   15   context-switches\n", "perf stat -x, -o FILE COMMAND"),
+    ],
+)
+def test_what_linux_perf_prints_names_what_is_read(tmp_path, content, message):
+    path = tmp_path / "perf.txt"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        perfcore.read(path)

@@ -4,6 +4,7 @@ import gzip
 import io
 import sys
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements, UtilizationCurve
+from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
 
 RUNS = "code,machine,procs,size,time_s,remark\nlu,T3D,1,64,8,\nlu,SP2,2,64,4.25,late\ncg,T3D,4,102,,\n"
@@ -292,3 +294,70 @@ def test_published_tables_are_read_whole(real_data, tmp_path, name):
                 np.testing.assert_array_equal(here.to_numpy(float), there.to_numpy(float))
             else:
                 assert here.dropna().astype(str).tolist() == there.dropna().astype(str).tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "numbers"),
+    [
+        (["1200 ms", "6.0e+02 ms", "0.3 s"], "time [ms]", [1200.0, 600.0, 300.0]),
+        (["99.4%", "98%", "90.25%"], "time [%]", [99.4, 98.0, 90.25]),
+        (["1.5 GB/s", "3 GB/s", "5.9GB/s"], "time [GB/s]", [1.5, 3.0, 5.9]),
+        (['"12,345.5"', '"1,234.5"', "999.5"], "time", [12345.5, 1234.5, 999.5]),
+        (["1:02:03", "0:01:00.5", "1-00:00:00"], "time [s]", [3723.0, 60.5, 86400.0]),
+        (["1m2.5s", "0m0.25s", "2h0m1s"], "time [s]", [62.5, 0.25, 7201.0]),
+    ],
+)
+def test_cells_with_units_and_groups_of_digits(write, cells, column, numbers):
+    rows = "".join(f"{p},{cell}\n" for p, cell in zip((4, 1, 2), cells, strict=True))
+    data = perfcore.read(write(f"procs,time\n{rows}"), parameters=["procs"], value=["time"])
+    assert data.table[column].tolist() == pytest.approx(numbers)
+    assert (data.roles.value, data.roles.unit) == (column, column[6:-1] or None)
+    assert data.where("time>1000").table[column].min() > 1000 if max(numbers) > 1000 else True
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["12,500 s", "6,250 s"], r"runs.csv:2: time is '12,500 s'"),  # 12.5 or 12500
+        (
+            ["3.2k", "1.6k"],
+            r"runs.csv:2: time is '3.2k'.* k may be a power of 1000 or of 1024: write the number in full",
+        ),
+        (["12,345", "6,172"], r"runs.csv:2: time is '12,345'.*if its comma is a decimal sign.*write 12345"),
+        (["9 ms", "8", "7 ms"], r"runs.csv:3: time \[ms\] is '8 without a unit'"),
+    ],
+)
+def test_cells_that_may_be_several_numbers_are_refused(write, cells, message):
+    rows = "".join(f'{p},"{cell}"\n' for p, cell in enumerate(cells, start=1))
+    path = write(f"procs,time\n{rows}")
+    with pytest.raises(PerfError, match=message):
+        perfcore.fit(perfcore.read(path, kind="measurements", value=["time"]), fitter="scaling")
+
+
+def test_units_that_contradict_a_name_are_refused_and_sizes_of_models_are_none(write):
+    with pytest.raises(InputError, match="column 'time_s': its name says 's' and its cells say 'ms'"):
+        perfcore.read(write("procs,time_s\n1,8 ms\n2,4 ms\n"))
+    assert perfcore.read(write("model,procs,time_s\n7B,1,8\n13B,2,4\n")).table["model"].tolist() == ["7B", "13B"]
+
+
+def test_a_grid_of_processors_is_their_number(write):
+    data = perfcore.read(write("N,NB,P,Q,Time,Gflops\n1000,64,1,1,8,1\n1000,64,1,2,4.5,2\n1000,64,2,2,2.5,4\n"))
+    assert data.observations().points["p"].tolist() == [1.0, 2.0, 4.0]
+    assert dict(data.roles.parameters) == {"p": "processes"}
+
+
+def test_a_file_that_was_cut_short_is_told(write):
+    class Notes(progress.Sink):
+        texts: ClassVar[list[str]] = []
+
+        def note(self, text):
+            self.texts.append(text)
+
+    with progress.show_with(Notes()):
+        perfcore.read(write("p,time_s\n1,64.25\n2,32.75\n4,16.50\n8,8."))
+        perfcore.read(write("p,time_s\n1,64\n2,32\n4,16\n8,8"))
+    assert [text.partition("its last number, ")[2] for text in Notes.texts] == [
+        "8., is shorter than those above: was the file cut short?"
+    ]
+    with pytest.raises(InputError, match="it is the last, and has no end: was the file cut short"):
+        perfcore.read(write("p,size,time_s\n1,100,64.25\n2,10"))

@@ -101,6 +101,7 @@ def test_the_column_that_is_called_actual(write):
         ("a,b\n1,2\n3\n", {"column": "a"}, InputError, r":3: the row has fewer fields than there are columns \(a, b\)"),
         ("a,b\n1,2,3\n", {"column": "a"}, InputError, ":2: the row has more fields"),
         ("a\n", {}, InputError, ":1: holds no rows"),
+        ('[{"lower": 1, "upper": 2}]', {}, InputError, ":1: is JSON, .* name the file of PREDICTIONS first"),
         ("", {}, InputError, ":1: holds no rows"),
     ],
 )

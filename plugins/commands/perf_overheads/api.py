@@ -26,6 +26,7 @@ from perf_overheads.threads import ThreadTimes, thread_times, threads_beside
 from perf_summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
@@ -216,7 +217,7 @@ def _ready_work(path: Path) -> Series | UtilizationCurve:
     data = read_data(path, wanted=(Series,))
     if not isinstance(data, (Series, UtilizationCurve)):
         raise DataError(
-            f"{os.fspath(path)} was read as {type(data).__name__}; for a series call its columns time_us and ready"
+            f"{os.fspath(path)} was read as {type_in_words(data)}; for a series call its columns time_us and ready"
         )
     return data
 

@@ -143,6 +143,8 @@ class Statistic:
             It has none: an interval has no mean, a normal no upper bound.
         """
         value = float(self.of(distribution))
+        if not math.isfinite(value) and not getattr(distribution, "has_moments", True):
+            raise DataError(f"{owner} has no {self.name}: its divisor comes down to zero; choose by quantile:0.95")
         if not math.isfinite(value):
             raise DataError(f"{owner} has no {self.name}; choose by {self.instead}")
         return value

@@ -20,6 +20,7 @@ from perf_forecast.support import Bounds, support_of
 from perf_series.measured_durations import check_durations
 from perf_series.window import Window, take_window
 from perfcore import Series, UtilizationCurve
+from perfcore.base import progress
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
@@ -107,6 +108,11 @@ class ForecastFitter(Fitter):
         from perf_forecast.seasons import find_seasons
 
         seasons, horizon = find_seasons(values), min(options.horizon, min(len(values), _KEPT) - 2)
+        if horizon < options.horizon != ForecastOptions().horizon:
+            told_by = (
+                f"{len(values)} samples" if len(values) < _KEPT else f"the last {_KEPT} samples, which are looked at,"
+            )
+            progress.note(f"{window.source}: {told_by} tell {horizon} steps ahead, and not {options.horizon}")
         return ForecastModel(
             origin=Origin(
                 fitter="forecast",

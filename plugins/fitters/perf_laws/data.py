@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perf_categories.speeds import is_speed, what_zero_means
 from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
 from perf_categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
+from perf_categories.unread_cells import no_number
 from perf_laws.columns import with_values
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs, runs_of
@@ -265,7 +266,7 @@ def _values(data: Measurements, name: str) -> Floats:
         wrong = ~(column[unread].isna() | texts.isin(["", "nan", "na", "none", "null", "<na>"]))
         if wrong.any():
             row = int(wrong.idxmax())
-            data.refuse(row, f"{name} is {str(column.iloc[row])[:40]!r}; a number is expected")
+            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
     return np.where(np.isinf(numbers), np.nan, numbers)
 
 

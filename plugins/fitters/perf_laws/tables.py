@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_categories.speeds import is_speed
 from perf_laws.advice.advice import Advice, advice, next_point, percent
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
@@ -90,7 +91,11 @@ def law_tables(model: LawModel) -> list[Table]:
     rows = model.rows[:_MOST_PATHS]
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
     header, cells = shown_rows(row_facts(model, rows), list(model.parameter_names.values()))
-    tables = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
+    shares = f"; {model.whole.shares_text}"
+    if is_speed(model.unit, model.value_name):  # rates of different things, and efficiencies, are no parts of a whole
+        column, shares = header.index("share"), ""
+        header, *cells = ([*row[:column], *row[column + 1 :]] for row in (header, *cells))
+    tables = [(f"At {_target_text(model)}{shares}{more}", header, cells)]
     unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
     if unsure:
         unsure_advice = advice(model, [model.paths.index(path) for path in unsure])

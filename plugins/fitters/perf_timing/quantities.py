@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.unread_cells import no_number
 from perf_formulas.formula import Formula, FormulaError
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
@@ -169,7 +170,7 @@ def _numbers(data: Measurements, name: str) -> npt.NDArray[np.float64]:
     texts = np.isnan(numbers) & column.notna().to_numpy()
     if texts.any():
         row = int(np.argmax(texts))
-        data.refuse(row, f"{name} is {str(column.iloc[row])[:40]!r}; a number is expected")
+        data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
     return numbers
 
 

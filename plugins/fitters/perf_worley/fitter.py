@@ -17,6 +17,7 @@ from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Basis, Fitter, Segmenter
+from perfcore.data.kinds import type_in_words
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
@@ -184,7 +185,7 @@ def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
         return data
     if isinstance(data, Series):
         return data.curve(options.column)
-    raise DataError(f"worley fits traces, utilization curves and time series, not {type(data).__name__}")
+    raise DataError(f"worley fits traces, utilization curves and time series, not {type_in_words(data)}")
 
 
 def _check_marked(data: Any, options: WorleyOptions) -> None:

@@ -29,7 +29,7 @@ def is_speed(unit: str | None, *names: str) -> bool:
     >>> is_speed("s", "speed"), is_speed(None, "time"), is_speed(None, "speedup", "time"), is_speed(None)
     (False, False, False, False)
     """
-    return is_rate(unit) if unit else bool(names) and all(map(_is_called_speed, names))
+    return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(_is_called_speed, names))
 
 
 def what_zero_means(of_speed: bool) -> str:
@@ -40,7 +40,7 @@ def what_zero_means(of_speed: bool) -> str:
 def _is_called_speed(name: str) -> bool:
     statistic = _STATISTIC.fullmatch(name.strip())
     name, unit = split_unit(statistic["name"] if statistic else name)
-    if unit is not None and unit.kind != "count":
+    if unit is not None and unit.kind not in ("count", "share"):
         return unit.kind == "rate"
     words = [word.lower() for word in _WORD.findall(name)]
     return bool(words) and (words[-1] in _SPEEDS or "".join(words[-2:]) in _SPEEDS)

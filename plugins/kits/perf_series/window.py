@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perf_series.durations import parse_duration
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
 
@@ -83,7 +84,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
     if isinstance(data, UtilizationCurve):
         data = Series(data.edges[:-1], {"value": data.heights}, data.time_unit, source=data.source)
     if not isinstance(data, Series):
-        raise DataError(f"samples over time are expected, a series, not {type(data).__name__}")
+        raise DataError(f"samples over time are expected, a series, not {type_in_words(data)}")
     if column is None:
         if len(data.columns) > 1:
             raise OptionError(f"{data.source}: name a column (--column NAME): {listing(data.columns)}")

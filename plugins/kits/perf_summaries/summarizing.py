@@ -16,6 +16,7 @@ from perf_summaries.summary_file import decode, encode
 from perf_summaries.unfinished import Unfinished
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
@@ -139,7 +140,7 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
 def _trace(path: Path, run: Run) -> Trace:
     data = read(path, reader=run.reader, wanted=(Trace,), **run.options)
     if not isinstance(data, Trace):
-        raise DataError(f"{path} holds a {type(data).__name__}; a summary is one of traces")
+        raise DataError(f"{path} holds {type_in_words(data)}; a summary is one of traces")
     return data
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from format_samples import GOOGLE_BENCHMARK, HYPERFINE, PYTEST_BENCHMARK
+from format_samples import GOOGLE_BENCHMARK, HYPERFINE, PERF_STAT, PERF_STAT_JSON, PYTEST_BENCHMARK
 
 import perfcore
 from perfcore.base.errors import InputError
@@ -104,3 +104,18 @@ def test_real_files(real_data):
     assert (compared["BM_SameTimes"], compared["BM_100xFaster"]) == (10, 10000)
     with pytest.raises(InputError, match="has no `real_time`"):
         perfcore.read(folder / "google_benchmark_repetitions.json")
+
+
+@pytest.mark.parametrize("text", [PERF_STAT, PERF_STAT.replace(",", ";"), PERF_STAT_JSON])
+def test_events_of_perf_stat_are_metrics(read, text, capsys):
+    data = read(text)
+    assert data.table["metric"].tolist() == ["task-clock", "cycles:u"]
+    assert data.table["value"].tolist() == [1200.5, 4000]
+    assert data.table["unit"].tolist() == ["ms", ""]
+    assert data.table["stderr"].iloc[1] == pytest.approx(4.0)  # 0.10 % of the mean
+
+
+def test_counts_of_intervals_and_of_single_processors_are_refused(read):
+    for line in ("1.000123456,12.5,msec,task-clock,1250,100.00,,", "CPU0,1234,,cycles,1250,100.00,,"):
+        with pytest.raises(InputError, match=r"json:1: holds counts of intervals or of single processors"):
+            read(f"{line}\n")

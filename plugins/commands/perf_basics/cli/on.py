@@ -30,5 +30,7 @@ def check_executor(fitter: str) -> None:
         No such fitter.
     OptionError
     """
+    from perfcore.models.fitting import NO_PARTS
+
     if not registry().load("fitters", fitter).takes_executor:
-        raise OptionError(f"{fitter} works in one process and has no parts for --on; leave it out")
+        raise OptionError(NO_PARTS.format(fitter))

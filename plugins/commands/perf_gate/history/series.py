@@ -120,7 +120,7 @@ def _benchmarks(table: LongTable, commit: str, machine: str | None) -> pd.Series
     if table.reader in TABLES and commit in table.labels:
         ends = table.labels[commit].iloc[[0, -1]]
         sides = [table.labels[table.labels[commit] == end] for end in ends]
-        candidates += case_columns(sides, {*candidates, commit, machine, *table.runs["metric"].astype(str)})
+        candidates += case_columns(sides, candidates, {commit, machine or "", *table.runs["metric"].astype(str)})
     keys = [key for key in candidates if table.labels[key].nunique(dropna=False) > 1]
     keys = keys or [key for key in candidates if table.labels[key].dtype.kind not in "iuf"][:1]
     several = table.runs["metric"].nunique() > 1

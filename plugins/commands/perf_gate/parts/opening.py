@@ -11,6 +11,7 @@ from perf_gate.parts.table import PartTimes
 from perf_gate.reading.sets import files_of
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.models.model import Model, is_model_file, load
@@ -68,7 +69,7 @@ class RunFiles:
                 raise DataError(f"{_called(run, self.source)} is a model; categories need the traces")
             data = self.read(run, (Trace,)) if isinstance(run, str) else run
             if not isinstance(data, (Trace, Measurements)):
-                raise DataError(f"{_called(run, self.source)} holds a {type(data).__name__}; categories need a trace")
+                raise DataError(f"{_called(run, self.source)} holds {type_in_words(data)}; categories need a trace")
             yield data
 
     def _data(self, run: Any, types: tuple[type, ...]) -> Any:

@@ -12,6 +12,7 @@ from perf_categories.unnamed_factors import tells_runs_apart
 from perf_gate.arguments import BETTER
 from perf_gate.reading.rounds import rounds_together
 from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import MeasurementRoles, guess_roles
 from perfcore.data.units import unit_of
@@ -35,7 +36,7 @@ _BETTER_LARGER = frozenset(["accuracy", "score", "hits", "utilization", "utilisa
 _BETTER_SMALLER = frozenset(
     [
         *("latency", "cost", "energy", "memory", "rss", "misses", "errors", "loss", "cycles", "instructions", "cpi"),
-        *("faults", "overhead", "size", "times", "value"),
+        *("faults", "overhead", "size", "times", "value", "drops", "stalls", "switches", "retries", "retransmits"),
     ]
 )
 _STORES = ("experiments",)  # of `perf run`: replications are rounds, times are of one clock
@@ -152,7 +153,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
 
     data = reading.data
     if not isinstance(data, Measurements):
-        raise OptionError(f"a gate needs benchmarks or a table of runs, not a {type(data).__name__}")
+        raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
     columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
@@ -250,13 +251,16 @@ def unsure_of_better(runs: pd.DataFrame) -> bool:
     [False, False, True]
     """
     better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
-    if better or unit or unit_of(metric) or _is_better_larger(unit, metric):
+    if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
         return False
     return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
 
 
 def _is_better_larger(unit: str, metric: str) -> bool:
-    return is_speed(unit, metric) or (not unit and _last_word(metric) in _BETTER_LARGER)
+    counted = _last_word(unit.partition("/")[0])
+    if counted in _BETTER_SMALLER:  # misses/s
+        return False
+    return is_speed(unit, metric) or (not unit.strip("%") and _last_word(metric.rstrip("[(%)] ")) in _BETTER_LARGER)
 
 
 def _last_word(name: str) -> str:

@@ -92,7 +92,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
         metric = {str(name) for side in sides for name in side.runs["metric"]}
-        keys += case_columns([side.labels for side in sides], {*keys, *metric})
+        keys += case_columns([side.labels for side in sides], keys, metric)
     telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
     code = {key for side in sides for key in keys if side.labels[key].dtype.kind not in "iuf"}
     name_keys = telling or [key for key in keys if key in code][:1]

@@ -139,6 +139,10 @@ def read_actual(
         There is no such column.
     """
     name = os.fspath(path)
+    if _text(path).lstrip()[:1] in ("[", "{"):
+        raise InputError(
+            name, "is JSON, and the ACTUAL values are a CSV table; name the file of PREDICTIONS first", line=1
+        )
     rows = read_rows(path)
     names = list(rows[0][1])
     if column is None:

@@ -20,6 +20,7 @@ from perf_worley.names.activity import Activity, activities, joined
 from perf_worley.names.clipped_sums import clipped_sums
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, nanoseconds_per
@@ -226,7 +227,7 @@ def iterations(
     if marker is not None:
         raise OptionError("--marker belongs to traces; these data have no markers")
     if not isinstance(data, UtilizationCurve):
-        raise DataError(f"a trace, a utilization curve or a series has iterations, not {type(data).__name__}")
+        raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
     return iterations_of(data)
 
 

@@ -48,6 +48,12 @@ def register_results(register: Register) -> None:
         help="jobs of Slurm, by sacct --parsable2 or --json",
         suffixes=(".json", ".log", ".txt", ".csv"),
     )
+    register(
+        "perf-stat",
+        "perf_io.results.perf_stat:PerfStatReader",
+        help="counts of Linux's perf, by perf stat -x, or -j",
+        suffixes=(".json", ".csv", ".txt", ".log"),
+    )
     register("npb", "perf_io.results.npb:NpbReader", help="NAS Parallel Benchmarks", suffixes=(".out", ".log", ".txt"))
     register(
         "imb",

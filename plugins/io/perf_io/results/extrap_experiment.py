@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from perfcore.base.errors import DataError, InputError
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 
 __all__ = [
@@ -170,7 +171,7 @@ def as_observations(data: Measurements) -> list[Observation]:
     import pandas as pd
 
     if not isinstance(data, Measurements):
-        raise DataError(f"Extra-P's formats hold measurements, not {type(data).__name__}")
+        raise DataError(f"Extra-P's formats hold measurements, not {type_in_words(data)}")
     roles = data.roles
     if not roles.parameters or roles.value is None:
         raise DataError(f"{data.source}: Extra-P's formats need parameters and a value column; name them")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import PurePath
 
@@ -11,6 +12,8 @@ __all__ = ["export_command"]
 
 _HPCTOOLKIT = (b"HPCTOOLKIT", b"HPCRUN-profile", b"HPCRUN-trace")  # databases; measurements that no database is of yet
 _HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
+_PERF_STAT_HEAD = 4096
+_PERF_SCRIPT = re.compile(rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s")
 _XML_HEAD = 4096  # bytes, within which its type stands
 
 # Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields:
@@ -41,6 +44,15 @@ def export_command(source: Source) -> str | None:
             "is of a database of HPCToolkit, which is not read; its traces are as a table of events, by Pipit "
             f"(github.com/hpcgroup/pipit): python -c {code} {folder} && perf info events.csv"
         )
+    if (of_perf := _of_linux_perf(head)) is not None:
+        return (
+            f"{of_perf}, which is not read: samples say where a program was met, and not how long its calls took; read "
+            "are counts, by perf stat -x, -o FILE, and traces and profiles of the tools that `perf formats` lists"
+        )
+    if head[:_PERF_STAT_HEAD].lstrip().startswith(b"Performance counter stats for"):
+        return (
+            "is what `perf stat` prints for people; its counts are read with -x, or -j: perf stat -x, -o FILE COMMAND"
+        )
     if _is_perfetto(head):
         json = shlex.quote(f"{PurePath(name).name}.json")
         return (
@@ -48,6 +60,15 @@ def export_command(source: Source) -> str | None:
             f"traceconv json {shlex.quote(name)} {json} && perf info {json}"
         )
     return None
+
+
+def _of_linux_perf(head: bytes) -> str | None:
+    """What of Linux's sampling a file is."""
+    if head.startswith(b"PERFILE2"):
+        return "is the record of Linux's `perf record`"
+    if head.startswith(b"# To display the perf.data header info"):
+        return "is what Linux's `perf report --stdio` prints"
+    return "is what Linux's `perf script` prints" if _PERF_SCRIPT.match(head) else None
 
 
 def _is_perfetto(head: bytes) -> bool:

@@ -12,7 +12,7 @@ from perf_io.tables.options import TableOptions
 from perf_io.tables.suggested_command import suggested_command
 from perf_io.tables.sweep import Sweep, sweep_of
 from perfcore.base.errors import InputError, UnknownNameError
-from perfcore.data.roles import guess_roles
+from perfcore.data.roles import existing_column, guess_roles
 from perfcore.data.units import NANOSECONDS, unit_in_name
 
 __all__ = ["Column", "Look", "Roles", "assign_roles", "one_line", "unit_of_times"]
@@ -218,17 +218,13 @@ class _Finder:
     def __init__(self, columns: Sequence[Column], source: str) -> None:
         self.columns = columns
         self.source = source
-        self._by_name = {column.name.strip().lower(): column for column in reversed(columns)}
 
     def named(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
         try:
-            return self._by_name[name.strip().lower()]
-        except KeyError:
-            names = [column.name for column in self.columns]
-            raise UnknownNameError(f"column of {self.source}", name, names) from None
+            wanted = existing_column(name.strip(), [column.name for column in self.columns])
+        except UnknownNameError:
+            raise UnknownNameError(f"column of {self.source}", name, [c.name for c in self.columns]) from None
+        return next(column for column in self.columns if column.name == wanted)
 
     def find(self, role: str, name: str | None, but: AbstractSet[Column | None] = frozenset()) -> Column | None:
         """The column that an option names, else the first synonym that is there."""

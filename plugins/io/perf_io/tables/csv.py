@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NoReturn
 
 from perf_io.shared.exported_formats import export_command
 from perf_io.tables.columns import Column, assign_roles
+from perf_io.tables.cut_short import cut_cell, ends_within_line
 from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.options import TableOptions, TextTableOptions, options_of_tables
@@ -22,6 +23,7 @@ from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
@@ -97,9 +99,15 @@ class CsvReader(Reader):
         layout = _layout(source)
         with source.plain_file() as path:
             try:
-                return read_table(_open(source, path, layout, options.decimal), options)
+                data = read_table(_open(source, path, layout, options.decimal), options)
             except TableError as error:
                 _explain(path, source, layout, error)
+            if (cell := cut_cell(path, layout.delimiter)) is not None:
+                progress.note(
+                    f"{source.name}: the last line has no end, and its last number, {cell[:40]}, is shorter than those "
+                    "above: was the file cut short?"
+                )
+            return data
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a curve, trace or series.
@@ -241,16 +249,19 @@ def _records(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
 def _explain(path: Path, source: Source, layout: _Layout, error: TableError) -> NoReturn:
     """Say where the text is at fault, which DuckDB says in many lines of its own."""
     try:
-        for line, fields in _records(path, layout):
+        records = _records(path, layout)
+        for line, fields in records:
             if any("\ufffd" in field for field in fields):
                 raise InputError(source.name, "is not UTF-8 text", line=line)
             if len(fields) != len(layout.names):
-                raise InputError(
-                    source.name,
-                    f"has {len(fields)} fields, but there are {len(layout.names)} columns "
-                    f"({', '.join(layout.names)[:120]})",
-                    line=line,
+                problem = f"has {len(fields)} fields, but there are {len(layout.names)} columns"
+                is_last = len(fields) < len(layout.names) and next(records, None) is None
+                cut = (
+                    "; it is the last, and has no end: was the file cut short?"
+                    if is_last and ends_within_line(path)
+                    else ""
                 )
+                raise InputError(source.name, f"{problem} ({', '.join(layout.names)[:120]}){cut}", line=line)
     except csv.Error as problem:
         raise InputError(source.name, f"the table cannot be read: {problem}") from None
     raise error

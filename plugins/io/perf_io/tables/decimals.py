@@ -9,6 +9,7 @@ from perf_io.tables.duck import quoted_name
 __all__ = ["decimal_hint", "has_decimal_comma", "number_of", "sql_number"]
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 _SWAPPED = str.maketrans(".,", ",.")
 
 
@@ -25,6 +26,9 @@ def has_decimal_comma(text: str) -> bool:
 
 def decimal_hint(text: str, decimal: str) -> str:
     """What to add to the message about a text that is a number with the other decimal sign; else nothing."""
+    if decimal == "." and _GROUPED.fullmatch(text):
+        plain = text.strip().replace(",", "")
+        return f"; if its comma is a decimal sign, give -r decimal=, and if it separates thousands, write {plain}"
     if decimal == "." and has_decimal_comma(text):
         return "; it has a decimal comma, which the option decimal reads: -r decimal=,"
     if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)):

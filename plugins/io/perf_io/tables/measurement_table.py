@@ -11,7 +11,9 @@ import numpy.typing as npt
 from perf_io.tables.decimals import decimal_hint, has_decimal_comma, number_of
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.options import TableOptions
+from perf_io.tables.processor_grid import grid_size
 from perf_io.tables.table import Table
+from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
@@ -39,9 +41,15 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         raise InputError(table.source, "has column names but no rows", line=1)
     kept = table.facts.get("roles") or {}
     _refuse_decimal_signs(table, options, loaded)
+    frame = pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()})
+    counted = None if options.parameters or kept else grid_size(frame)
+    if counted is not None:
+        sides, size = counted
+        progress.note(f"{table.source}: {' x '.join(sides)} is a grid of processors; their number was varied")
+        frame[size.name] = size
     return Measurements(
-        pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()}),
-        options.parameters or kept.get("parameters"),
+        frame,
+        options.parameters or kept.get("parameters") or (None if counted is None else [str(counted[1].name)]),
         options.value[0] if options.value else kept.get("value"),
         code=kept.get("code") if options.code is None else options.code,
         system=kept.get("system") if options.system is None else options.system,

@@ -17,6 +17,7 @@ from perf_io.tables.measurement_table import sql_fields
 from perf_io.tables.parquet import ParquetReader, opened_parquet
 from perf_io.tables.table import Table
 from perfcore.base.errors import DataError, InputError
+from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read_named
@@ -203,7 +204,7 @@ def _read(file: str, how: Mapping[str, Any]) -> Measurements:
     """The measurements of a file."""
     data = read_named(file, **how).data
     if not isinstance(data, Measurements):
-        raise DataError(f"{file}: holds {type(data).__name__}, and laws are fitted to measurements")
+        raise DataError(f"{file}: holds {type_in_words(data)}, and laws are fitted to measurements")
     return data
 
 

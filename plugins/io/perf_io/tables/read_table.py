@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from perf_io.monitors.samples import read_samples, read_steps
+from perf_io.tables.cells import with_plain_numbers
 from perf_io.tables.columns import Column, Roles, assign_roles, one_line, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.event_table import are_changes, read_event_table
@@ -35,6 +36,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     InputError
         Columns of no accepted set, no rows, or a value that does not belong; with its line.
     """
+    table = with_plain_numbers(table)
     options = _with_facts(options, table.facts)
     roles = assign_roles(table.columns, options, table.source, _Rows(table))
     if roles.kind == "measurements":

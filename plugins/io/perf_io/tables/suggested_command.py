@@ -8,6 +8,7 @@ from typing import Protocol
 
 from perf_io.tables.column_names import plain_name
 from perf_io.tables.options import TableOptions
+from perfcore.data.roles import is_processors
 
 __all__ = ["suggested_command"]
 
@@ -69,8 +70,16 @@ def suggested_command(columns: Sequence[_Named], options: TableOptions, source: 
     if by_words and sum(map(bool, (start, end, duration))) > 1:
         return intervals
     numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
-    runs = {"kind": "measurements", "parameters": numbers[0], "value": numbers[-1]}
+    counted = next((name for name in numbers if is_processors(name)), None)
+    measures = [name for name in numbers if name != counted]
+    runs = {
+        "kind": "measurements",
+        "parameters": counted or numbers[0],
+        "value": measures[-1] if measures else numbers[-1],
+    }
     measured = f"{_command(source, runs)} (measured runs)"
+    if counted is not None and not by_words:  # no moments at which intervals begin or end
+        return measured
     return f"{intervals} (intervals), or {measured}" if start and end else measured
 
 

@@ -40,6 +40,7 @@ from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader
+from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.source import Source
@@ -134,7 +135,7 @@ class ChromeReader(Reader):
         """
         if not isinstance(data, Trace):
             raise OptionError(
-                f"Chrome's JSON holds traces, and this is a {type(data).__name__}; write it as .csv or .parquet"
+                f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
             )
         with Path(path).open("wb") as stream:
             write_chrome_json(data, stream)

@@ -12,6 +12,7 @@ import numpy as np
 import otf2  # type: ignore[import-untyped]
 
 from perfcore.base.errors import OptionError
+from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 
 __all__ = ["NO_STATE", "write_archive_file", "write_files"]
@@ -70,7 +71,7 @@ def write_archive_file(data: Any, path: Path) -> None:
         The temporary folder or the archive cannot be written.
     """
     if not isinstance(data, Trace):
-        raise OptionError(f"OTF2 holds traces, and this is a {type(data).__name__}; write it as .csv or .parquet")
+        raise OptionError(f"OTF2 holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet")
     if path.suffix.lower() != ".tar":
         raise OptionError(
             "an OTF2 trace is several files and only one can be written: "
