@@ -329,6 +329,18 @@ def test_what_wanders_without_a_scale_has_no_phases(noise):
     assert one >= 9
 
 
+@pytest.mark.parametrize("course", ["logistic", "decay"])
+def test_a_level_that_changes_slowly_does_not_wander(course):
+    at = np.linspace(0.0, 1.0, 3000)
+    level = (
+        2 + 10 / (1 + np.exp((0.5 - at) / 0.03))
+        if course == "logistic"
+        else 2 + 10 * np.exp(-12 * np.fmax(at - 0.4, 0))
+    )
+    model = perfcore.fit(samples(level + np.random.default_rng(3).normal(0, 0.5, 3000)), fitter="worley")
+    assert len(model.phases) == 3
+
+
 def test_a_step_in_noise_is_no_level_that_wanders():
     model = perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="worley")
     assert len(model.phases) == 3

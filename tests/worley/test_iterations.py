@@ -8,6 +8,8 @@ import pytest
 
 import perfcore
 from perf_worley.iterations.markers import marked_iterations
+from perf_worley.iterations.of_phases import period_text
+from perf_worley.phase import Phase, Repetition
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError
@@ -83,6 +85,20 @@ def test_noise_has_no_iterations(seed):
     values = np.asarray(kinds[seed], float)
     curve = UtilizationCurve(np.arange(len(values) + 1.0), values - values.min())
     assert perfcore.iterations(curve).count == 0
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6])
+def test_a_few_samples_that_look_alike_by_chance_are_no_iterations(seed):
+    """Of two or three samples each, four to six sections were found in the slopes of a third of such runs."""
+    rng, at = np.random.default_rng(seed), np.linspace(0.0, 1.0, 3000)
+    values = np.minimum(np.minimum(at / 0.3, 1.0), (1.0 - at) / 0.3) + 0.05 * rng.normal(size=3000)
+    assert perfcore.iterations(UtilizationCurve(np.arange(3001.0), np.abs(values))).count == 0
+
+
+def test_a_phase_has_the_iterations_whose_middle_lies_in_it():
+    iterations = Repetition(10, 4.0, 0.0, 100.0, 180.0, "")  # with as long a time between two of them
+    phases = [Phase(start, end, 0, (1.0,), 0.0) for start, end in ((0.0, 111.0), (111.0, 150.0), (150.0, 300.0))]
+    assert [period_text(phase, iterations, "s") for phase in phases] == ["", "5 x 4 s", "4 x 4 s"]
 
 
 @pytest.mark.parametrize("heights", [[3.0], [1.0, 2.0], [0.0, 5.0, 0.0]])

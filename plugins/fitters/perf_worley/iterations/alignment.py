@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_worley.iterations.chance import chance
 from perf_worley.iterations.periods import FEWEST, Candidate
 from perf_worley.iterations.signal import Signal
 from perfcore.base.kernels import kernel
@@ -35,6 +36,9 @@ _LEAST_LENGTH = 0.3  # of the longest stretch in which windows of some period ar
 _HOPELESS = 0.24  # stray of sections that further rounds do not make iterations
 _ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
 _FLOOR = 0.02
+# Sections that take less than a tenth of the run may be alike by chance: without iterations (seeds from 700 on) they
+# have 1e-8 and more, recorded ones 1e-17 and less.
+_A_MOMENT, _BY_CHANCE = 0.1, 1e-7
 _FAR = 6.0  # times the usual residual
 _MOST_PARTS = 1024
 _STEPS = (0.06, 0.03, 0.03, 0.015, 0.015, 0.008)  # of the period, by which ends are moved
@@ -148,7 +152,11 @@ def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
     if len(fit.starts) <= _MOST_SCREENED:
         fit = search.best_origin(fit)
     aligned = search.sharpened(search.moved(fit)).trimmed()
-    return aligned if aligned.regular and len(aligned.starts) >= FEWEST else None
+    if not aligned.regular or len(aligned.starts) < FEWEST:
+        return None
+    lasts = float(aligned.ends[-1] - aligned.starts[0])
+    by_chance = lasts < _A_MOMENT * signal.n_cells and chance(signal, aligned.starts, aligned.ends) > _BY_CHANCE
+    return None if by_chance else aligned
 
 
 class Search:

@@ -25,7 +25,7 @@ __all__ = ["as_one_phase", "period_text", "repetition"]
 # Of a curve they do not depend on the options, with which a page fits it again and again.
 _known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
-_FEWEST = 2.0  # periods of a phase in which iterations are said to be
+_FEWEST = 2  # iterations of a phase that are said
 _NEARLY_ALL = 0.8  # of the time of the iterations
 
 
@@ -100,9 +100,13 @@ def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetit
 
 
 def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:
-    """How many iterations lie in a phase, and how long they are; empty where fewer than two do."""
+    """How many iterations have their middle in a phase, and how long they are; empty where fewer than two do."""
+    length = (iterations.end - iterations.start) / iterations.count  # with what lies between two of them
     inside = min(phase.end, iterations.end) - max(phase.start, iterations.start)
-    # A phase that holds nearly all of them holds all: where an iteration begins is known to a part of it only.
-    holds_all = inside >= _NEARLY_ALL * (iterations.end - iterations.start)
-    number = float(iterations.count) if holds_all else inside / iterations.period
-    return f"{number:.0f} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST else ""
+    is_long_enough = phase.end - phase.start > length * (iterations.count - 0.5)
+    if is_long_enough and inside >= _NEARLY_ALL * (iterations.end - iterations.start):
+        number = iterations.count  # where an iteration begins is known to a part of it only
+    else:
+        middles = iterations.start + length * (np.arange(iterations.count) + 0.5)
+        number = int(np.sum((middles >= phase.start) & (middles < phase.end)))
+    return f"{number} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST else ""

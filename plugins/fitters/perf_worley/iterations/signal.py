@@ -30,10 +30,12 @@ class Signal:
         Means in cells of equal duration.
     start, end : float
         Of the run, in the data's unit.
+    n_changes : int
+        How often the step functions change: what the cells are worth, however many they are.
     """
 
-    def __init__(self, cells: Floats, start: float, end: float) -> None:
-        self.start, self.end = start, end
+    def __init__(self, cells: Floats, start: float, end: float, n_changes: int) -> None:
+        self.start, self.end, self.n_changes = start, end, n_changes
         # The mean of a channel tells nothing of what repeats, and would cost digits.
         self.cells = cells - cells.mean(axis=0)
         self.summed = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(self.cells, axis=0)])
@@ -78,7 +80,7 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
     n_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 1 << (_CELLS_PER_CHANGE * changes - 1).bit_length()))
     heights = curve.averaged(n_cells)[1][:, None]
     if trace is None or trace.n_intervals > _MOST_INTERVALS or len(trace.states) < 2:
-        return Signal(heights, start, end)
+        return Signal(heights, start, end, changes)
     n, factor = n_cells, nanoseconds_per(curve.time_unit)
     while n > _FEWEST_CELLS and (n * len(trace.locations) > _MOST_PIECES or (end - start) * factor < _SHORTEST_NS * n):
         n //= 2
@@ -90,4 +92,4 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
     edges = first + np.round(np.linspace(0.0, last - first, n + 1)).astype(np.int64)
     (times,) = clipped_sums(trace.start_ns, trace.end_ns, edges, [(place[trace.state], _MOST_STATES + 1)])
     means = times[:, : len(kept)] / np.maximum(np.diff(edges), 1)[:, None]
-    return Signal(np.hstack([heights, np.repeat(means, n_cells // n, axis=0)]), start, end)
+    return Signal(np.hstack([heights, np.repeat(means, n_cells // n, axis=0)]), start, end, changes)
