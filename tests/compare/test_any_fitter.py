@@ -62,7 +62,7 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
     assert figures["n_points"] == 3
     assert figures["coverage"] == pytest.approx(2 / 3)  # 6.6 is the upper bound itself
     frame = verification.to_frame()
-    assert frame["k"].tolist() == [1.0, 2.0, 4.0]
+    assert frame["nodes"].tolist() == [1.0, 2.0, 4.0]
     np.testing.assert_allclose(frame["upper"], 1.1 * frame["predicted"])
     assert len(repr(verification).splitlines()) <= 10
 

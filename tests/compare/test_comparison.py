@@ -87,7 +87,7 @@ def test_models_without_categories(tmp_path):
 
 def test_texts_and_json_and_picture(pair, tmp_path):
     found = compare_models(*pair, {"p": [2.0, 8.0, 64.0], "D": 20.0}, ("old", "new"))
-    assert "they cross at p=10 (D=20), 11 s: old is smaller before, new after" in found.summary()
+    assert "they cross at P=10 (D=20), 11 s: old is smaller before, new after" in found.summary()
     for _, header, rows in found.tables():
         assert all(len(row) == len(header) for row in rows)
     assert found.to_dict()["crossings"][0]["smaller_before"] == "old"

@@ -17,12 +17,12 @@ LAWS = {
     "falling": lambda p: 10 + 1000 / p,
     "constant": lambda p: np.full_like(p, 7.0),
     "logarithmic": lambda p: 1 + np.log2(p),
-    "below linear": lambda p: 1 + np.sqrt(p),
+    "sublinear": lambda p: 1 + np.sqrt(p),
     "linear": lambda p: 1 + 0.5 * p,
     "n log n": lambda p: 1 + 0.2 * p * np.log2(p),
-    "between linear and quadratic": lambda p: 1 + 0.1 * p**1.5,
+    "subquadratic": lambda p: 1 + 0.1 * p**1.5,
     "quadratic": lambda p: 1 + 0.01 * p**2,
-    "above quadratic": lambda p: 1 + 0.001 * p**3,
+    "superquadratic": lambda p: 1 + 0.001 * p**3,
 }
 
 
@@ -66,14 +66,14 @@ def test_what_is_sure_is_said_of_what_is_not(model):
         ([("-1", 0)], "falling"),
         ([("-1/3", 2)], "falling"),
         ([("-1", 0), ("0", 1)], "logarithmic"),
-        ([("2/3", 2)], "below linear"),
+        ([("2/3", 2)], "sublinear"),
         ([("1", 0), ("-2", 0)], "linear"),
         ([("1", 2)], "n log n"),
-        ([("7/6", 0)], "between linear and quadratic"),
-        ([("5/3", 1)], "between linear and quadratic"),
+        ([("7/6", 0)], "subquadratic"),
+        ([("5/3", 1)], "subquadratic"),
         ([("2", 0)], "quadratic"),
-        ([("2", 1)], "above quadratic"),
-        ([("9/4", 0)], "above quadratic"),
+        ([("2", 1)], "superquadratic"),
+        ([("9/4", 0)], "superquadratic"),
     ],
 )
 def test_the_class_is_that_of_the_fastest_term(terms, name):
@@ -84,7 +84,7 @@ def test_the_class_is_that_of_the_fastest_term(terms, name):
 def test_factors_of_other_parameters_do_not_count():
     law = (Term(2.0, (Factor("p", -1.0, 0), Factor("n", 1.5, 0))),)
     assert CLASSES[class_of(law, "p")] == "falling"
-    assert CLASSES[class_of(law, "n")] == "between linear and quadratic"
+    assert CLASSES[class_of(law, "n")] == "subquadratic"
 
 
 @pytest.mark.parametrize(("target", "levels"), [(256, (64, 256)), (64, (4, 64)), (16, (4, 16)), (4, (64, 4))])

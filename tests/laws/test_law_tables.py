@@ -37,7 +37,7 @@ def test_the_largest_share_at_the_target_comes_first(model):
     low, high = map(float, cells["95 % of the mean"].split(" .. "))
     assert low <= 130 <= high
     assert cells["likeliest law"] == "2 + 0.5*p"
-    assert cells["growth"].removeprefix("at least ").split(" to ")[0] in ("below linear", "linear")
+    assert cells["growth"].removeprefix("at least ").split(" to ")[0] in ("sublinear", "linear")
 
 
 def test_rows_hold_the_same_numbers_as_the_model(model):

@@ -345,12 +345,12 @@ def test_two_parameters_have_a_panel_and_a_class_each():
     data = pd.DataFrame(rows, columns=["p", "n", "callpath", "time_s"])
     views = fitted(data, parameter="p,n", at="p=256,n=100").views()
     found = table(views.view((), {"at.n": "320"}), "Paths")
-    assert column(found, "growth over p")["x"] in ("logarithmic", "logarithmic to below linear", "below linear")
+    assert column(found, "growth over p")["x"] in ("logarithmic", "logarithmic to sublinear", "sublinear")
     assert column(found, "growth over n")["y"] in (
         "linear",
-        "below linear",
-        "below linear to linear",
-        "below linear to n log n",
+        "sublinear",
+        "sublinear to linear",
+        "sublinear to n log n",
     )
     assert "at p = 256, n = 320 (s)" in found.header
     path = views.view(("path", "x"), {})

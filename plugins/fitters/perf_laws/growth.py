@@ -35,12 +35,12 @@ CLASSES = (
     "falling",
     "constant",
     "logarithmic",
-    "below linear",
+    "sublinear",
     "linear",
     "n log n",
-    "between linear and quadratic",
+    "subquadratic",
     "quadratic",
-    "above quadratic",
+    "superquadratic",
 )
 
 # Of what is said: below, one of ten answers would be wrong.
@@ -48,7 +48,7 @@ SURE = 0.9
 
 _SAME = 0.09  # exponents nearer than this to 0, 1 or 2 are taken for these
 _PIVOTS = ((0.0, "constant"), (1.0, "linear"), (2.0, "quadratic"))
-_BETWEEN = ("falling", "below linear", "between linear and quadratic", "above quadratic")
+_BETWEEN = ("falling", "sublinear", "subquadratic", "superquadratic")
 _LIMITS = np.array([limit for pivot, _ in _PIVOTS for limit in (pivot - _SAME, pivot + _SAME)])
 _CLASSES_BETWEEN = np.array(
     [CLASSES.index(name) for below, (_, at) in zip(_BETWEEN, _PIVOTS, strict=False) for name in (below, at)]
@@ -214,7 +214,7 @@ def class_of_slope(slope: float) -> int:
     Examples
     --------
     >>> [CLASSES[class_of_slope(slope)] for slope in (-0.5, 0.01, 0.6, 1.02, 3.0)]
-    ['falling', 'constant', 'below linear', 'linear', 'above quadratic']
+    ['falling', 'constant', 'sublinear', 'linear', 'superquadratic']
     """
     place = 0
     while place < len(_LIMITS) and (slope > _LIMITS[place] or (place % 2 == 0 and slope == _LIMITS[place])):
@@ -234,5 +234,5 @@ def class_of(law: Law, symbol: str) -> int:
         if abs(exponent - 1.0) < _SAME:
             return CLASSES.index("n log n")
         if abs(exponent - 2.0) < _SAME:
-            return CLASSES.index("above quadratic")
+            return CLASSES.index("superquadratic")
     return class_of_slope(exponent)

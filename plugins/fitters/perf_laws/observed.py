@@ -56,8 +56,9 @@ def observed_by_path(model: PathLaws, data: Any, where: str | None = None) -> Ob
     if table.empty:
         raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.paths, 5)})")
     joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
+    called = [model.parameter_names[symbol] for symbol in columns]
     labels = (
-        ", ".join([str(name), *(f"{symbol}={level:.6g}" for symbol, level in zip(columns, levels, strict=True))])
+        ", ".join([str(name), *(f"{word}={level:.6g}" for word, level in zip(called, levels, strict=True))])
         for name, *levels in joined[[PATH, *columns]].itertuples(index=False)
     )
     return Observed(

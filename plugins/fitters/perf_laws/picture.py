@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic, tick_base
+from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
 from perf_views.colours import INK, SERIES
 from perf_views.short_names import shortened
 
@@ -129,6 +129,8 @@ def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
         draw_panel(model, axes, path, symbol)
         axes.set_title(shortened(model.paths[path], _LONGEST[False]), fontsize=SMALL_POINTS, parse_math=False)
         axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+        kinds = _kinds(model, [path])
+        add_legend(axes, list(kinds), list(kinds.values()), fontsize=TINY_POINTS)
 
     panels = [partial(draw, path=path, symbol=symbol) for path in chosen for symbol in symbols]
     return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
@@ -256,6 +258,12 @@ def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float
 
 def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None:
     """What dots, lines and shades mean, below the panels of paths."""
+    kinds = _kinds(model, paths)
+    add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+
+
+def _kinds(model: LawModel, paths: Sequence[int]) -> dict[str, Any]:
+    """Names of what is drawn of paths, with what a legend shows of each."""
     line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
     kinds: dict[str, Any] = {
         "mean of runs, standard error": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
@@ -276,7 +284,7 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
         kinds["not measured: predicted"] = Line2D([], [], linestyle="--", **line)
     if any(_is_aside(model, path, symbol) for path in paths for symbol in model.symbols):
         kinds["law at the target's other parameters"] = Line2D([], [], linestyle="--", color=_TARGET, linewidth=1.4)
-    add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+    return kinds
 
 
 def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:

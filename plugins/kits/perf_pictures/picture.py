@@ -137,7 +137,7 @@ def plot(
     <Drawing of 3.4 x 2.1 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import drawing, finish, fit_width, set_text_size
+    from perf_pictures.style import drawing, finish, fit_width, move_legends, set_text_size
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -156,6 +156,8 @@ def plot(
             set_text_size(figure, font)
         if names or extent is not None:
             fit_width(figure)
+        if names:
+            move_legends(figure, may_grow=extent is None or extent[1] is None)
         if figures is not None:
             write_figures(figure, figures)
         if path is not None and ending is not None:

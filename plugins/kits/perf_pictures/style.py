@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from perf_views.colours import DARK, GRID, SERIES, SIZES
 from perf_views.short_names import shortened
@@ -34,6 +36,7 @@ __all__ = [
     "drawing",
     "finish",
     "fit_width",
+    "move_legends",
     "set_logarithmic",
     "set_plain",
     "set_text_size",
@@ -45,6 +48,8 @@ LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _SHORTEST_LINE = 12  # letters, where a label is broken
 _LONGEST_LINE = 140  # letters, in the width of a page
+_MOST_COLUMNS = 5  # of a legend below a panel
+_MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
 
@@ -116,6 +121,77 @@ def fit_width(figure: Figure) -> None:
     for legend in list(figure.legends):
         _narrow(legend, figure)
     _break_long_lines(figure)
+
+
+def move_legends(figure: Figure, may_grow: bool) -> None:
+    """Put legends that lie over what is drawn below their panels.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    may_grow : bool
+        Whether the picture may become as much higher as the legends are; else one that is too high stays where it is.
+    """
+    figure.draw_without_rendering()
+    heights: dict[int, float] = {}  # inches, by row of panels
+    moved = []
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        room = np.inf if may_grow else _MOST_OF_PANEL * axes.get_window_extent().height
+        if legend is None or legend.get_window_extent().height > room or not _hides(legend, axes):
+            continue
+        moved.append(_moved_below(axes, legend, figure))
+        row = 0 if (place := axes.get_subplotspec()) is None else place.rowspan.start
+        heights[row] = max(heights.get(row, 0.0), moved[-1].get_window_extent().height / figure.dpi)
+    if may_grow and heights:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + sum(heights.values()))
+    for legend in moved:
+        legend.set_in_layout(True)
+
+
+def _hides(legend: Legend, axes: Axes) -> bool:
+    """Whether lines, points, bars or areas of a panel lie behind its legend."""
+    box = legend.get_window_extent()
+    for line in axes.lines:
+        path = line.get_transform().transform_path(line.get_path())
+        if line.get_linestyle() in ("None", "", " "):
+            if box.count_contains(path.vertices):
+                return True
+        elif path.intersects_bbox(box, filled=False):
+            return True
+    if any(patch.get_window_extent().overlaps(box) for patch in axes.patches):
+        return True
+    for area in axes.collections:
+        offsets = area.get_offset_transform().transform(np.ma.filled(area.get_offsets(), np.nan))
+        if isinstance(area, PathCollection):
+            if box.count_contains(offsets):
+                return True
+        elif any(area.get_transform().transform_path(path).intersects_bbox(box) for path in area.get_paths()):
+            return True
+    return bool(axes.images)
+
+
+def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
+    """A legend anew, below the label of the horizontal axis, in as many columns as there is room for."""
+    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
+    handles: list[Any] = list(legend.legend_handles)
+    width = figure.bbox.width / len({each.get_window_extent().x0 for each in figure.axes})
+    box = axes.get_tightbbox()
+    assert box is not None  # it is visible
+    below = (axes.get_window_extent().y0 - box.y0) / figure.dpi  # labels keep their height
+    place = axes.transAxes + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
+    for columns in range(min(len(names), _MOST_COLUMNS), 0, -1):
+        legend.remove()
+        legend = add_legend(
+            axes, names, handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=place, ncols=columns,
+            fontsize=size, borderaxespad=0.2, columnspacing=1.0, handletextpad=0.5,
+        )  # fmt: skip
+        legend.set_in_layout(False)
+        figure.draw_without_rendering()
+        if legend.get_window_extent().width <= width:
+            break
+    return legend
 
 
 def _break_long_lines(figure: Figure) -> None:
@@ -191,7 +267,7 @@ def set_plain(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **how: Any) -> None:
+def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **how: Any) -> Legend:
     """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar.
 
     Parameters
@@ -203,6 +279,7 @@ def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **
     **how
         As `matplotlib.figure.Figure.legend` takes it.
     """
-    legend = area.legend(handles, [str(number) for number in range(len(names))], **{"frameon": False, **how})
+    legend: Legend = area.legend(handles, [str(number) for number in range(len(names))], **{"frameon": False, **how})
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
+    return legend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ class Comparison(Result):
     along : str
         Parameter along which crossings were looked for: the first that varies, empty where none does.
     points : mapping of str to (n,) float or str
+        By symbol.
     totals : Drawn
         Values (2, n), draws (2, n, M).
     what : str
@@ -82,6 +83,8 @@ class Comparison(Result):
         What it says of each gate; empty without gates.
     measured : MeasuredRuns or None
         Runs of both versions, where the data are at hand that the models were fitted to.
+    called : mapping of str to str
+        What texts call symbols that are not called by themselves.
     """
 
     names: tuple[str, str]
@@ -100,6 +103,7 @@ class Comparison(Result):
     single_runs: bool
     verdicts: tuple[Verdict, ...] = ()
     measured: MeasuredRuns | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """How many points."""
@@ -175,11 +179,15 @@ class Comparison(Result):
             return "failed"
         return "open" if "open" in outcomes or any(self.left_out) else "passed"
 
+    def by_name(self, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """Levels by symbol, under what texts call the symbols."""
+        return {self.called.get(symbol, symbol): level for symbol, level in levels.items()}
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready but for NaN."""
         draws = self.total_draws()
         bounds, larger = draws.bounds(), draws.above(1.0)
-        columns = {name: values.tolist() for name, values in self.points.items()}
+        columns = self.by_name({symbol: values.tolist() for symbol, values in self.points.items()})
         points = []
         for place, row in enumerate(zip(*columns.values(), strict=True)):
             entry = {**dict(zip(columns, row, strict=True)), "values": self.totals.values[:, place].tolist()}
@@ -190,9 +198,14 @@ class Comparison(Result):
         return {
             "models": self.names,
             "unit": self.unit,
-            "along": self.along,
+            "along": self.called.get(self.along, self.along),
             "crossings": [
-                {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": dict(c.held)}
+                {
+                    "at": c.at,
+                    "value": c.value,
+                    "smaller_before": self.names[c.below],
+                    "held": self.by_name(c.held),
+                }
                 for c in self.crossings
             ],
             "points": points,

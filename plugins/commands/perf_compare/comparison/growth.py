@@ -23,7 +23,7 @@ class GrowthChange(NamedTuple):
     Attributes
     ----------
     laws : pair of str
-    symbol : str
+    parameter : str
         Parameter along which growth changed most surely.
     classes : pair of str
         The likeliest class of growth over it.
@@ -35,14 +35,14 @@ class GrowthChange(NamedTuple):
     """
 
     laws: tuple[str, str]
-    symbol: str
+    parameter: str
     classes: tuple[str, str]
     exponents: tuple[float, float]
     worse: float
 
 
 def growth_changes(
-    growths: tuple[GrowthDraws | None, GrowthDraws | None], numbers: npt.NDArray[np.int64]
+    growths: tuple[GrowthDraws | None, GrowthDraws | None], numbers: npt.NDArray[np.int64], called: Mapping[str, str]
 ) -> Mapping[int, GrowthChange]:
     """Compare the growth of parts.
 
@@ -52,6 +52,8 @@ def growth_changes(
         None where a model does not say.
     numbers : (2, K) int
         Number of each part in both, -1 where one does not have it.
+    called : mapping of str to str
+        What texts call each symbol.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def growth_changes(
     return {
         part: GrowthChange(
             laws=(first.laws[one[row]], second.laws[other[row]]),
-            symbol=first.symbols[along[row]],
+            parameter=called.get(first.symbols[along[row]], first.symbols[along[row]]),
             classes=(first.classes[named[0][row]], second.classes[named[1][row]]),
             exponents=(float(medians[0][row, along[row]]), float(medians[1][row, along[row]])),
             worse=float(worse[row]),

@@ -154,7 +154,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
     if len(x) and x.min() > 0.0 and x.max() > 8.0 * x.min():
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel(comparison.along or "point", parse_math=False)
+    axes.set_xlabel(comparison.called.get(comparison.along, comparison.along) or "point", parse_math=False)
     axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 

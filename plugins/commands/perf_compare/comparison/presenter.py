@@ -39,7 +39,7 @@ class ComparisonPresenter(Presenter):
 
         totals, frames = result.total_draws(), []
         for place in range(len(result)):
-            level = {name: values[place] for name, values in result.points.items()}
+            level = result.by_name({symbol: values[place] for symbol, values in result.points.items()})
             sides: list[tuple[Any, ...]] = [
                 (["total"], result.totals.values[:, [place]], result.ratio[[place]], totals.rows([place]))
             ]

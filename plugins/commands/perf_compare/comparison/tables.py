@@ -31,7 +31,7 @@ def larger_word(unit: str | None) -> str:
 
 def where(comparison: Comparison, place: int) -> str:
     """A point as a person writes it."""
-    return ", ".join(f"{name}={_text(values[place])}" for name, values in comparison.points.items())
+    return ", ".join(f"{name}={_text(values[place])}" for name, values in comparison.by_name(comparison.points).items())
 
 
 def bounds_text(bounds: Sequence[float]) -> str:
@@ -60,12 +60,13 @@ def comparison_summary(comparison: Comparison) -> list[str]:
 
 def _crossing_lines(comparison: Comparison) -> Iterator[str]:
     unit = f" {comparison.unit}" if comparison.unit else ""
+    along = comparison.called.get(comparison.along, comparison.along)
     for crossing in comparison.crossings:
-        fixed = ", ".join(f"{name}={_text(value)}" for name, value in crossing.held.items())
+        fixed = ", ".join(f"{name}={_text(value)}" for name, value in comparison.by_name(crossing.held).items())
         first, second = comparison.names[crossing.below], comparison.names[1 - crossing.below]
         yield (
-            f"they cross at {comparison.along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, {crossing.value:.4g}"
-            f"{unit}: {first} is smaller before, {second} after"
+            f"they cross at {along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, "
+            f"{crossing.value:.4g}{unit}: {first} is smaller before, {second} after"
         )
     if comparison.crossings:
         return
@@ -122,7 +123,9 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         rows.append(cells)
     added = ["most of the difference", "of it"] if comparison.parts else []
     word = larger_word(comparison.unit)
-    tables = [("", [*comparison.points, *comparison.names, "ratio", "95% of it", word, *added], rows)]
+    tables = [
+        ("", [*comparison.by_name(comparison.points), *comparison.names, "ratio", "95% of it", word, *added], rows)
+    ]
     if comparison.parts:
         tables.append(_part_table(comparison, word))
     if comparison.growth:
@@ -164,7 +167,7 @@ def _law_table(comparison: Comparison) -> Table:
         if (change := comparison.growth.get(k)) is None:
             continue
         growth = " -> ".join(dict.fromkeys(change.classes))
-        exponents = f"{change.symbol}: {change.exponents[0]:.2f} -> {change.exponents[1]:.2f}"
+        exponents = f"{change.parameter}: {change.exponents[0]:.2f} -> {change.exponents[1]:.2f}"
         rows.append([comparison.parts[k], *change.laws, growth, exponents, _share(change.worse)])
     return ("Laws, in the same order", [comparison.what, one, other, "growth", "exponent", "worse"], rows)
 

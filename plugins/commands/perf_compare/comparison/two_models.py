@@ -76,19 +76,23 @@ def compare_models(
         )
     elif along:  # sums of thousands of parts take too long for a search
         crossings = crossings_between(totals.values, columns, along)
+    # Where both call it the same; a symbol stands for two names.
+    same = set(one.shown_names.items()) & set(other.shown_names.items())
+    called = {symbol: dict(same).get(symbol, symbol) for symbol in columns}
     last = {name: values[-1] for name, values in columns.items()}
     return Comparison(
         names=names,
         unit=units[0],
         along=along,
         points=columns,
+        called=called,
         totals=totals,
         what=part_kind,
         parts=parts,
         of_part=_by_part(drawn, numbers),
         has=numbers >= 0,
         crossings=crossings,
-        growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers) if parts else {},
+        growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers, called) if parts else {},
         left_out=(drawn[0].left_out, drawn[1].left_out),
         predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
         single_runs=any(part.single_runs for part in drawn),

@@ -124,7 +124,7 @@ def _by_growth(gate: Gate, names: tuple[str, ...], changes: Sequence[GrowthChang
     def described(k: int) -> tuple[Mapping[str, Any], str]:
         change = changes[k]
         classes = " -> ".join(dict.fromkeys(change.classes))
-        exponents = f"{change.symbol}^{change.exponents[0]:.2f} -> {change.symbol}^{change.exponents[1]:.2f}"
+        exponents = f"{change.parameter}^{change.exponents[0]:.2f} -> {change.parameter}^{change.exponents[1]:.2f}"
         return change._asdict(), f"{names[k]} {classes}, like {exponents}, {probability[k]:.1%} sure to be worse"
 
     return _verdict(gate, names, probability, probability > _PERHAPS, described)

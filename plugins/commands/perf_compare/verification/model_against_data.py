@@ -43,7 +43,7 @@ def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | N
         unit=model.unit or observed.unit,
         interval=interval,
         points={
-            symbol: np.broadcast_to(np.asarray(values), len(observed.value))
+            model.shown_names[symbol]: np.broadcast_to(np.asarray(values), len(observed.value))
             for symbol, values in observed.points.items()
         },
         labels=observed.labels,

@@ -75,6 +75,11 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
         return {self.factor: self.column}
 
     @property
+    def factor_name(self) -> str:
+        """What texts call the factor."""
+        return self.shown_names[self.factor]
+
+    @property
     def fitted_points(self) -> dict[str, Floats]:
         """Measured levels of the factor (n,)."""
         return {self.factor: np.array(self.levels_of_factor)}
@@ -161,7 +166,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     @property
     def formula(self) -> str:
         """One line for each category."""
-        return "\n".join(f"{fit.category} = {fit.model.text(self.factor)}" for fit in self.fits)
+        return "\n".join(f"{fit.category} = {fit.model.text(self.factor_name)}" for fit in self.fits)
 
 
 @functools.cache

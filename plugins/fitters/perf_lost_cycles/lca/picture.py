@@ -101,7 +101,7 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
         candidate = usable[number]
         values = term_values(candidate.terms, over) @ np.array(candidate.coefficients, dtype=np.float64)
         colour = SERIES[number % len(SERIES)] if names or number == 0 else LIGHT
-        label = f"{candidate.text(model.factor)}   R^2 " + ("-" if candidate.r2 is None else f"{candidate.r2:.3f}")
+        label = f"{candidate.text(model.factor_name)}   R^2 " + ("-" if candidate.r2 is None else f"{candidate.r2:.3f}")
         axes.plot(over, values, color=colour, linewidth=2.0 if number == 0 else 0.8,
                   linestyle="--" if names and number >= len(SERIES) else "-", label=label)  # fmt: skip
     spread = np.array([0.0 if value is None else value for value in fit.spread])
@@ -115,7 +115,7 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
     set_logarithmic(axes, "x", levels.min() / 1.1, levels.max() * 1.1, base=2)
     set_plain(axes)
     share = "" if fit.model.r2 is None else f"   R^2 centered {fit.model.r2:.4f}"
-    title = f"{shortened(fit.category)}\n{shortened(fit.model.text(model.factor), 40)}{share}"
+    title = f"{shortened(fit.category)}\n{shortened(fit.model.text(model.factor_name), 40)}{share}"
     axes.set_title(title, fontsize=SMALL_POINTS, parse_math=False)
     if names:
         lines = axes.get_lines()

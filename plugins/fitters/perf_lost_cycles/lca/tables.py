@@ -29,7 +29,7 @@ def lca_summary(model: LcaModel) -> list[str]:
     """What was fitted, by what models were chosen, and how well their sum does."""
     figures, options = model.statistics, model.origin.options
     unit = f" [{model.unit}]" if model.unit else ""
-    over = model.factor if model.factor == model.column else f"{model.factor}={model.column}"
+    over = model.column if model.factor_name == model.column else f"{model.factor}={model.column}"
     fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
     criterion = str(options["criterion"])
     return [
@@ -50,10 +50,15 @@ def lca_tables(model: LcaModel) -> list[Table]:
     part = shares(model)
     order = sorted(range(len(model.fits)), key=lambda k: -part[k])
     largest = order[:_MOST_CATEGORIES]
-    header = ["category", "share", f"model over {model.factor}", "coefficients ± standard error", "R^2 centered"]
+    header = ["category", "share", f"model over {model.factor_name}", "coefficients ± standard error", "R^2 centered"]
     header += ["adjusted", "leave-one-out", "note"]
     rows = [
-        [model.fits[k].category, f"{part[k]:.1%}", model.fits[k].model.form(model.factor), *_cells(model.fits[k].model)]
+        [
+            model.fits[k].category,
+            f"{part[k]:.1%}",
+            model.fits[k].model.form(model.factor_name),
+            *_cells(model.fits[k].model),
+        ]
         for k in largest
     ]
     more = f" (the largest {len(largest)} of {len(order):,}; --json has all)" if len(largest) < len(order) else ""
@@ -61,7 +66,7 @@ def lca_tables(model: LcaModel) -> list[Table]:
     show = model.origin.options.get("show")
     for fit in model.fits:
         if fit.category == show:
-            tables.append(_candidates(fit, model.factor))
+            tables.append(_candidates(fit, model.factor_name))
     return tables
 
 
@@ -71,7 +76,7 @@ def lca_frame(model: LcaModel) -> pd.DataFrame:
 
     part = shares(model)
     rows = [
-        (fit.category, part[number], fit.model.text(model.factor), *_figures(fit.model))
+        (fit.category, part[number], fit.model.text(model.factor_name), *_figures(fit.model))
         for number, fit in sorted(enumerate(model.fits), key=lambda pair: -part[pair[0]])
     ]
     return pd.DataFrame(

@@ -44,11 +44,13 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     parts = [(named[k : k + 1], model.names[named[k]], SERIES[k], MARKERS[k]) for k in range(len(named))]
     if len(rest):
         parts.append((rest, f"{len(rest)} more", LIGHT, "."))
-    for members, _, colour, marker in parts:
+    for members, name, colour, marker in parts:
         measured_times, model_times = measured[:, members].ravel(), each[:, members].ravel()
-        against.plot(measured_times, model_times, marker, color=colour, markersize=3, alpha=0.7, linestyle="none")
-    for chosen, fill in ((~aside, INK), (aside, PAPER)):
-        style = {"color": INK, "markerfacecolor": fill, "markersize": 4, "linestyle": "none"}
+        against.plot(
+            measured_times, model_times, marker, color=colour, markersize=3, alpha=0.7, linestyle="none", label=name
+        )
+    for chosen, fill, name in ((~aside, INK, "total"), (aside, PAPER, "total, set aside")):
+        style = {"label": name, "color": INK, "markerfacecolor": fill, "markersize": 4, "linestyle": "none"}
         against.plot(total[chosen], predicted_total[chosen], MARKERS[len(named)], **style)
         residuals.plot(
             predicted_total[chosen], predicted_total[chosen] / total[chosen] - 1.0, MARKERS[len(named)], **style
@@ -72,7 +74,10 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     np.add.at(sums, level, np.nan_to_num(measured))
     portions = sums / sums.sum(axis=1, keepdims=True)
     shares.stackplot(
-        levels, [portions[:, members].sum(axis=1) for members, *_ in parts], colors=[c for _, _, c, _ in parts]
+        levels,
+        [portions[:, members].sum(axis=1) for members, *_ in parts],
+        colors=[c for _, _, c, _ in parts],
+        labels=[name for _, name, _, _ in parts],
     )
     shares.set(ylim=(0.0, 1.0), xlim=(levels[0], levels[-1]))
     if levels[-1] / levels[0] > 8.0:

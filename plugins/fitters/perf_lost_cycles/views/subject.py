@@ -227,7 +227,7 @@ class LcaSubject:
 
     def formulas(self) -> tuple[str, ...]:
         """See `Subject.formulas`."""
-        return tuple(fit.model.text(self._model.factor) for fit in self._model.fits)
+        return tuple(fit.model.text(self._model.factor_name) for fit in self._model.fits)
 
     def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
         """See `Subject.instances`."""

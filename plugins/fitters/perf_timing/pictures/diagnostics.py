@@ -63,9 +63,10 @@ def draw_residuals(selection: Selection, area: FigureBase, over: Axes, quantiles
     is_one_pair = len(model.codes) * len(model.systems) == 1
     across = (shown_places.points[selection.first] if is_one_pair else scaled)[finite]
     is_weighted = selection.are_own and np.ptp(model.root_weights) > 0.0
-    label = "relative residual" if model.relative else "weighted residual" if is_weighted else "residual"
+    unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+    label = "relative residual" if model.relative else "weighted residual" if is_weighted else f"residual{unit}"
     for axes, x_label, title in (
-        (over, model.columns[selection.first] if is_one_pair else "model, in the scale of the fit", "Residuals"),
+        (over, model.columns[selection.first] if is_one_pair else f"model, in the scale of the fit{unit}", "Residuals"),
         (quantiles, "quantile of the normal distribution", "Normal Q-Q"),
     ):
         axes.set_title(title, fontsize=LABEL_POINTS)
