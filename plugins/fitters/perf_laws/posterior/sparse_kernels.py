@@ -260,7 +260,7 @@ def _weigh(logs, best, of_octet):  # type: ignore[no-untyped-def]
         for number in range(octet * OCTET, (octet + 1) * OCTET):
             total += logs[number]
         of_octet[octet] = total
-        summed += total
+        summed += np.float64(total)
     return summed
 
 
