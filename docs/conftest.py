@@ -4,17 +4,11 @@ Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` hold co
 prints: numbers may differ by a hundredth, ``...`` stands for anything, no output for "not compared". A command must
 succeed, unless the page shows the error that it ends with. Each page runs in a folder of its own that has a copy of
 ``examples/``; ``sh`` blocks, which install things or need files that are not here, do not run.
-
-What the commands print in full is kept in ``tests/golden/console``, where ``...`` stands for what differs from run to
-run. It is compared where the variable ``PERFCORE_GOLDEN`` is set, on an idle machine: some figures are of its speed and
-load. With ``PERFCORE_RECORD`` it is recorded instead: run twice, the second run marks what differs.
 """
 
 from __future__ import annotations
 
-import difflib
 import doctest
-import hashlib
 import math
 import os
 import re
@@ -35,9 +29,6 @@ _COMPILING = "perf: compiling the kernels, once for this machine (some seconds)\
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOLERANCE = 0.01
-_GOLDEN = _REPOSITORY / "tests" / "golden" / "console"
-_RECORDING = "PERFCORE_RECORD" in os.environ
-_COMPARING = _RECORDING or "PERFCORE_GOLDEN" in os.environ
 
 
 def enter(namespace: dict[str, Any]) -> None:
@@ -72,8 +63,6 @@ def run_console(example: Example) -> str | None:
         if expected.strip() and not (checker.check_output(expected, printed, _FLAGS) or agrees(expected, printed)):
             difference = checker.output_difference(doctest.Example("", expected), printed, _FLAGS)
             return f"$ {command}\n{difference}"
-        if _COMPARING and (different := compare_golden(Path(example.path), command, printed)) is not None:
-            return different
     return None
 
 
@@ -90,40 +79,6 @@ def _alike(word: str, other: str) -> bool:
     return _NUMBER.split(word) == _NUMBER.split(other) and all(
         math.isclose(*pair, rel_tol=_TOLERANCE) for pair in zip(*numbers, strict=True)
     )
-
-
-def compare_golden(page: Path, command: str, printed: str) -> str | None:
-    """What differs from the recorded output of the same command on the same page; None where nothing does."""
-    digest = hashlib.sha256(command.encode()).hexdigest()[:10]
-    page_name = str(page.relative_to(_REPOSITORY)).removesuffix(".md").replace("/", "-")
-    file = _GOLDEN / page_name / f"{digest}.txt"
-    title = f"$ {command}\n"
-    if not file.exists():
-        if _RECORDING:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(title + printed)
-        return None
-    recorded = file.read_text().removeprefix(title)
-    if _RECORDING:
-        file.write_text(title + _what_stays(recorded, printed))
-        return None
-    pattern = ".*".join(re.escape(" ".join(part.split())) for part in f" {recorded} ".split("..."))
-    if re.fullmatch(rf"\s*{pattern}\s*", " ".join(printed.split()), re.DOTALL):
-        return None
-    lines = difflib.unified_diff(recorded.splitlines(), printed.splitlines(), str(file), "printed", lineterm="")
-    return f"{title}differs from what was recorded\n" + "\n".join(lines)
-
-
-def _what_stays(recorded: str, printed: str) -> str:
-    """Lines of both; ``...`` where they differ."""
-    before, after = recorded.splitlines(), printed.splitlines()
-    kept: list[str] = []
-    for kind, first, last, *_ in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind == "equal":
-            kept += before[first:last]
-        elif kept[-1:] != ["..."]:
-            kept.append("...")
-    return "".join(f"{line}\n" for line in kept)
 
 
 _pages = Sybil(

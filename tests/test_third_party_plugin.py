@@ -118,8 +118,9 @@ def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_pa
 
 def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
     assert "weibull" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=weibull:3,0.4", "--json").lower()
-    (tmp_path / "stat.csv").write_text("12.5,msec,task-clock:u,12500000,100.00,0.9,CPUs utilized\n")
-    assert "perf-stat" in run(python, "-m", "perfcore", "info", str(tmp_path / "stat.csv"))
+    rates = "STREAM version 5.10\nFunction    Best Rate MB/s  Avg time\nCopy:  25362.7  0.0064  0.0063  0.0066\n"
+    (tmp_path / "stream.txt").write_text(rates)
+    assert "stream" in run(python, "-m", "perfcore", "info", str(tmp_path / "stream.txt")).splitlines()[0]
     assert "  peak " in run(python, "-m", "perfcore", "--help")
     # Gunther: sqrt((1 - a)/b), here 44.
     text = run(python, "-m", "perfcore", "peak", str(model))

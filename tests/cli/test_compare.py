@@ -26,9 +26,9 @@ def test_data_are_fitted_and_compared(programs, perf):
     words = ["compare", "old.csv", "new.csv", "--parameter", "P,D", "--at", "P=2..64*2", "--at", "D=20"]
     lines = perf(*words, "--plot", "c.svg").lines
     assert lines[0] == "new against old"
-    assert lines[1] == "they cross at p=10 (D=20), 11 s: old is smaller before, new after"
+    assert lines[1] == "they cross at P=10 (D=20), 11 s: old is smaller before, new after"
     table = lines[lines.index("") + 1 :]
-    assert table[0].split()[:5] == ["p", "D", "old", "new", "ratio"]
+    assert table[0].split()[:5] == ["P", "D", "old", "new", "ratio"]
     assert "work" in table[1]
     assert "start" in table[6]
     assert lines[-1] == "picture: c.svg"

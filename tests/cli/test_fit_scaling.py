@@ -163,7 +163,7 @@ def test_help_says_what_status_3_is(perf):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(("file", "law"), [("input_1.JSON", "1.5 + 0.5*p"), ("test1.jsonl", "1*p^2 + 1*y")])
+@pytest.mark.parametrize(("file", "law"), [("input_1.JSON", "1.5 + 0.5*x"), ("test1.jsonl", "1*x^2 + 1*y")])
 def test_files_of_extra_p(perf, real_data, folder, file, law):
     """Extra-P's own tests: the data are made of these laws."""
     assert law in perf("fit", real_data / "benchresults/extrap" / file, "--fitter", "scaling").out

@@ -105,9 +105,9 @@ def joint(perf, folder):
 def test_codes_and_systems_by_name(perf):
     table = perf("predict", "joint.json", "--at", "p=4,64", "--at", "code=LU", "--at", "system=Cray").lines
     assert [line.split() for line in table] == [
-        ["p", "code", "system", "value", "remark"],
+        ["procs", "code", "system", "value", "remark"],
         ["4", "LU", "Cray", "13"],
-        ["64", "LU", "Cray", "1.28125", "extrapolated:", "p", "was", "2", "to", "16"],
+        ["64", "LU", "Cray", "1.28125", "extrapolated:", "procs", "was", "2", "to", "16"],
     ]
 
 
@@ -124,11 +124,11 @@ def test_names_with_commas_and_several_names(perf):
 def test_names_that_are_left_out_take_all(perf):
     points = json.loads(perf("predict", "joint.json", "--at", "procs=2..8*2", "--json").out)["rows"]
     assert len(points) == 3 * 2 * 3
-    assert {(point["p"], point["code"], point["system"]) for point in points} == {
+    assert {(point["procs"], point["code"], point["system"]) for point in points} == {
         (p, code, system) for p in (2, 4, 8) for code in WORK for system in SPEED
     }
     for point in points:
-        expected = WORK[point["code"]] / SPEED[point["system"]] * (1 / point["p"] + 0.01)
+        expected = WORK[point["code"]] / SPEED[point["system"]] * (1 / point["procs"] + 0.01)
         assert point["value"] == pytest.approx(expected, rel=1e-6)
         never = (point["code"], point["system"]) == ("SP, class A", "Cray")
         assert point["remark"] == ("never measured on this system" if never else "")
@@ -138,7 +138,7 @@ def test_names_that_are_left_out_take_all(perf):
 def test_the_same_variable_several_times(perf):
     words = ["--at", "p=2", "--at", "p=16,32", "--at", "code=LU", "--at", "system=SP2", "--at", "system=T3D", "--json"]
     points = json.loads(perf("predict", "joint.json", *words).out)["rows"]
-    assert [(point["p"], point["system"]) for point in points] == [
+    assert [(point["procs"], point["system"]) for point in points] == [
         (p, system) for p in (2, 16, 32) for system in ("SP2", "T3D")
     ]
 
@@ -187,7 +187,7 @@ def test_a_single_series_is_a_model_of_its_parameter(perf):
     words = ["--where", "code=LU,system=SP2", "--functions", "1/p,1", "-o", "one.json"]
     perf("fit", "runs.csv", "--fitter", "individual", *words)
     assert [line.split() for line in perf("predict", "one.json", "--at", "procs=2,4").lines] == [
-        ["p", "value"],
+        ["procs", "value"],
         ["2", "51"],
         ["4", "26"],
     ]

@@ -18,12 +18,12 @@ from perf_explore.report import report_text
 from perf_explore.session import Session
 from perf_views import Chart, Form, Notice, NoViewError, Table, Viewable
 from perf_views.drawable import views_of
+from perf_views.opener import Opener
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
-from perfcore.models.opener import Opener
 from perfcore.results import Presenter, further_presenters
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])

@@ -190,7 +190,7 @@ def test_two_parameters():
         made.append(perfcore.fit(table, fitter="scaling", parameter="p,n"))
     found = compare_models(*made, {"p": [64.0], "n": [320.0]})
     assert found.ratio[0] == pytest.approx(320.0, rel=0.1)
-    assert found.growth[0].symbol == "n"
+    assert found.growth[0].parameter == "n"
     assert found.growth[0].worse > 0.95
 
 
@@ -199,4 +199,4 @@ def test_picture_and_json(changed, tmp_path):
     assert b"<svg" in (tmp_path / "compared.svg").read_bytes()
     content = msgspec.json.decode(msgspec.json.encode(changed.to_dict()))
     assert content["points"][1]["paths"]["f3"]["larger"] > 0.99
-    assert set(content["laws"]["f0"]) == {"laws", "symbol", "classes", "exponents", "worse"}
+    assert set(content["laws"]["f0"]) == {"laws", "parameter", "classes", "exponents", "worse"}

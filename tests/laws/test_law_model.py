@@ -157,10 +157,10 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
     assert sorted(zip(seen.points["p"], seen.points["path"], seen.value, strict=True)) == [
         (p, path, p + 1) for p in LEVELS for path in "ab"
     ]
-    assert seen.labels[0] == "a, p=4"
+    assert seen.labels[0] == "a, n=4"
     assert (seen.unit, seen.parts, seen.of_part.shape) == ("ms", (), (10, 0))
     other = model.observed(runs, where="machine=y,n=8")
-    assert sorted(zip(other.labels, other.value, strict=True)) == [("a, p=8", 90), ("b, p=8", 90)]
+    assert sorted(zip(other.labels, other.value, strict=True)) == [("a, n=8", 90), ("b, n=8", 90)]
     with pytest.raises(DataError, match=r"none of the model's paths \(a, b\)"):
         model.observed(runs, where="function=c")
 

@@ -59,7 +59,7 @@ def test_exact_categories_and_their_sum_are_recovered():
     assert model.predict(at) == pytest.approx(total, rel=1e-8)
     parts = sum(model.predict({**at, "category": name}) for name in model.names)
     assert parts == pytest.approx(total, rel=1e-8)
-    assert model.remarks(at) == ["extrapolated: p was 2 to 16, D was 10 to 80", "extrapolated: D was 10 to 80"]
+    assert model.remarks(at) == ["extrapolated: P was 2 to 16, D was 10 to 80", "extrapolated: D was 10 to 80"]
 
 
 def test_other_is_a_category_like_the_rest():

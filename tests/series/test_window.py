@@ -68,7 +68,7 @@ def test_a_curve_is_the_series_of_its_heights():
         (Series([0], {"a": [1], "b": [2]}, source="x.csv"), {}, OptionError, r"x.csv: name a column \(--column NAME\)"),
         (every_second(2), {"column": "cpi"}, UnknownNameError, "did you mean 'cpu'"),
         (every_second(2), {"length": "5 minutes"}, OptionError, "duration '5 minutes': a positive number with one of"),
-        (Trace([0], [0], [0], [1], ["a"], ["b"]), {}, DataError, "a series, not Trace"),
+        (Trace([0], [0], [0], [1], ["a"], ["b"]), {}, DataError, "a series, not a trace"),
     ],
 )  # fmt: skip
 def test_what_is_refused(data, options, error, message):

@@ -32,11 +32,11 @@ def register_representations(register: Register) -> None:
 def register_readers(register: Register) -> None:
     """Announce the reader."""
     register(
-        "perf-stat",
-        "perfcore_usl.perf_stat:PerfStatReader",
+        "stream",
+        "perfcore_usl.stream:StreamReader",
         options="perfcore.hooks.options:NoOptions",
-        help="counters of Linux, by perf stat -x,",
-        suffixes=(".csv", ".txt"),
+        help="what the STREAM benchmark prints",
+        suffixes=(".txt", ".out"),
     )
 
 

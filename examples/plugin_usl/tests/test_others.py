@@ -3,14 +3,19 @@
 import pytest
 
 from perfcore.testing import ReaderSuite, RepresentationSuite
-from perfcore_usl.perf_stat import PerfStatReader
+from perfcore_usl.stream import StreamReader
 from perfcore_usl.weibull import Weibull
 
-GOOD = """# started on Mon Nov 16 10:00:00 2026
-
-1234.50,msec,task-clock:u,1234500000,100.00,0.998,CPUs utilized
-98765432,,cycles:u,1234500000,100.00,0.080,GHz
-<not supported>,,stalled-cycles-frontend:u,0,100.00,,
+GOOD = """-------------------------------------------------------------
+STREAM version $Revision: 5.10 $
+-------------------------------------------------------------
+Number of Threads requested = 4
+-------------------------------------------------------------
+Function    Best Rate MB/s  Avg time     Min time     Max time
+Copy:           25362.7     0.006448     0.006309     0.006684
+Triad:          24890.1     0.009901     0.009642     0.010523
+-------------------------------------------------------------
+Solution Validates: avg error less than 1.000000e-13 on all three arrays
 """
 
 
@@ -21,18 +26,18 @@ class TestWeibull(RepresentationSuite):
     values = (Weibull(3.0, 0.3), Weibull(1.5, 0.5))
 
 
-class TestPerfStat(ReaderSuite):
+class TestStream(ReaderSuite):
     """What perfcore asks of every reader."""
 
-    reader = PerfStatReader
-    samples = (("stat.csv", GOOD),)
+    reader = StreamReader
+    samples = (("stream.txt", GOOD),)
 
 
-@pytest.mark.parametrize("name", ["stat.csv", "stat.txt"])
-def test_counters_are_read_though_other_readers_claim_the_ending(tmp_path, name):
+@pytest.mark.parametrize("name", ["stream.txt", "stream.out"])
+def test_rates_are_read_though_other_readers_claim_the_ending(tmp_path, name):
     import perfcore
 
     (tmp_path / name).write_text(GOOD)
     table = perfcore.read(tmp_path / name).table
-    assert table["event"].tolist() == ["task-clock:u", "cycles:u", "stalled-cycles-frontend:u"]
-    assert table["count"].tolist() == [1234.5, 98765432.0, 0.0]
+    assert table["kernel"].tolist() == ["Copy", "Triad"]
+    assert table["rate [MB/s]"].tolist() == [25362.7, 24890.1]

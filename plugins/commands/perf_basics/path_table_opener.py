@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perf_views.opener import Opener
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import option
-from perfcore.models.opener import Opener
 
 if TYPE_CHECKING:
     from perf_basics.path_table_views import PathTableViews

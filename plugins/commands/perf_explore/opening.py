@@ -13,12 +13,12 @@ from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
 from perf_views.contents import Viewable
 from perf_views.drawable import views_of
+from perf_views.opener import Opener
 from perf_views.openers import opener_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, is_model_file, load
-from perfcore.models.opener import Opener
 from perfcore.reading.recognise import read
 from perfcore.results import Result
 
@@ -41,7 +41,7 @@ class Opening:
     read : callable
         Reads data: takes what the user calls them and what they are for; see `perfcore.read`.
     options : mapping
-        Of openers (`perfcore.models.opener`), such as the column of what happened that predictions are judged by.
+        Of openers (`perf_views.opener`), such as the column of what happened that predictions are judged by.
     """
 
     read: Read = read_file

@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.models.opener import Opener
+from perf_views.opener import Opener
 
 if TYPE_CHECKING:
     from perf_gate.history.gate import HistoryGate

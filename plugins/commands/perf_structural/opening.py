@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_structural.options import JudgingOptions, PredictionOptions
+from perf_views.opener import Opener
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.models.opener import Opener
 
 if TYPE_CHECKING:
     from perf_structural.judging.judgement import Judgement

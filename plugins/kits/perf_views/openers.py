@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perf_views.opener import Opener
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import registry
-from perfcore.models.opener import Opener
 
 __all__ = ["opener_of"]
 

@@ -209,7 +209,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         lines = []
         for place in range(len(which)):
             parts = [
-                f"{symbol} was {low:g} to {high:g}"
+                f"{self.shown_names[symbol]} was {low:g} to {high:g}"
                 for symbol, (low, high) in limits.items()
                 if not low <= coordinates[symbol][place] <= high
             ]
