@@ -134,7 +134,7 @@ def plot(
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4in")
-    <Drawing of 3.4 x 2.1 in>
+    <Drawing of 3.4 x 2.3 in>
     """
     from perf_pictures.figures import write_figures
     from perf_pictures.style import drawing, finish, fit_width, move_legends, set_text_size
