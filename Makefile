@@ -23,9 +23,9 @@ quick: $(VENV)/.installed-test
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
 
-# A minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
+# Half a minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
 fuzz: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/fuzz.py --seconds 60
+	$(BIN)/python benchmarks/fuzz.py --seconds 30
 
 # Disks that fill up or fail, and kill -9, at three calls of each command; at length: without --most. Needs cc.
 faults: $(VENV)/.installed-test
