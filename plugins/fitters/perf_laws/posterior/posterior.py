@@ -164,7 +164,7 @@ class Posterior:
         return values
 
     def _quantiles_of_runs(self, points: Floats, levels: Floats) -> Floats:
-        from perf_laws.posterior.prediction_kernels import mixture_quantiles
+        from perf_laws.posterior.mixture_kernels import mixture_quantiles
 
         values = np.empty((len(self.means), len(points), len(levels)))
         size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
@@ -233,7 +233,8 @@ class Posterior:
 
     def draws(self, places: npt.ArrayLike) -> Draws:
         """Draws at points (T, q)."""
-        from perf_laws.posterior.prediction_kernels import draw_paths, mixture_quantiles
+        from perf_laws.posterior.mixture_kernels import mixture_quantiles
+        from perf_laws.posterior.prediction_kernels import draw_paths
         from perfcore.base.kernels import announce_compilation
 
         announce_compilation(draw_paths, mixture_quantiles)
