@@ -24,7 +24,7 @@ class GrowthChange(NamedTuple):
     ----------
     laws : pair of str
     parameter : str
-        Parameter along which growth changed most surely.
+        Parameter along which growth changed most surely; where no change is likely, the one that it grows most with.
     classes : pair of str
         The likeliest class of growth over it.
     exponents : pair of float
@@ -77,8 +77,9 @@ def growth_changes(
     along = np.where(np.isnan(surest), -1.0, surest).argmax(axis=1)
     # The surest of several parameters was chosen, so each may be wrong q times as seldom.
     worse = np.maximum(1.0 - q * (1.0 - surest[rows, along]), 0.0)
-    named = before[rows, along].argmax(axis=1), after[rows, along].argmax(axis=1)
     medians = np.median(old, axis=2), np.median(new, axis=2)
+    along = np.where(worse > 0.5, along, np.abs(medians[1]).argmax(axis=1))
+    named = before[rows, along].argmax(axis=1), after[rows, along].argmax(axis=1)
     return {
         part: GrowthChange(
             laws=(first.laws[one[row]], second.laws[other[row]]),

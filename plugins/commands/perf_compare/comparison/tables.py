@@ -167,9 +167,9 @@ def _law_table(comparison: Comparison) -> Table:
         if (change := comparison.growth.get(k)) is None:
             continue
         growth = " -> ".join(dict.fromkeys(change.classes))
-        exponents = f"{change.parameter}: {change.exponents[0]:.2f} -> {change.exponents[1]:.2f}"
-        rows.append([comparison.parts[k], *change.laws, growth, exponents, _share(change.worse)])
-    return ("Laws, in the same order", [comparison.what, one, other, "growth", "exponent", "worse"], rows)
+        exponents = f"{change.exponents[0]:.2f} -> {change.exponents[1]:.2f}"
+        rows.append([comparison.parts[k], *change.laws, change.parameter, growth, exponents, _share(change.worse)])
+    return ("Laws, in the same order", [comparison.what, one, other, "over", "growth", "exponent", "worse"], rows)
 
 
 def _share(probability: float) -> str:
