@@ -10,11 +10,12 @@ import pytest
 
 import perfcore
 from perf_explore.data_views import DataViews
+from perf_explore.server import served
 from perf_explore.shelf import Shelf
 from perf_overheads import STANDARD
 from perfcore import Trace, UtilizationCurve
 
-from .conftest import accessibility_problems, missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, settled
 
 SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
 TRACE = (
