@@ -6,25 +6,20 @@ enough for pages, and keeps all pictures together below 1.5 MB.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import shutil
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import perfcore
 from perf_explore.opening import Opening, open_subjects
-from perf_explore.server import Page, listen
-from perf_explore.session import Session
+from perf_explore.server import served
 from perf_views import Viewable
 from perf_views.drawable import views_of
 
@@ -71,24 +66,6 @@ VIEWS: dict[str, tuple[Callable[[], Viewable], str, bool]] = {
     ),
     "forecast": (fitted("sor/recorded/availability.csv", fitter="forecast", column="cpu 0 available"), "", False),
 }  # fmt: skip
-
-
-@contextlib.contextmanager
-def served(subject: Viewable) -> Iterator[str]:
-    """The address that opens the page of a subject, while it is served from a thread."""
-    listener = listen()
-    page = Page(Session(subject), listener.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield page.link()
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listener.close()
 
 
 def take(browser: Browser, name: str) -> list[Path]:

@@ -7,14 +7,14 @@ is printed, since other programs on the machine do not add to it.
 """
 
 import argparse
-import threading
+import shutil
 import time
 
 import numpy as np
+from playwright.sync_api import sync_playwright
 
 from perf_explore.data_views import DataViews
-from perf_explore.server import Page, listen
-from perf_explore.session import Session
+from perf_explore.server import served
 from perfcore import Trace
 
 STATES = ["solve", "MPI_Wait", "MPI_Allreduce", "MPI_Send", "dgemm", "idle"]
@@ -52,38 +52,24 @@ def told(what, times):
 
 def in_browser(views, windows):
     """Seconds from a change of the window until it is drawn, as the page measures them."""
-    import shutil
-
-    import uvicorn
-    from playwright.sync_api import sync_playwright
-
-    listener = listen()
-    page = Page(Session(views), listener.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        with sync_playwright() as driver:
-            tab = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]).new_page()
-            tab.set_viewport_size({"width": 1600, "height": 1000})
-            tab.set_default_timeout(120_000)
-            tab.goto(page.address)
-            tab.wait_for_url("**/")
-            tab.goto(f"{page.address.split('?')[0]}timeline", wait_until="domcontentloaded")
-            host, times = tab.locator(".live"), []
-            tab.wait_for_selector(".live[data-drawn]", state="attached")
-            time.sleep(10)  # the phases are fitted and drawn
-            for window in windows:
-                before = int(host.get_attribute("data-drawn"))
-                query = "&".join(f"{name}={value}" for name, value in window.items())
-                tab.evaluate(GO, query)
-                tab.wait_for_selector(f".live[data-drawn='{before + 1}']", state="attached")
-                times.append(float(host.get_attribute("data-took")) / 1e3)
-            return times
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listener.close()
+    with served(views) as link, sync_playwright() as driver:
+        tab = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]).new_page()
+        tab.set_viewport_size({"width": 1600, "height": 1000})
+        tab.set_default_timeout(120_000)
+        tab.goto(link)
+        tab.wait_for_url("**/")
+        tab.goto(f"{tab.url}timeline", wait_until="domcontentloaded")
+        host, times = tab.locator(".live"), []
+        tab.wait_for_selector(".live[data-drawn]", state="attached")
+        time.sleep(10)  # the phases are fitted and drawn
+        for window in windows:
+            before = int(host.get_attribute("data-drawn"))
+            query = "&".join(f"{name}={value}" for name, value in window.items())
+            tab.evaluate(GO, query)
+            tab.wait_for_selector(f".live[data-drawn='{before + 1}']", state="attached")
+            times.append(float(host.get_attribute("data-took")) / 1e3)
+        tab.goto("about:blank")  # asks no more when its server goes
+        return times
 
 
 def main():

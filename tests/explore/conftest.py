@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import threading
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from perf_explore.server import Page, listen
+from perf_explore.server import Page
 from perf_explore.session import Session
 from perf_views import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.base.errors import DataError
@@ -154,26 +152,6 @@ def tab(context):
     found.close()
     assert complaints == []
     assert all(url.startswith(("http://127.0.0.1:", "file://", "data:")) for url in asked)
-
-
-@contextlib.contextmanager
-def served(subject):
-    """A subject's page, served from a thread."""
-    import uvicorn
-
-    listener = listen()
-    page = Page(Session(subject), listener.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield page.link()
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listener.close()
 
 
 def settled(tab):

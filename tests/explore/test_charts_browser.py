@@ -6,9 +6,8 @@ import numpy as np
 from playwright.sync_api import expect
 
 from perf_explore.report import report_text
+from perf_explore.server import served
 from perf_views import Chart, Link, View
-
-from .conftest import served
 
 NAME = "<script>$x_"
 

@@ -6,8 +6,9 @@ import pytest
 
 import perfcore
 from perf_explore.report import report_text
+from perf_explore.server import served
 
-from .conftest import accessibility_problems, missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, settled
 
 LAWS = {
     "main": lambda p: 2.0,

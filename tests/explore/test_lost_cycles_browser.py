@@ -11,8 +11,9 @@ import pytest
 
 import perfcore
 from perf_explore.opening import open_subjects
+from perf_explore.server import served
 
-from .conftest import accessibility_problems, missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, settled
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 ADDED = "a + b*D^2*log2(D)"

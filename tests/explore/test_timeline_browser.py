@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from perf_explore.server import served
 from perf_explore.timeline.shown import timeline_data
 from perf_explore.timeline.views import TimelinePresenter
 from perfcore import Trace
-
-from .conftest import served
 
 NAMES = ["<script>alert(1)</script>", "$x_", "\u202eevil", "n" * 3000, "🚀"]
 

@@ -68,6 +68,19 @@ def subject(request):
     return MODELS[request.param]()
 
 
+def test_what_the_phases_of_a_trace_show_is_under_its_own_title():
+    """The table of the sequence with its chart, that of categories by itself, and messages by phase."""
+    trace = perfcore.read("examples/halo/halo.prv")
+    views = views_of(perfcore.fit(trace, phases="1..3", degree=0), trace)
+    blocks = views.view((), {}).blocks
+    (chart,) = [block for block in blocks if isinstance(block, Chart) and block.title]
+    assert chart.title.startswith("How the fit changes with the number of phases")
+    assert chart.tables[0].header[0] == "phases"
+    assert any(isinstance(block, Table) and block.title.startswith("What the processors do") for block in blocks)
+    (by_phase,) = [b for b in views.view(("messages",), {}).blocks if isinstance(b, Table) and b.title == "By phase"]
+    assert sum(int(row[1]) for row in by_phase.rows) == 80
+
+
 def test_every_view_is_shown_and_leads_only_to_views(subject):
     """Each link of each view gives a view again: none leads nowhere, in no state."""
     assert isinstance(subject, Viewable)

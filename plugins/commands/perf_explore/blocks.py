@@ -24,6 +24,7 @@ from perf_views.contents import (
     Live,
     Notice,
     Query,
+    Stretch,
     Table,
     Text,
     View,
@@ -187,12 +188,20 @@ class Writer:
         places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
         drawing, panels = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places)
         data = f" data-panels='{_in_quotes(json.dumps(panels, separators=(',', ':')))}'" if panels else ""
+        if chart.stretch is not None and self.is_live:
+            data += f' data-stretch="{escape(self._stretch(chart.stretch))}"'
         tables = "".join(
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
         return f'<div class="scrolled"><figure{data}>{drawing}</figure></div>{tables}'
+
+    def _stretch(self, stretch: Stretch) -> str:
+        """Where a script finds other parts of what is drawn."""
+        whole = self.address(stretch.link.path, stretch.link.query)
+        ends = [stretch.start, stretch.end]
+        return json.dumps({"whole": whole, "names": stretch.names, "ends": ends, "length": stretch.length})
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)

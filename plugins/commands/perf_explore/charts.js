@@ -63,8 +63,9 @@ class TouchedChart {
   constructor(figure, which) {
     this.figure = figure;
     this.which = which;
+    this.stretch = figure.dataset.stretch && JSON.parse(figure.dataset.stretch); // of which the server has more
     const picture = figure.querySelector("svg"), [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
-    this.over = made("svg", { viewBox: `0 0 ${width} ${height}`, class: "over", tabindex: 0, role: "application",
+    this.over = made("svg", { id: `chart-${which}`, viewBox: `0 0 ${width} ${height}`, class: "over", tabindex: 0, role: "application",
       "aria-label": `${picture.getAttribute("aria-label") || "Chart"}. Arrow keys tell the values, Page Up and Page Down change the panel, plus and minus zoom, Escape shows all.` }, figure);
     this.panels = JSON.parse(figure.dataset.panels).map((panel) => {
       const scaled = ([left, top, right, bottom]) => [left * width, top * height, right * width, bottom * height];
@@ -98,11 +99,11 @@ class TouchedChart {
       this.begun = undefined;
       if (!begun) return;
       const { panel } = begun, [wide, high] = [0, 1].map((axis) => Math.abs(at[axis] - begun.at[axis]));
-      if (Math.max(wide, high) < 5) return;
+      if ((this.stretch ? wide : Math.max(wide, high)) < 5) return;
       // Along one axis where the other one hardly moved.
       [wide, high].forEach((moved, axis) => {
         const [low, most] = axis ? [panel.box[1], panel.box[3]] : [panel.box[0], panel.box[2]];
-        if (moved > 0.15 * Math.max(wide, high)) {
+        if (this.stretch ? axis === 0 : moved > 0.15 * Math.max(wide, high)) {
           panel.scales[axis].between(clamp(begun.at[axis], low, most), clamp(at[axis], low, most));
         }
       });
@@ -111,7 +112,7 @@ class TouchedChart {
     over.addEventListener("dblclick", (event) => { const panel = this.panelAt(this.place(event)); if (panel) this.reset(panel); });
     over.addEventListener("wheel", (event) => {
       const panel = this.panelAt(this.place(event));
-      if (!panel || panel.scales.every((scale) => scale.isWhole)) return; // else the page scrolls
+      if (!panel || this.isWhole(panel)) return; // else the page scrolls
       panel.scales[0].pan(Math.sign(event.deltaX || event.deltaY) * 0.1);
       this.changed(panel, false);
       event.preventDefault();
@@ -121,10 +122,10 @@ class TouchedChart {
       const zoom = (margin) => x.between(x.low - margin * (x.high - x.low), x.high + margin * (x.high - x.low));
       const acts = { ArrowLeft: () => x.pan(-0.1), ArrowRight: () => x.pan(0.1), ArrowUp: () => y.pan(0.1),
         ArrowDown: () => y.pan(-0.1), "+": () => zoom(-0.25), "=": () => zoom(-0.25), "-": () => zoom(0.5),
-        0: () => panel.scales.forEach((scale) => scale.reset()) };
+        0: () => this.toWhole(panel) };
       acts.Escape = acts[0];
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const isWhole = panel.scales.every((scale) => scale.isWhole), isArrow = event.key.startsWith("Arrow");
+      const isWhole = this.isWhole(panel), isArrow = event.key.startsWith("Arrow");
       if (["PageUp", "PageDown"].includes(event.key)) {
         if (this.panels.length < 2) return; // then it scrolls the page
         this.last = this.panels.at((this.panels.indexOf(panel) + (event.key === "PageUp" ? -1 : 1)) % this.panels.length);
@@ -147,7 +148,17 @@ class TouchedChart {
     return this.panels.find(({ box }) => x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3]);
   }
   clear() { this.tip.hidden = true; this.hint.replaceChildren(); }
-  reset(panel) { panel.scales.forEach((scale) => scale.reset()); this.changed(panel); }
+  reset(panel) { this.toWhole(panel); this.changed(panel); }
+  isWhole(panel) {
+    const { ends: [start, end], length } = this.stretch || { ends: [0, 1], length: 1 };
+    return start <= 0 && end >= length && panel.scales.every((scale) => scale.isWhole);
+  }
+  toWhole(panel) {
+    panel.scales.forEach((scale) => scale.reset());
+    if (!this.stretch) return;
+    const { ends: [start, end], length } = this.stretch, { from, to } = panel.x, unit = (to - from) / (end - start);
+    Object.assign(panel.scales[0], { from: from - start * unit, to: from + (length - start) * unit });
+  }
 
   // ---- what the pointer says
 
@@ -284,6 +295,11 @@ class TouchedChart {
   changed(panel, isStep = true) {
     this.last = panel;
     this.clear();
+    if (this.stretch) {
+      this.draw(panel); // coarse, until the server's answer comes
+      this.ask(panel, isStep);
+      return;
+    }
     // Panels above one another over the same axis stay aligned.
     const isAligned = ({ x, box }) => x.from === panel.x.from && x.to === panel.x.to
       && [0, 2].every((side) => Math.abs(box[side] - panel.box[side]) < 1);
@@ -297,6 +313,17 @@ class TouchedChart {
     const hash = zoomed.length ? `#zoom=${zoomed.join(";")}` : "";
     if (location.protocol === "about:") return; // a cell of a notebook has no address
     history[isStep ? "pushState" : "replaceState"](null, "", location.pathname + location.search + hash);
+  }
+
+  // The part between the ends of the axis, as an address.
+  ask(panel, isStep) {
+    const { whole, names, ends: [start, end], length } = this.stretch, { axis, from, to } = panel.scales[0];
+    const [begin, stop] = [from, to].map((at) => start + (at - axis.from) / (axis.to - axis.from) * (end - start));
+    const width = Math.min(stop - begin, length), first = clamp(begin, 0, length - width);
+    const query = new URLSearchParams([[names[0], Number(first.toPrecision(12))], [names[1], Number((first + width).toPrecision(12))]]);
+    const address = width < length ? `${whole}${whole.includes("?") ? "&" : "?"}${query}` : whole;
+    if (address === location.pathname + location.search) this.readAddress(); // at an end: nothing is beyond it
+    else document.dispatchEvent(new CustomEvent("go", { detail: { address, isStep } }));
   }
 
   // What an address says of this chart; the whole of every panel that it does not name.

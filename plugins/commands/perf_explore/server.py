@@ -7,11 +7,13 @@ made to point here) or ``Origin`` (a form on another page) is refused.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -35,7 +37,7 @@ from perf_explore.page import (
 )
 from perf_explore.session import Place, Session, StaleEditError
 from perf_explore.typed import sent_action, unknown_action, with_typed
-from perf_views.contents import Notice, NoViewError, Query, ViewPath
+from perf_views.contents import Notice, NoViewError, Query, Viewable, ViewPath
 from perfcore.base.errors import InputError, MissingDependencyError, PerfError
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["HOST", "Page", "listen", "require_libraries", "serve"]
+__all__ = ["HOST", "Page", "listen", "require_libraries", "serve", "served"]
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
@@ -271,6 +273,35 @@ def serve(page: Page, listener: socket.socket) -> None:
         timeout_graceful_shutdown=1,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def served(subject: Viewable) -> Iterator[str]:
+    """The address that opens a subject's page, served from a thread: to try views in a browser, or to picture them.
+
+    Examples
+    --------
+    >>> from perf_views.drawable import DrawableViews
+    >>> import perfcore
+    >>> model = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
+    >>> with served(DrawableViews(model)) as address:
+    ...     address.startswith("http://127.0.0.1:")
+    True
+    """
+    import uvicorn
+
+    with listen() as listener:
+        page = Page(Session(subject), listener.getsockname()[1])
+        server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield page.link()
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 async def _bug(request: Request, error: Exception) -> Response:

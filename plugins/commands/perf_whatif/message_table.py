@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from perf_messages.communication import Communication
 from perf_whatif.collective_table import CollectiveRow, collective_rows
 from perfcore.results import Result
 
-__all__ = ["MessageTable", "message_table"]
+__all__ = ["MessageTable", "message_table", "messages_by_phase"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -88,3 +89,34 @@ def message_table(communication: Communication) -> MessageTable:
         communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
         of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
     )  # fmt: skip
+
+
+def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is there.
+
+    Parameters
+    ----------
+    communication : Communication
+    edges_ns : sequence of int, nanoseconds
+        Where phases begin, and the last one ends. What begins outside of them is not counted.
+
+    Examples
+    --------
+    >>> from perf_messages.testing import exchange
+    >>> run = exchange()
+    >>> messages_by_phase(run, [run.start_ns, int(run.end_ns.max())])[1]
+    [['1', '1', '8', '1', '1']]
+    """
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    begins = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
+    edges = np.asarray(edges_ns)
+    sent = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
+    begun = np.searchsorted(edges, begins[collectives.of_data], side="right")
+    pairs = communication.sender.astype(np.int64) * len(communication.locations) + communication.receiver
+    rows = []
+    for phase in range(1, len(edges)):
+        here = sent == phase
+        figures = here.sum(), messages.bytes[here].sum(), len(np.unique(pairs[here])), (begun == phase).sum()
+        rows.append([str(phase), *map(str, figures)])
+    return ["phase", "messages", "bytes", "pairs", "collectives"], rows

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_messages.communication import communication_of
+from perf_traces.model_phases import model_edges
 from perf_views.colours import SIZES
 from perf_views.short_names import shortened
-from perf_whatif.message_table import MessageTable, message_table
+from perf_whatif.message_table import MessageTable, message_table, messages_by_phase
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
@@ -130,11 +131,11 @@ class TracePresenter(Presenter):
         return _TITLE
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
-        """Messages by sender and receiver; None where there are none."""
+        """Messages by sender and receiver, and by phase where a model has phases; None where there are none."""
         communication = _communication(result)
         if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
             return None
-        return _MessageViews(communication)
+        return _MessageViews(communication, model_edges(data) if getattr(data, "phases", None) else None)
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed; else who sends to whom."""
@@ -153,10 +154,11 @@ def _communication(trace: Trace) -> Communication | None:
 
 
 class _MessageViews:
-    """One view."""
+    """One view, of the whole run, and of each phase where there are any."""
 
-    def __init__(self, communication: Communication) -> None:
+    def __init__(self, communication: Communication, edges_ns: Sequence[int] | None) -> None:
         self._shown = message_table(communication)
+        self._by_phase = None if edges_ns is None else messages_by_phase(communication, edges_ns)
 
     @property
     def title(self) -> str:
@@ -168,11 +170,13 @@ class _MessageViews:
         return [()]
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The matrix and the sizes; see `Viewable.view`."""
+        """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
         from perf_views.contents import NoViewError, Table, Text, View
         from perf_views.drawable import drawing_of
 
         if path:
             raise NoViewError(path)
         tables = [Table.of(*table) for table in self._shown.tables()]
+        if self._by_phase is not None:
+            tables.insert(0, Table.of("By phase", *self._by_phase))
         return View(_TITLE, (Text(tuple(self._shown.summary())), drawing_of(self._shown), *tables))

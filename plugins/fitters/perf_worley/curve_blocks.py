@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perf_pictures.picture import time_axis
 from perf_views.colours import DARK, FAINT
-from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Table, Text, ViewPath
+from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Stretch, Table, Text, ViewPath
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable
@@ -155,7 +155,10 @@ def curve_chart(
         begin, stop = (readable(time - zoom.first, curve.time_unit) for time in (start, end))
         rows.append((Cell(begin, link), stop, f"{mean:.4g}", f"{low:.4g}", f"{high:.4g}"))
     table = Table(("from", "to", "mean", "lowest", "highest"), tuple(rows))
-    return Chart(draw, f"Processors computing over time, {span}", (table,), size=(10.0, 3.6))
+    part_of = Stretch(
+        Link("", path, state), (FROM, TO), zoom.start - zoom.first, zoom.end - zoom.first, zoom.last - zoom.first
+    )
+    return Chart(draw, f"Processors computing over time, {span}", (table,), size=(10.0, 3.6), stretch=part_of)
 
 
 def _stepped(edges: Floats, *heights: Floats) -> list[Floats]:

@@ -102,6 +102,13 @@ class PhaseViews:
         """The phases, and what others show of the data phase by phase."""
         return [(), *((name,) for name in self._further)]
 
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """The same, by their titles and of the same model; see `perf_views.ways.Navigable`."""
+        state = {name: query[name] for name in (_PHASES, _DEGREE) if query.get(name)}
+        yield Link(self.title, (), state)
+        for name, (presenter, _) in self._further.items():
+            yield Link(presenter.title(self._data), (name,), state)
+
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """Pass a question on to what others show of the data; see `Feeding.feed`."""
         views = self._further_views(path[0], self._chosen(query)[0]) if path and path[0] in self._further else None
@@ -149,9 +156,10 @@ class PhaseViews:
                 summary,
                 phases,
                 *self._links(state),
+                *tables[1 : len(tables) - bool(model.sequence)],
             ]
             if model.sequence:
-                blocks.append(_sequence_chart(model, tables[1]))
+                blocks.append(_sequence_chart(model, tables[-1]))
         blocks.append(Text(tuple(model.formula.split("\n")), "Formula", "formula"))
         return (*blocks, parameter_table(model), statistics_table(model))
 

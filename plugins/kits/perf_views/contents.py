@@ -30,6 +30,7 @@ __all__ = [
     "NoViewError",
     "Notice",
     "Query",
+    "Stretch",
     "Table",
     "Text",
     "View",
@@ -191,6 +192,29 @@ class Live:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """The part of something long that is drawn: the page asks for any other part, instead of enlarging what it has.
+
+    Parameters
+    ----------
+    link : Link
+        To the whole.
+    names : (str, str)
+        What the address calls the ends of a part.
+    start, end : float
+        Of what is drawn, as the address has it: the ends of the first panel's horizontal axis, which is linear.
+    length : float
+        Of the whole, which begins at 0.
+    """
+
+    link: Link
+    names: tuple[str, str]
+    start: float
+    end: float
+    length: float
+
+
+@dataclass(frozen=True)
 class Chart:
     """A drawing and the same figures as tables.
 
@@ -208,6 +232,8 @@ class Chart:
         Width and height to begin with; the page scales it to its own width, which is about 10.
     live : Live, optional
         What the page shows in its place where scripts run.
+    stretch : Stretch, optional
+        Of what the drawing is a part.
     """
 
     draw: Callable[[Figure], None]
@@ -216,6 +242,7 @@ class Chart:
     title: str = ""
     size: tuple[float, float] = (10.0, 4.0)
     live: Live | None = None
+    stretch: Stretch | None = None
 
 
 @dataclass(frozen=True)
@@ -311,12 +338,12 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Text):
         return replace(block, links=tuple(link.mounted(prefix, query) for link in block.links))
     if isinstance(block, Table):
-        header, *rows = (
-            tuple(_mounted_cell(cell, prefix, query) for cell in row) for row in (block.header, *block.rows)
-        )
-        return replace(block, header=header, rows=tuple(rows))
-    if isinstance(block, Chart) and block.live is not None:
-        return replace(block, live=block.live.mounted(prefix, query))
+        return _mounted_table(block, prefix, query)
+    if isinstance(block, Chart):
+        live = block.live and block.live.mounted(prefix, query)
+        stretch = block.stretch and replace(block.stretch, link=block.stretch.link.mounted(prefix, query))
+        tables = tuple(_mounted_table(table, prefix, query) for table in block.tables)
+        return replace(block, live=live, stretch=stretch, tables=tables)
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
         kept = tuple(
@@ -324,6 +351,11 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
+
+
+def _mounted_table(table: Table, prefix: ViewPath, query: Query) -> Table:
+    header, *rows = (tuple(_mounted_cell(cell, prefix, query) for cell in row) for row in (table.header, *table.rows))
+    return replace(table, header=header, rows=tuple(rows))
 
 
 def _mounted_cell(cell: Cell | str, prefix: ViewPath, query: Query) -> Cell | str:
