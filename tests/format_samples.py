@@ -387,6 +387,78 @@ real\t0m7.832s
        Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
               11.09              6.10              5.18              3.46
 """
+STREAM = """\
+-------------------------------------------------------------
+STREAM version $Revision: 5.10 $
+-------------------------------------------------------------
+Array size = 10000000 (elements), Offset = 0 (elements)
+Number of Threads requested = 4
+Number of Threads counted = 4
+-------------------------------------------------------------
+Function    Best Rate MB/s  Avg time     Min time     Max time
+Copy:           28347.1     0.005703     0.005644     0.005780
+Triad:          21634.4     0.011211     0.011093     0.011410
+-------------------------------------------------------------
+Solution Validates: avg error less than 1.000000e-13 on all three arrays
+"""
+BABELSTREAM = """\
+BabelStream
+Version: 4.0
+Running kernels 100 times
+Function    MBytes/sec  Min (sec)   Max         Average
+Copy        1368294.603 0.00039     0.00040     0.00039
+"""
+NCCL_TESTS = """\
+# nThread 1 nGpus 2 minBytes 0 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1
+#  Rank  0 Group  0 Pid  12345 on      node01 device  0 [0x07] NVIDIA A100-SXM4-40GB
+#  Rank  1 Group  0 Pid  12345 on      node01 device  1 [0x0f] NVIDIA A100-SXM4-40GB
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           0             0     float     sum      -1     0.25    0.00    0.00      0     0.25    0.00    0.00      0
+        1024           256     float     sum      -1    24.50    0.04    0.07      0    23.50    0.04    0.07      3
+     1048576        262144     float     sum      -1    60.25   17.40   30.45      0      N/A     N/A     N/A    N/A
+# Avg bus bandwidth    : 7.63
+"""
+GO_BENCH = """\
+goos: linux
+pkg: example.com/sort
+cpu: Intel(R) Xeon(R) CPU @ 2.20GHz
+BenchmarkSort/n=100/stable-8     \t   10000\t    101234 ns/op\t  12.50 MB/s\t      64 B/op\t       2 allocs/op
+BenchmarkSort/n=100/stable-8     \t   10000\t    101236 ns/op\t  12.50 MB/s\t      64 B/op\t       2 allocs/op
+a line that the program printed
+BenchmarkSort/n=1000/stable-8    \t    1000\t   1412340 ns/op
+BenchmarkRounds-8                \t       1\t        12.0 rounds
+PASS
+"""
+JMH = """\
+[{"jmhVersion": "1.36", "benchmark": "org.sample.Sum.sum", "mode": "avgt", "threads": 1, "forks": 2,
+  "params": {"n": "100"}, "primaryMetric": {"score": 12.5, "scoreError": "NaN", "scoreUnit": "us/op",
+   "rawData": [[12.0, 12.5], [13.0]]}, "secondaryMetrics": {}},
+ {"jmhVersion": "1.36", "benchmark": "org.sample.Sum.sum", "mode": "sample", "threads": 1, "forks": 1,
+  "params": {"n": "200"}, "primaryMetric": {"score": 25.0, "scoreError": 0.3, "scoreUnit": "us/op",
+   "rawDataHistogram": [[[[24.0, 3], [28.0, 1]]]]}, "secondaryMetrics": {}}]
+"""
+VLLM = """\
+{"date": "20250801-101010", "backend": "vllm", "model_id": "tiny", "tokenizer_id": "tiny", "num_prompts": 2,
+ "request_rate": 4.0, "max_concurrency": null, "duration": 2.5, "completed": 2, "request_throughput": 0.8,
+ "output_throughput": 2.0, "total_token_throughput": 14.0, "input_lens": [10, 20], "output_lens": [3, 2],
+ "ttfts": [0.25, 0.5], "itls": [[0.125, 0.125], [0.25]], "errors": ["", ""],
+ "mean_ttft_ms": 375.0, "p99_ttft_ms": 497.5}
+"""
+MLPERF_LOG = "".join(
+    f':::MLLOG {{"namespace": "", "time_ms": {time}, "event_type": "{event}", "key": "{key}", "value": {value}, '
+    f'"metadata": {{"file": "train.py", "lineno": 1{about}}}}}\n'
+    for time, event, key, value, about in (
+        (1592000000000, "POINT_IN_TIME", "submission_benchmark", '"resnet"', ""),
+        (1592000000000, "POINT_IN_TIME", "global_batch_size", "256", ""),
+        (1592000000000, "INTERVAL_START", "run_start", "null", ""),
+        (1592000010000, "INTERVAL_START", "epoch_start", "null", ', "epoch_num": 1'),
+        (1592000110500, "INTERVAL_END", "epoch_stop", "null", ', "epoch_num": 1'),
+        (1592000110500, "INTERVAL_START", "eval_start", "null", ', "epoch_num": 1'),
+        (1592000220000, "INTERVAL_END", "run_stop", "null", ', "status": "success"'),
+    )
+)
 IOR = """\
 {"Version": "3.3.0", "Began": "Thu Jan  1 00:00:00 2026", "Command line": "ior -O summaryFormat=JSON",
  "Machine": "Linux node7", "tests": [{"TestID": 0, "StartTime": "x", "Options": {"api": "POSIX",
@@ -632,6 +704,12 @@ SAMPLES = {
     "osu": [("osu.txt", OSU), ("others.out", OSU_OTHERS)],
     "ior": [("ior.json", IOR), ("ior.out", IOR_TEXT), ("ior.csv", IOR_CSV)],
     "fio": [("fio.json", FIO)],
+    "stream": [("stream.txt", STREAM), ("babelstream.out", BABELSTREAM)],
+    "nccl-tests": [("all_reduce.txt", NCCL_TESTS)],
+    "go-bench": [("bench.txt", GO_BENCH)],
+    "jmh": [("jmh.json", JMH)],
+    "vllm": [("serving.json", VLLM)],
+    "mlperf-log": [("result_0.txt", MLPERF_LOG)],
     "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
     "extrap-archive": [
         ("means.extra-p", extrap_archive(EXTRAP_MEANS)),

@@ -28,8 +28,8 @@ _NAMES = {
     for role, names in {
         "processors": "p np worldsize commsize proc process processor rank task core cpu pe thread worker gpu "
         "accelerator device node",
-        "value": "time runtime walltime wall elapsed elapsedtime duration exectime executiontime seconds realtime "
-        "wallclock wallclocktime totaltime timetosolution mean average avg median",
+        "value": "time runtime walltime wall elapsed elapsedtime elapsedraw duration exectime executiontime seconds "
+        "realtime wallclock wallclocktime totaltime timetosolution mean average avg median",
         "code": "code benchmark bench application app program kernel workload",
         "system": "system machine platform cluster computer host hostname site",
         "category": "category overhead region function routine callpath path kernelname timer section",

@@ -115,3 +115,11 @@ def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
     assert message in refused("value", "-o", "value.json", *words)
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_column_of_a_table_of_text_is_read_as_tables_are(perf, folder):
+    (folder / "named.csv").write_text('run,latency,state\na,12.5 ms,ok\nb,"1,013.5 ms",ok\nc,2.5 ms,failed\nd,-,ok\n')
+    outcome = perf("value", "named.csv", "--column", "latency", status=(0,))
+    assert "left out, since they did not complete (failed): 1 of 4 rows" in outcome.err
+    assert "2 samples, 1 missing of 'latency [ms]'" in outcome.out
+    assert outcome.lines[-1].split()[-2:] == ["12.5", "1013.5"]

@@ -210,11 +210,28 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     one = table[table["version"] == "old"].drop(columns="version")
     with pytest.raises(OptionError, match="what is it to be compared with"):
         perfcore.gate(one)
-    with pytest.raises(DataError, match="in different units"):
-        perfcore.gate(one, one.rename(columns={"time_s": "time_ms"}), value=())
+    plain = one.rename(columns={"time_s": "value"})
+    with pytest.raises(DataError, match=r"is in s, .* in MB; convert one"):
+        perfcore.gate(plain.assign(unit="s"), plain.assign(unit="MB"))
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
+
+
+@pytest.mark.parametrize(("name", "per_ms"), [("latency [ms]", 1.0), ("Latency (s)", 1e-3), ("latency_us", 1e3)])
+def test_the_same_quantity_under_other_spellings_and_units(name, per_ms):
+    times = np.random.default_rng(5).normal(10.0, 0.2, 20)
+    old = pd.DataFrame({"latency_ms": times})
+    gated = perfcore.gate(old, pd.DataFrame({name: 3.0 * per_ms * times}), between="2%")
+    assert (gated.outcome.value, gated.units) == ("failed", ("ms",))
+    np.testing.assert_allclose(gated.values[1], 3.0 * gated.values[0])
+    with pytest.raises(DataError, match="measure different things"):
+        perfcore.gate(old, pd.DataFrame({"latency": times}))
+
+
+def test_an_empty_parameter_is_no_part_of_a_name():
+    table = pd.DataFrame({"benchmark": ["a", "b", "b"], "procs": [None, 1, 2], "time_s": [1.0, 2.0, 3.0]})
+    assert perfcore.gate(table, table).benchmarks == ("a", "b procs=1", "b procs=2")
 
 
 def test_cases_are_told_apart_whatever_their_column_is_called(tmp_path: Path) -> None:

@@ -361,3 +361,31 @@ def test_a_file_that_was_cut_short_is_told(write):
     ]
     with pytest.raises(InputError, match="it is the last, and has no end: was the file cut short"):
         perfcore.read(write("p,size,time_s\n1,100,64.25\n2,10"))
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("State", ["COMPLETED", "CANCELLED by 100", "COMPLETED", "TIMEOUT"]),
+        ("job state", ["CD", "", "finished", "crashed"]),
+        ("exit_code", ["0", "139", "0", "1"]),
+        ("ExitCode", ["0:0", "0:15", "0:0", "1:0"]),
+    ],
+)
+def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells, monkeypatch):
+    notes = []
+    monkeypatch.setattr(progress, "note", notes.append)
+    table = write(f"procs,time_s,{column}\n" + "".join(f"{1 << k},{8 / (1 << k)},{c}\n" for k, c in enumerate(cells)))
+    if "CD" in cells:  # a word that is not known: the column may mean anything
+        assert (len(perfcore.read(table).table), notes) == (4, [])
+        return
+    data = perfcore.read(table)
+    assert (data.table["procs"].tolist(), data.line(1)) == ([1, 4], 4)
+    assert "left out, since they did not complete" in notes[0]
+    assert "2 of 4 rows" in notes[0]
+    assert len(perfcore.read(table, failed=True).table) == 4
+
+
+def test_without_a_run_that_completed_a_table_is_refused(write):
+    with pytest.raises(InputError, match=r"none of the 1 runs completed \(TIMEOUT\); -r failed=yes keeps them"):
+        perfcore.read(write("procs,time_s,State\n1,2,TIMEOUT\n"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from perf_structural.decomposition import Decomposition, Draws, balance
 from perf_structural.expression import leaves
 from perf_structural.families import AUTO, choose_family
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
-from perf_structural.measuring import read_samples, samples_of
+from perf_structural.measuring import ReadFile, read_samples, samples_of
 from perf_structural.model_file import read_candidates
 from perf_structural.prediction import Prediction
 from perf_structural.questions.costs import Costs, choose_by_cost
@@ -50,7 +50,7 @@ def value(
     family: str | None = None,
     quantile: str | float | Sequence[float] | None = None,
     scale: float | None = None,
-    read: Callable[[Path], Any] | None = None,
+    read: ReadFile | None = None,
     **options: Any,
 ) -> MeasuredValue:
     """Represent measurements by a stochastic value: the last samples of a series, or the rows of a table of runs.
@@ -88,7 +88,7 @@ def value(
         Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
         of lengths of time, told by the name.
     read : callable, optional
-        Takes the path, once everything else is known to be right, and gives the series.
+        Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
         Options of the representation.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from perfcore.data.series import Series
 from perfcore.data.units import readable
 from perfcore.reading.source import Source
 
-__all__ = ["FEWEST", "KINDS", "few_samples", "read_samples", "samples_of"]
+__all__ = ["FEWEST", "KINDS", "ReadFile", "few_samples", "read_samples", "samples_of"]
 
 Samples = Window | RunSamples
+ReadFile = Callable[[str, Sequence[type]], Any]
 
 KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
 _HEAD = 4096  # bytes, of which the first two lines are
@@ -38,7 +39,7 @@ def read_samples(
     column: str | None = None,
     until: float | str | None = None,
     where: str | Iterable[str] | None = None,
-    read: Callable[[Any], Any] | None = None,
+    read: ReadFile | None = None,
     within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of a file, and what is to be said about them.
@@ -56,7 +57,7 @@ def read_samples(
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     read : callable, optional
-        Takes the path and gives the data; by default whichever reader knows the file.
+        Takes the path and the types wanted, and gives the data; by default whichever reader knows the file.
     within : (float, float), optional
         Bounds that the samples are said to have; without, lengths of time, by their name, are at least 0.
 
@@ -68,39 +69,45 @@ def read_samples(
         As of `samples_of`.
     """
     data = _read_any(path, column, where, read or _read)
-    if isinstance(data, list):
-        import pandas as pd
-
-        data = samples_of_table(pd.DataFrame(data), column, where, os.fspath(path))
-    elif isinstance(data, Series) and where is not None:
+    if isinstance(data, Series) and where is not None:
         data = samples_of_table(_as_table(data), column, where, data.source)
     return samples_of(data, window, column, until, where, within)
 
 
 def _read_any(
-    path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Callable[[Any], Any]
+    path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: ReadFile
 ) -> Any:
-    """Numbers, counts, the rows of a table of text, or what a reader gives."""
+    """Numbers, counts, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
             samples = read_numbers(source, column, where) or read_counted(source, column, where)
             if samples is not None:
                 return samples
-            with contextlib.ExitStack() as stack:
-                if source.is_stdin:
-                    stack.enter_context(_as_stdin(stack.enter_context(source.path.open())))
+            with _as_stdin(source):
                 try:
-                    return read(path)
+                    return read(os.fspath(path), KINDS)
                 except InputError as error:
                     # A table of text whose names say nothing needs no more than them, if a column is named or is to be.
                     is_table = error.line == 1 and _has_named_numbers(source.head)
                     if column is None and where is None and not is_table:
                         raise
-                    rows = [row for _, row in read_rows(stack.enter_context(source.plain_file()), source.name)]
-                    if not rows:
-                        raise
-                    return rows
-    return read(path)
+            table = _plain_table(source, path, read)
+            return samples_of_table(table, column, where, source.name)
+    return read(os.fspath(path), KINDS)
+
+
+def _plain_table(source: Source, path: str | os.PathLike[str], read: ReadFile) -> Any:
+    """A table of text as its reader reads cells, or, where none knows the file, as it is."""
+    import pandas as pd
+
+    try:
+        with _as_stdin(source):
+            return read(os.fspath(path), (Measurements,)).table
+    except InputError as error:
+        if error.line not in (None, 1):
+            raise
+    with source.plain_file() as file:
+        return pd.DataFrame([row for _, row in read_rows(file, source.name)])
 
 
 def _has_named_numbers(head: bytes) -> bool:
@@ -117,13 +124,18 @@ def _has_named_numbers(head: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _as_stdin(stream: TextIO) -> Iterator[None]:
-    """What was taken from standard input once, for who reads it himself."""
-    before, sys.stdin = sys.stdin, stream
-    try:
+def _as_stdin(source: Source) -> Iterator[None]:
+    """What was taken from standard input once, for who reads it himself; nothing of a file."""
+    if not source.is_stdin:
         yield
-    finally:
-        sys.stdin = before
+        return
+    before = sys.stdin
+    with source.path.open() as stream:
+        sys.stdin = stream
+        try:
+            yield
+        finally:
+            sys.stdin = before
 
 
 def _as_table(series: Series) -> Any:
@@ -132,10 +144,10 @@ def _as_table(series: Series) -> Any:
     return pd.DataFrame({"time": series.times, **series.columns})
 
 
-def _read(path: Any) -> Any:
+def _read(path: str, types: Sequence[type]) -> Any:
     from perfcore.reading.recognise import read
 
-    return read(path, wanted=KINDS)
+    return read(path, wanted=types)
 
 
 def samples_of(

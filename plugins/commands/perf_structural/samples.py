@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.reading.compression import without_compressed_ending
 
@@ -159,8 +160,10 @@ def samples_of_table(
         if len(numeric) != 1:
             raise OptionError(f"{source}: name a column (--column NAME): {listing(list(table.columns))}")
         column = numeric[0]
-    if column not in table.columns:
-        raise UnknownNameError(f"column of {source}", column, list(table.columns))
+    try:
+        column = existing_column(column, list(table.columns))
+    except UnknownNameError:
+        raise UnknownNameError(f"column of {source}", column, list(table.columns)) from None
     if where is not None:
         try:
             conditions = parse_conditions(where)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perf_gate.reading.cases import case_columns
 from perf_gate.reading.long_table import TABLES, VERSIONS, LongTable, better_of, unsure_of_better
+from perf_gate.reading.one_unit import in_unit, same_metrics
 from perfcore.base import progress
 from perfcore.base.errors import DataError, listing
 
@@ -53,6 +54,7 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
     DataError
         They have no benchmark in common, or measure it in different units.
     """
+    second = _called_alike(first, second)
     named = _named((first, second))
     groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
     if len(groups[0]) == len(groups[1]) == 1:
@@ -67,13 +69,14 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
         )
     units, larger, unsure = {}, {}, dict[str, None]()
     for name in names:
-        all_units = [str(unit) for group in groups for unit in dict.fromkeys(group[name]["unit"])]
-        if len(set(all_units)) > 1:
-            unit_names = [unit or "no unit" for unit in all_units]
-            raise DataError(
-                f"{name}: {first.source} is in {unit_names[0]}, {second.source} in {unit_names[-1]}; convert one"
-            )
-        units[name] = all_units[0]
+        units[name] = str(groups[0][name]["unit"].iloc[0])
+        for side, group in zip((first, second), groups, strict=True):
+            converted = in_unit(group[name], units[name])
+            if converted is None:
+                foreign = next(unit for unit in group[name]["unit"] if unit != units[name])
+                problem = f"{first.source} is in {units[name] or 'no unit'}, {side.source} in {foreign or 'no unit'}"
+                raise DataError(f"{name}: {problem}; convert one")
+            group[name] = converted
         if better is None and unsure_of_better(groups[0][name]):
             unsure[str(groups[0][name]["metric"].iloc[0])] = None
         larger[name] = (better or better_of(groups[0][name])) == "larger"
@@ -83,6 +86,14 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
             "otherwise"
         )
     return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
+
+
+def _called_alike(first: LongTable, second: LongTable) -> LongTable:
+    """The second with what it measures called as by the first, where it is the same but for spelling and unit."""
+    names = same_metrics(list(dict.fromkeys(first.runs["metric"])), list(dict.fromkeys(second.runs["metric"])))
+    for name, metric in names.items():
+        progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
+    return replace(second, runs=second.runs.assign(metric=second.runs["metric"].replace(names))) if names else second
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
@@ -103,8 +114,8 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
         names = None
         for key in name_keys:
             texts = side.labels[key].map(text_of)
-            part = texts if key in code else f"{key}=" + texts
-            names = part if names is None else names + " " + part
+            part = (texts if key in code else f"{key}=" + texts).where(side.labels[key].notna(), "")
+            names = part if names is None else (names + " " + part).str.strip()
         if names is None:
             names = side.runs["metric"]
         elif several:

@@ -54,7 +54,6 @@ def command(
     """
     with reporting():
         from perf_pictures.picture import check_files
-        from perf_structural.measuring import KINDS
         from perf_structural.questions.api import decide
 
         check_files(picture)
@@ -67,6 +66,6 @@ def command(
             worth=worth,
             power=power,
             within=within,
-            read=lambda path: how.read_file(str(path), KINDS),
+            read=how.read_file,
         )
         show("decision", decision, as_json, picture)

@@ -90,7 +90,6 @@ def command(
 
         from perf_pictures.picture import check_files
         from perf_structural.api import value
-        from perf_structural.measuring import KINDS
         from perfcore.base.files import write_bytes
 
         check_files(picture, output)
@@ -105,7 +104,7 @@ def command(
             family=family,
             quantile=quantile,
             scale=scale,
-            read=lambda path: how.read_file(str(path), KINDS),
+            read=how.read_file,
             **options,
         )
         if output is not None:

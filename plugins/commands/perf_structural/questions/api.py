@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.measuring import read_samples, samples_of
+from perf_structural.measuring import ReadFile, read_samples, samples_of
 from perf_structural.questions.deciding import Decision, compare_samples
 from perf_structural.questions.solving import Solution, parse_range, solve_for
 from perf_structural.structural_model import StructuralModel
@@ -92,7 +92,7 @@ def decide(
     worth: float | None = None,
     power: float = 0.9,
     within: str | tuple[float, float] | None = None,
-    read: Callable[[Path], Any] | None = None,
+    read: ReadFile | None = None,
 ) -> Decision:
     """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
 
@@ -116,7 +116,7 @@ def decide(
     within : (float, float), optional
         Between what samples of files are known to lie, as of `value`.
     read : callable, optional
-        Takes the path and gives the data.
+        Takes the path and the types wanted, and gives the data.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def _labelled_samples(
     measured: Measured,
     column: str | None,
     where: str | Sequence[str] | None,
-    read: Callable[[Path], Any] | None,
+    read: ReadFile | None,
     bounds: Bounds | None,
 ) -> tuple[str, Floats, tuple[str, ...]]:
     """What one of the two is called, its samples, and what is to be said about them."""

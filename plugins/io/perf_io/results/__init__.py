@@ -75,6 +75,39 @@ def register_results(register: Register) -> None:
         help="IOR, as text, JSON or CSV",
         suffixes=(".json", ".out", ".log", ".txt", ".csv"),
     )
+    register(
+        "stream",
+        "perf_io.results.stream:StreamReader",
+        help="STREAM and BabelStream",
+        suffixes=(".out", ".log", ".txt"),
+    )
+    register(
+        "nccl-tests",
+        "perf_io.results.nccl_tests:NcclTestsReader",
+        options="perf_io.results.options:MessageOptions",
+        help="nccl-tests and rccl-tests",
+        suffixes=(".out", ".log", ".txt"),
+    )
+    register(
+        "go-bench",
+        "perf_io.results.go_bench:GoBenchReader",
+        help="Go's benchmarks, go test -bench",
+        suffixes=(".txt", ".out", ".log"),
+    )
+    register("jmh", "perf_io.results.jmh:JmhReader", help="JMH of Java, -rf json", suffixes=(".json",))
+    register(
+        "vllm",
+        "perf_io.results.vllm:VllmReader",
+        options="perf_io.results.options:ServingOptions",
+        help="vLLM's benchmark of serving",
+        suffixes=(".json",),
+    )
+    register(
+        "mlperf-log",
+        "perf_io.results.mlperf_log:MlperfLogReader",
+        help="logs of MLPerf, :::MLLOG",
+        suffixes=(".log", ".txt", ".out"),
+    )
     register("fio", "perf_io.results.fio:FioReader", help="fio, --output-format=json", suffixes=(".json",))
     register(
         "extrap-json",

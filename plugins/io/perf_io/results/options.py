@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-__all__ = ["MessageOptions", "ProfileOptions", "SacctOptions"]
+__all__ = ["MessageOptions", "ProfileOptions", "SacctOptions", "ServingOptions"]
 
 
 @dataclass(frozen=True)
@@ -31,3 +31,10 @@ class ProfileOptions:
     """Which metric of a profile is read."""
 
     metric: str | None = option(None, "metric to read (default: the time)", metavar="NAME")
+
+
+@dataclass(frozen=True)
+class ServingOptions:
+    """What of a benchmark of serving is a row."""
+
+    requests: bool = option(False, "a row for each request, where the file holds their times")

@@ -14,6 +14,8 @@ _HPCTOOLKIT = (b"HPCTOOLKIT", b"HPCRUN-profile", b"HPCRUN-trace")  # databases; 
 _HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
 _PERF_STAT_HEAD = 4096
 _PERF_SCRIPT = re.compile(rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s")
+_SEFF = re.compile(rb"\s*Job ID: ([0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ")
+_JMH_TEXT = re.compile(rb"^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)", re.MULTILINE)
 _XML_HEAD = 4096  # bytes, within which its type stands
 
 # Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields:
@@ -53,6 +55,13 @@ def export_command(source: Source) -> str | None:
         return (
             "is what `perf stat` prints for people; its counts are read with -x, or -j: perf stat -x, -o FILE COMMAND"
         )
+    if match := _SEFF.match(head):
+        return (
+            "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "
+            f"sacct -j {match[1].decode()} --parsable2 --format=JobID,JobName,State,Elapsed,NNodes,NCPUS > jobs.txt"
+        )
+    if _JMH_TEXT.search(head):
+        return "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json"
     if _is_perfetto(head):
         json = shlex.quote(f"{PurePath(name).name}.json")
         return (

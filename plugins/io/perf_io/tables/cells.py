@@ -28,6 +28,7 @@ _MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time wr
 _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*{_PLAIN}\s*[kKMGT]\s*")
+_MISSING = frozenset(["-", "--", "?", "n/a", "na", "null", "none"])  # in place of a number
 _SECOND = KnownUnit("time", "s", 1.0)
 
 
@@ -106,7 +107,7 @@ def _swapped(text: str, decimal: str) -> str:
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
     """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
-    others = [text for text in texts if not _is_plain(text)]
+    others = [text for text in texts if not _is_plain(text) and text.strip().lower() not in _MISSING]
     if not others:
         return None
     if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perf_io.tables.decimals import decimal_hint, has_decimal_comma, number_of
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.options import TableOptions
+from perf_io.tables.outcomes import completed
 from perf_io.tables.processor_grid import grid_size
 from perf_io.tables.table import Table
 from perfcore.base import progress
@@ -27,7 +28,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     Raises
     ------
     InputError
-        The table has no rows.
+        The table has no rows, or none of a run that completed.
     OptionError
         More than one value column was named.
     """
@@ -42,6 +43,9 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept = table.facts.get("roles") or {}
     _refuse_decimal_signs(table, options, loaded)
     frame = pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()})
+    kept_rows = completed(frame, table.source, options.failed)
+    lines = np.arange(1, count + 1) if table.lines is None else np.asarray(table.lines())
+    frame = frame[kept_rows].reset_index(drop=True)
     counted = None if options.parameters or kept else grid_size(frame)
     if counted is not None:
         sides, size = counted
@@ -56,7 +60,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         category=kept.get("category") if options.category is None else options.category,
         unit=kept.get("unit"),
         source=table.source,
-        lines=range(1, count + 1) if table.lines is None else table.lines(),
+        lines=lines[kept_rows].tolist(),
     )
 
 

@@ -37,6 +37,7 @@ class TableOptions:
     category: tuple[str, ...] | None = option(
         None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
     )
+    failed: bool = option(False, "measurements: keep rows of runs that did not complete, by their state or exit code")
     time_unit: str | None = option(
         None,
         "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
