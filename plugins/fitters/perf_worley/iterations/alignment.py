@@ -277,8 +277,7 @@ class Search:
         profile = self.signal.sections(aligned.starts[some], aligned.ends[some], _FINEST).mean(axis=0)
         # All of them may lie beside the change by as much: what comes after it differs most from what was before.
         around = np.cumsum(np.concatenate([profile[-2 * _BESIDE :], profile[: 2 * _BESIDE]]), axis=0)
-        after, before = around[2 * _BESIDE :] - around[_BESIDE:-_BESIDE], around[_BESIDE:-_BESIDE] - around[: -2 * _BESIDE]
-        contrast = ((after - before) ** 2).sum(axis=1)
+        contrast = ((around[2 * _BESIDE :] - 2.0 * around[_BESIDE:-_BESIDE] + around[: -2 * _BESIDE]) ** 2).sum(axis=1)
         share = (int(np.argmax(contrast)) + 1 - _BESIDE) / _FINEST
         shifted = self._shifted(aligned, share * (aligned.ends - aligned.starts))
         return aligned if shifted is None else self._moved(*shifted, _LAST_STEPS)
@@ -345,14 +344,17 @@ def _sections(cells: Floats, profile: Floats, period: float, floor: float, like:
         means = sums[duration:] - sums[:-duration]
         spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
         likeness = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
-        row[: len(likeness)] = duration * (
-            likeness - like - _STRAY * np.log1p((np.log(duration / period) / _USUAL) ** 2)
-        )
+        row[: len(likeness)] = duration * (likeness - like - _price(duration, period))
     total, sections = _chain(gains, durations, _GAP * period)
     if len(sections) < FEWEST:
         return None
     starts, ends = np.array(sections, dtype=np.float64).T
     return _Fit(total, starts, ends)
+
+
+def _price(duration: Any, usual: float) -> Any:
+    """What a section's likeness must be worth, for a duration that is not the usual one."""
+    return _STRAY * np.log1p((np.log(duration / usual) / _USUAL) ** 2)
 
 
 def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
@@ -426,10 +428,14 @@ def _moved(
             starts[free] = np.maximum(starts[free], lower)
             ends = ends.copy()
             ends[before - 1] = starts[before]
+        usual = float(np.median(ends - starts))
         last = np.flatnonzero(np.append(~joint, True))  # whose ends no start moves
         upper = np.append(starts[1:], float(signal.n_cells))[last]
         shifts = np.array([0.0, -step * period, step * period])
         places = np.clip(ends[last] + shifts[:, None], starts[last] + 0.2 * period, upper)
-        gains = [_likeness(signal.sections(starts[last], end, _FINE), profile, floor) for end in places]
+        gains = [
+            _likeness(signal.sections(starts[last], end, _FINE), profile, floor) - _price(end - starts[last], usual)
+            for end in places
+        ]
         ends[last] = places[np.argmax(gains, axis=0), np.arange(len(last))]
     return starts, ends
