@@ -140,7 +140,10 @@ def print_json(kind: str, content: Any) -> None:
 
 
 class _Stderr(progress.Sink):
-    """Bars by tqdm, only where a person looks and only for what takes over a second."""
+    """Bars by tqdm, only where a person looks and only for what takes over a second; each note once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
 
     @contextlib.contextmanager
     def bar(self, label: str, total: int | None) -> Iterator[Callable[[int], None]]:
@@ -153,7 +156,9 @@ class _Stderr(progress.Sink):
             yield lambda amount: (progress_bar.update(amount), None)[1]
 
     def note(self, text: str) -> None:
-        typer.echo(f"perf: {text}", err=True)
+        if text not in self._said:
+            typer.echo(f"perf: {text}", err=True)
+        self._said.add(text)
 
 
 @contextlib.contextmanager

@@ -54,6 +54,14 @@ def test_number_and_period_of_generated_iterations(count, jitter, seed):
     assert found.period == pytest.approx(durations.mean(), rel=0.02)
 
 
+@pytest.mark.parametrize("count", [10, 250])
+def test_equal_iterations_do_not_differ(count):
+    curve, durations = repeating(count, 0.0, 5)
+    found = perfcore.iterations(curve)
+    assert found.durations == pytest.approx(durations[0], rel=0.003)
+    assert found.unusual is None
+
+
 def test_durations_are_those_of_each_iteration():
     curve, durations = repeating(12, 0.05, 4)
     found = perfcore.iterations(curve)

@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 _PARTS = 32  # of a section, while it is looked for
 _FINE = 64  # of a section, while its ends are moved
+_FINEST, _BESIDE = 2048, 64  # of the mean section, while its start is settled, and those on either side of it
 _SHORTEST, _LONGEST = 0.6, 1.6  # of the period
 _LIKE = 0.3  # correlation from which on a section is an iteration
 _GAP = 1.0  # price of a gap between two sections, in periods
@@ -42,6 +43,7 @@ _A_MOMENT, _BY_CHANCE = 0.1, 1e-7
 _FAR = 6.0  # times the usual residual
 _MOST_PARTS = 1024
 _STEPS = (0.06, 0.03, 0.03, 0.015, 0.015, 0.008)  # of the period, by which ends are moved
+_LAST_STEPS = (0.015, 0.008, 0.004, 0.002, 0.001, 0.002, 0.001, 0.0005, 0.0005)  # of the iterations that are taken
 
 
 class Aligned(NamedTuple):
@@ -151,7 +153,7 @@ def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
     fit = search.widened(fit)
     if len(fit.starts) <= _MOST_SCREENED:
         fit = search.best_origin(fit)
-    aligned = search.sharpened(search.moved(fit)).trimmed()
+    aligned = search.settled(search.sharpened(search.moved(fit))).trimmed()
     if not aligned.regular or len(aligned.starts) < FEWEST:
         return None
     lasts = float(aligned.ends[-1] - aligned.starts[0])
@@ -255,21 +257,44 @@ class Search:
             if abs(share) > _MOST_SHIFT:
                 continue
             shift = share * (ends - starts)
-            begin, end = starts + shift, ends + shift
-            end[:-1] = np.where(starts[1:] == ends[:-1], begin[1:], end[:-1])
-            if begin[0] < 0.0 or end[-1] > self.signal.n_cells or (end <= begin).any():
+            shifted = self._shifted(aligned, shift)
+            if shifted is None:
                 continue
-            moved = self.moved(_Fit(0.0, begin / self.width, end / self.width))
+            moved = self.moved(_Fit(0.0, shifted[0] / self.width, shifted[1] / self.width))
             if moved.explained >= aligned.explained - _SLACK_ANYWAY:
                 return moved
         return aligned
 
     def moved(self, fit: _Fit) -> Aligned:
         """Starts and ends to a part of a cell."""
-        starts, ends = _moved(
-            self.signal, fit.starts * self.width, fit.ends * self.width, self.period * self.width, self.floor
-        )
-        return self.aligned(_Fit(fit.gain, starts / self.width, ends / self.width))
+        steps = _STEPS[: 2 if len(fit.starts) > 2 * _MOST_SCREENED else None]
+        return self._moved(fit.starts * self.width, fit.ends * self.width, steps)
+
+    def settled(self, aligned: Aligned) -> Aligned:
+        """Starts and ends as exactly as the profile tells them: durations are compared with each other."""
+        aligned = self._moved(aligned.starts, aligned.ends, _LAST_STEPS)
+        some = np.linspace(0, len(aligned.starts) - 1, min(len(aligned.starts), _MOST_SCREENED)).astype(int)
+        profile = self.signal.sections(aligned.starts[some], aligned.ends[some], _FINEST).mean(axis=0)
+        # All of them may lie beside the change by as much: what comes after it differs most from what was before.
+        around = np.cumsum(np.concatenate([profile[-2 * _BESIDE :], profile[: 2 * _BESIDE]]), axis=0)
+        contrast = ((around[2 * _BESIDE :] - 2.0 * around[_BESIDE:-_BESIDE] + around[: -2 * _BESIDE]) ** 2).sum(axis=1)
+        share = (int(np.argmax(contrast)) + 1 - _BESIDE) / _FINEST
+        shifted = self._shifted(aligned, share * (aligned.ends - aligned.starts))
+        return aligned if shifted is None else self._moved(*shifted, _LAST_STEPS)
+
+    def _shifted(self, aligned: Aligned, shift: Floats) -> tuple[Floats, Floats] | None:
+        """With all starts moved; the run may cut off a part of the first or last section, and no more."""
+        starts, ends = aligned.starts + shift, aligned.ends + shift
+        ends[:-1] = np.where(aligned.starts[1:] == aligned.ends[:-1], starts[1:], ends[:-1])
+        part = float(np.median(aligned.ends - aligned.starts)) / _PARTS
+        if starts[0] < -part or ends[-1] > self.signal.n_cells + part:
+            return None
+        starts, ends = np.maximum(starts, 0.0), np.minimum(ends, float(self.signal.n_cells))
+        return (starts, ends) if (ends > starts).all() else None
+
+    def _moved(self, starts: Floats, ends: Floats, steps: Sequence[float]) -> Aligned:
+        starts, ends = _moved(self.signal, starts, ends, self.period * self.width, self.floor, steps)
+        return Aligned(starts, ends, _explained(self.signal, starts, ends, _PARTS))
 
 
 def _as_good(share: float, best: float) -> bool:
@@ -319,14 +344,17 @@ def _sections(cells: Floats, profile: Floats, period: float, floor: float, like:
         means = sums[duration:] - sums[:-duration]
         spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
         likeness = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
-        row[: len(likeness)] = duration * (
-            likeness - like - _STRAY * np.log1p((np.log(duration / period) / _USUAL) ** 2)
-        )
+        row[: len(likeness)] = duration * (likeness - like - _price(duration, period))
     total, sections = _chain(gains, durations, _GAP * period)
     if len(sections) < FEWEST:
         return None
     starts, ends = np.array(sections, dtype=np.float64).T
     return _Fit(total, starts, ends)
+
+
+def _price(duration: Any, usual: float) -> Any:
+    """What a section's likeness must be worth, for a duration that is not the usual one."""
+    return _STRAY * np.log1p((np.log(duration / usual) / _USUAL) ** 2)
 
 
 def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
@@ -370,10 +398,12 @@ def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple
     return float(total), sections[::-1]
 
 
-def _moved(signal: Signal, starts: Floats, ends: Floats, period: float, floor: float) -> tuple[Floats, Floats]:
+def _moved(
+    signal: Signal, starts: Floats, ends: Floats, period: float, floor: float, steps: Sequence[float]
+) -> tuple[Floats, Floats]:
     """Starts and ends to a part of a cell: each is moved to where its neighbours match the profile best."""
     joint = starts[1:] == ends[:-1]
-    for step in _STEPS[: 2 if len(starts) > 2 * _MOST_SCREENED else None]:
+    for step in steps:
         profile = signal.sections(starts, ends, _FINE).mean(axis=0)
         for parity in (0, 1):
             # The start of every second section; where the one before ends there, its end moves along.
@@ -398,4 +428,14 @@ def _moved(signal: Signal, starts: Floats, ends: Floats, period: float, floor: f
             starts[free] = np.maximum(starts[free], lower)
             ends = ends.copy()
             ends[before - 1] = starts[before]
+        usual = float(np.median(ends - starts))
+        last = np.flatnonzero(np.append(~joint, True))  # whose ends no start moves
+        upper = np.append(starts[1:], float(signal.n_cells))[last]
+        shifts = np.array([0.0, -step * period, step * period])
+        places = np.clip(ends[last] + shifts[:, None], starts[last] + 0.2 * period, upper)
+        gains = [
+            _likeness(signal.sections(starts[last], end, _FINE), profile, floor) - _price(end - starts[last], usual)
+            for end in places
+        ]
+        ends[last] = places[np.argmax(gains, axis=0), np.arange(len(last))]
     return starts, ends
