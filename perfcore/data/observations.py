@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError, UnknownNameError, listing
+from perfcore.data.roles import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class Observations:
 
     def describe(self, at: int) -> str:
         """One observation as a person reads it: ``SP on Cray T3D, p=16``."""
-        place = ", ".join(f"{symbol}={values[at]:.6g}" for symbol, values in self.points.items())
+        names = shown_names(self.columns)
+        place = ", ".join(f"{names[symbol]}={values[at]:.6g}" for symbol, values in self.points.items())
         name = self.cell_name(int(self.cell[at]))
         return place if name == _ALL else f"{name}, {place}"
 

@@ -182,7 +182,7 @@ def test_small_singular_values_are_reported(tmp_path):
 def test_other_parameters_are_held_and_remembered():
     data = pd.concat([profile(size=n) for n in (100, 200)])
     model = fitted(data, parameter="P=P,n=size", where="size=200")
-    assert (model.factor, model.held) == ("P", {"n": 200.0})
+    assert (model.factor, model.held) == ("P", {"size": 200.0})
     over_size = fitted(data.assign(time_s=data["time_s"] * data["size"]), parameter="P=P,n=size", where="P=4")
     assert over_size.factor == "n"
     assert over_size.fits[0].model.formula == "a*x"

@@ -181,8 +181,8 @@ def test_file_of_many_categories_is_of_a_sane_size(tmp_path):
     [
         (lambda t: t[t["D"] == 10], {}, "D is 10 throughout; leave it out of --parameter"),
         (lambda t: t[t["D"] < 40], {}, "D never takes 3 values while the other factors stay"),
-        (lambda t: t.drop(index=0), {}, "work: not measured at every point, such as p=2, D=10; --absent zero"),
-        (lambda t: t.assign(time_s=0.0), {}, "all categories are 0 at p=2, D=10"),
+        (lambda t: t.drop(index=0), {}, "work: not measured at every point, such as P=2, D=10; --absent zero"),
+        (lambda t: t.assign(time_s=0.0), {}, "all categories are 0 at P=2, D=10"),
         (lambda t: t.assign(time_s=-t["time_s"]), {}, "time_s is -15"),
         (lambda t: t, {"models": "nonsense"}, "unknown set of default models 'nonsense'"),
         (lambda t: t, {"set_aside": "60%"}, "a share of the points from 0% to 50% is expected"),

@@ -19,6 +19,7 @@ from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
+from perfcore.data.roles import shown_names
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import is_time, readable, unit_of
@@ -140,8 +141,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     observations, problem, flags = _observed(data)
     if observations is None:
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
+    names = shown_names(observations.columns)
     points = [
-        f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+        f"{names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
         for symbol, values in observations.points.items()
     ]
     facts |= {

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.functions import find_function
+from perf_formulas.functions import find_function, renamed
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.observations import Observations
+from perfcore.data.roles import shown_names
 
 __all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design"]
 
@@ -27,14 +28,14 @@ class Characteristic:
     Parameters
     ----------
     name : str
-        As the user spells it.
+        As the user spells it, over parameters as texts call them.
     function : perfcore.contracts.Function
     scale : float
         Value at 1, by which it is divided; 1 where that is 0 or not finite.
 
     Examples
     --------
-    >>> half = characteristics(["p/2"], ["p"])[0]
+    >>> half = characteristics(["p/2"], {"p": "p"})[0]
     >>> half({"p": np.array([1.0, 4.0])})
     array([1., 4.])
     """
@@ -48,20 +49,34 @@ class Characteristic:
         return self.function(points) / self.scale
 
 
-def characteristics(names: Sequence[str], variables: Sequence[str]) -> tuple[Characteristic, ...]:
+def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[Characteristic, ...]:
     """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Over the parameters by symbol or as texts call them: ``1/p`` is ``1/ranks`` where p is the column ``ranks``.
+    columns : mapping of str to str
+        Symbol of each parameter to its column.
 
     Raises
     ------
     OptionError
         Neither a registered name nor a formula, or a function of something that was not measured.
+
+    Examples
+    --------
+    >>> [function.name for function in characteristics(["1/p", "log2(ranks)"], {"p": "ranks"})]
+    ['1/ranks', 'log2(ranks)']
     """
-    ones = {name: np.ones(1) for name in variables}
+    own_names = shown_names(columns)
+    ones = {symbol: np.ones(1) for symbol in columns}
     functions = []
     for name in names:
-        function = find_function(name, variables)
+        function = find_function(name, tuple(columns), own_names)
         value = float(function(ones)[0])
-        functions.append(Characteristic(name, function, value if np.isfinite(value) and value != 0.0 else 1.0))
+        scale = value if np.isfinite(value) and value != 0.0 else 1.0
+        functions.append(Characteristic(renamed(name, own_names), function, scale))
     return tuple(functions)
 
 
@@ -70,7 +85,7 @@ def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> 
 
     Examples
     --------
-    >>> [u.name for u in by_growth(characteristics(["p", "1", "1/p"], ["p"]), ["p"])]
+    >>> [u.name for u in by_growth(characteristics(["p", "1", "1/p"], {"p": "p"}), ["p"])]
     ['1/p', '1', 'p']
     """
     far = {name: np.full(1, _FAR) for name in variables}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError, listing
+from perfcore.data.roles import shown_names
 
 __all__ = ["OverCode", "Preparation", "Step", "TimesParameter", "TimesSystem"]
 
@@ -105,6 +106,22 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def formula(self) -> str:
         """The transformation as the paper writes it."""
         return " ".join(["t' = t", *(step.text for step in self.steps)])
+
+    def line(self, columns: Mapping[str, str]) -> str:
+        """In which scale a model was fitted, with parameters as texts call those of these columns, by symbol.
+
+        Examples
+        --------
+        >>> Preparation((TimesParameter("p"),)).line({"p": "ranks"}), Preparation().line({"p": "ranks"})
+        ("fitted in the scale t' = t * ranks", 'fitted as measured')
+        """
+        if not self.steps:
+            return "fitted as measured"
+        names = shown_names(columns)
+        steps = (
+            TimesParameter(names[step.symbol]) if isinstance(step, TimesParameter) else step for step in self.steps
+        )
+        return f"fitted in the scale {Preparation(tuple(steps)).formula}"
 
     @property
     def of_parameters(self) -> Preparation:

@@ -107,7 +107,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             if isinstance(step, TimesParameter) and step.symbol not in self.columns:
                 raise ValueError(f"the scale needs {step.symbol!r}, which is no parameter of the model")
         try:
-            characteristics(self.functions, tuple(self.columns))
+            characteristics(self.functions, self.columns)
         except PerfError as error:
             raise ValueError(str(error)) from None
 
@@ -160,11 +160,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         DataError
             A function is not finite there.
         """
-        values = design(characteristics(self.functions, tuple(self.columns)), places.points)
+        values = design(characteristics(self.functions, self.columns), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
             place, which = (int(number) for number in np.argwhere(wrong)[0])
-            point = ", ".join(f"{symbol}={column[place]:g}" for symbol, column in places.points.items())
+            names = self.shown_names
+            point = ", ".join(f"{names[symbol]}={column[place]:g}" for symbol, column in places.points.items())
             raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {point}")
         return values * self.preparation.of_parameters.factor(places.points, *self._names(places))[:, None]
 
@@ -224,7 +225,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             )
             if len(labels) > 1
         ]
-        where = ", ".join(f"{symbol}={values[place]:.6g}" for symbol, values in observed.points.items())
+        shown = self.shown_names
+        where = ", ".join(f"{shown[symbol]}={values[place]:.6g}" for symbol, values in observed.points.items())
         return f"{' on '.join(names)}, {where}" if names else where
 
     @property
@@ -244,14 +246,15 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def data_lines(self) -> list[str]:
         """What was measured and in which scale it was fitted."""
-        over = ", ".join(s if s == c else f"{s}={c}" for s, c in self.columns.items())
+        names = self.shown_names
+        over = ", ".join(names[s] if names[s] == c else f"{s}={c}" for s, c in self.columns.items())
         unit = f" [{self.unit}]" if self.unit else ""
         lines = [
             f"{len(self.observations.value):,} observations of {self.value_name}{unit} over {over}"
             + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
             + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
         ]
-        scale = f"fitted in the scale {self.preparation.formula}" if self.preparation.steps else "fitted as measured"
+        scale = self.preparation.line(self.columns)
         lines.append(f"{scale}{self._weights_line()}; predictions are in the unit of the data")
         return [*lines, *self.notes]
 

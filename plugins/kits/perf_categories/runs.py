@@ -127,7 +127,7 @@ def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str,
     if not over.any():
         return
     worst = int(np.argmax(np.where(over, added / np.where(runs.total > 0, runs.total, np.nan), -1.0)))
-    where = ", ".join(f"{symbol}={points[symbol][runs.point[worst]]:.6g}" for symbol in points.columns)
+    where = ", ".join(f"{name}={points[name][runs.point[worst]]:.6g}" for name in points.columns)
     raise DataError(
         f"{source}: the categories overlap: at {where} they add up to {added[worst]:.6g} of a total of "
         f"{runs.total[worst]:.6g} ({int(over.sum())} of {len(over)} runs); leave out what is part of another "

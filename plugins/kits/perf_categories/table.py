@@ -13,6 +13,7 @@ from perf_categories.runs import refuse_overlap, runs_of_rows, with_other
 from perf_categories.unnamed_factors import differing_columns, refuse_unnamed_factors
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.observations import labels_of, numbers_of, without_duplicates
+from perfcore.data.roles import shown_names
 from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 
 if TYPE_CHECKING:
@@ -70,8 +71,14 @@ class CategoryTable:
         return len(self.total)
 
     def describe(self, row: int) -> str:
-        """One point as a person reads it: ``p=16, n=128``."""
-        return ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in self.points.items())
+        """One point as a person reads it: ``ranks=16, n=128``."""
+        names = self.shown_names
+        return ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in self.points.items())
+
+    @property
+    def shown_names(self) -> Mapping[str, str]:
+        """What texts call the parameters, by symbol."""
+        return shown_names(self.columns)
 
     def select(self, kept: npt.NDArray[np.bool_] | Ints) -> CategoryTable:
         """Those points, with all categories."""
@@ -188,7 +195,13 @@ def by_category(
     refuse_unnamed_factors(data, kept, point, category, {symbol: values[kept] for symbol, values in points.items()})
     first = pd.Series(np.arange(len(point))).groupby(point).min().to_numpy()
     runs, names = runs_of_rows(data, kept, point, category, value[kept], names, total)
-    refuse_overlap(runs, names, keys.iloc[first].reset_index(drop=True), data.source, total)
+    refuse_overlap(
+        runs,
+        names,
+        keys.iloc[first].rename(columns=shown_names(roles.parameters)).reset_index(drop=True),
+        data.source,
+        total,
+    )
     runs, names = with_other(runs, names, other, notes)
     if absent == "zero":
         runs = runs._replace(values=np.nan_to_num(runs.values))

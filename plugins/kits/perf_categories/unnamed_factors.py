@@ -12,6 +12,7 @@ from perf_categories.plain_name import plain_name
 from perf_categories.runs import RUN_COLUMNS
 from perf_categories.spread_columns import is_of_spread
 from perfcore.base.errors import OptionError, listing
+from perfcore.data.roles import shown_names
 from perfcore.data.units import is_rate, is_time, unit_of
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def refuse_unnamed_factors(
     first = next(iter(varied.values()))
     several = first.groupby("point")["level"].nunique()
     row = int(np.flatnonzero(point == several.index[several > 1][0])[0])
-    place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
+    names = shown_names(data.roles.parameters)
+    place = ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in points.items())
     levels = " and ".join(
         f"{column} ({listing([f'{level:g}' for level in sorted(rows['level'].unique())], 4)})"
         for column, rows in varied.items()
@@ -170,7 +172,8 @@ def refuse_unnamed_names(
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
-        place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
+        shown = shown_names(roles.parameters)
+        place = ", ".join(f"{shown[symbol]}={values[row]:.6g}" for symbol, values in points.items())
         names = sorted(map(str, cell["level"].unique()))
         every = ",".join([*roles.code, *roles.system, *roles.category, str(column)])
         raise OptionError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["FormulaFunction", "find_function", "functions_of"]
+__all__ = ["FormulaFunction", "find_function", "functions_of", "renamed"]
 
 
 class FormulaFunction(Function):
@@ -55,7 +55,30 @@ def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple
     return tuple(names)
 
 
-def find_function(text: str, variables: Collection[str]) -> Function:
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A function in other names of its variables; one without them, or whose name is no formula, stays as it is.
+
+    Parameters
+    ----------
+    text : str
+        A formula, or the name of a registered function.
+    names : mapping of str to str
+        Variable to its new name.
+
+    Examples
+    --------
+    >>> renamed("log(p)/p", {"p": "ranks"}), renamed("reciprocal", {"p": "ranks"})
+    ('log(ranks)/ranks', 'reciprocal')
+    """
+    new = {name: Formula(other) for name, other in names.items() if name != other}
+    try:
+        formula = Formula(text)
+        return formula.substituted(new).canonical if new.keys() & set(formula.names) else text
+    except FormulaError:
+        return text
+
+
+def find_function(text: str, variables: Collection[str], own_names: Mapping[str, str] | None = None) -> Function:
     """A function by its registered name, or one that is the formula typed.
 
     Parameters
@@ -64,6 +87,8 @@ def find_function(text: str, variables: Collection[str]) -> Function:
         ``"1/sqrt(p)"`` or ``"p^(2/3)*log2(p)"``.
     variables : collection of str
         What there are values of.
+    own_names : mapping of str to str, optional
+        What the user calls variables, and may call them in the text.
 
     Raises
     ------
@@ -76,7 +101,8 @@ def find_function(text: str, variables: Collection[str]) -> Function:
     >>> find_function("p^2", ("p",))({"p": np.array([3.0])})
     array([9.])
     """
-    text = text.strip()
+    own_names = dict(own_names or {})
+    text = renamed(text.strip(), {own: variable for variable, own in own_names.items()})
     if text in registry().entries("functions"):
         function: Function = registry().load("functions", text)()
     else:
@@ -88,10 +114,13 @@ def find_function(text: str, variables: Collection[str]) -> Function:
             ) from None
     registered = functions_of(variables, constant=True)
     if function.variables == (text,) and text not in (*variables, *registered):
-        raise UnknownNameError("function", text, (*registered, *variables))
+        raise UnknownNameError("function", text, (*registered, *(own_names.get(name, name) for name in variables)))
     unknown = [name for name in function.variables if name not in variables]
     if unknown:
-        raise OptionError(f"function {text!r} is one of {unknown[0]!r}; the data have {listing(variables)}")
+        called = [own_names.get(name, name) for name in variables]
+        raise OptionError(
+            f"function {renamed(text, own_names)!r} is one of {unknown[0]!r}; the data have {listing(called)}"
+        )
     return function
 
 

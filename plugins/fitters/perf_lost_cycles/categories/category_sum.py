@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula
+from perf_formulas.functions import renamed
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.bounds import run_bounds
 from perf_lost_cycles.categories.observed import observed_by_category
@@ -173,8 +174,8 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         wrong = ~np.isfinite(values)
         if wrong.any():
             place, term = (int(number) for number in np.argwhere(wrong)[0])
-            point = ", ".join(f"{symbol}={numbers[place]:g}" for symbol, numbers in points.items())
-            raise DataError(f"term {terms[term]!r} is {values[place, term]} at {point}")
+            point = ", ".join(f"{self.shown_names[symbol]}={numbers[place]:g}" for symbol, numbers in points.items())
+            raise DataError(f"term {renamed(terms[term], self.shown_names)!r} is {values[place, term]} at {point}")
         return values
 
     def design_rows(self, points: Points) -> DesignRows:

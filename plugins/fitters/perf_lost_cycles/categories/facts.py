@@ -53,7 +53,7 @@ def category_facts(data: Measurements) -> dict[str, Any]:
         flags += " --duplicates drop"
     facts: dict[str, Any] = {
         "points": [
-            f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+            f"{table.shown_names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
             for symbol, values in table.points.items()
         ],
         "observations": f"{len(table)} points",

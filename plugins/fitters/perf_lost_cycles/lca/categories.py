@@ -38,6 +38,11 @@ class FittedCategories(NamedTuple):
     comparable: Booleans  # (C,) whether the first can be compared
     category_column: str
 
+    @property
+    def factor_name(self) -> str:
+        """What texts call the factor."""
+        return self.table.shown_names[self.factor]
+
     def categories(self) -> tuple[CategoryFit, ...]:
         """Each category with its default models, best first.
 
@@ -87,9 +92,10 @@ def fit_categories(
     chosen_models = [models_for(models, category, factor, column_of_factor) for category in table.categories]
     for category, category_models in enumerate(chosen_models):
         if not category_models:
+            shown = table.shown_names[factor]
             raise OptionError(
-                f"{', '.join(options.models)}: no default model of {table.categories[category]!r} over {factor!r}; add "
-                f'a [[model]] with factor = "{factor}" and category = "{table.categories[category]}" or "*"'
+                f"{', '.join(options.models)}: no default model of {table.categories[category]!r} over {shown!r}; add "
+                f'a [[model]] with factor = "{shown}" and category = "{table.categories[category]}" or "*"'
             )
         allowed[[position[model.terms] for model in category_models], category] = True
     used = np.flatnonzero(allowed.any(axis=1))
@@ -122,8 +128,8 @@ def _category(fitted: FittedCategories, k: int) -> CategoryFit:
         count = int(fits.n_points[k])
         raise DataError(
             f"{fitted.table.source}: category {name!r} was measured at {count} level{'s' if count != 1 else ''} of "
-            f"{fitted.factor}, and none of its default models has fewer coefficients; measure at more, or leave it out "
-            f"with --where '{fitted.category_column}!={name}'"
+            f"{fitted.factor_name}, and none of its default models has fewer coefficients; measure at more, or "
+            f"leave it out with --where '{fitted.category_column}!={name}'"
         )
     order = fitted.order[: int(fitted.allowed[:, k].sum()), k]
     return CategoryFit(

@@ -98,7 +98,11 @@ class LcaFitter(Fitter):
             ),
             factor=fitted.factor,
             column=table.columns[fitted.factor],
-            held={symbol: float(values[0]) for symbol, values in table.points.items() if symbol != fitted.factor},
+            held={
+                table.shown_names[symbol]: float(values[0])
+                for symbol, values in table.points.items()
+                if symbol != fitted.factor
+            },
             value_name=table.value_name,
             unit=table.unit,
             notes=table.notes,
@@ -118,11 +122,11 @@ class LcaFitter(Fitter):
             for name in names
             for category in [fitted.category(name)]
             for fit in category.candidates
-            for form in [fit.form(fitted.factor)]
+            for form in [fit.form(fitted.factor_name)]
         ]
         kinds = "each category" if several else names[0]
         summary = (
-            f"{len(candidates)} default models of {kinds} over {fitted.factor}: {len(fitted.table)} points of "
+            f"{len(candidates)} default models of {kinds} over {fitted.factor_name}: {len(fitted.table)} points of "
             f"{fitted.table.value_name}, weights {options.weights}",
             f"ordered by {options.criterion}: {CRITERIA[options.criterion]}",
             *fitted.table.notes,
@@ -153,6 +157,7 @@ def _factor(table: CategoryTable, name: str | None) -> str:
         **{column: symbol for symbol, column in table.columns.items()},
         **{symbol: symbol for symbol in table.points},
     }
+    shown = table.shown_names
     levels = {symbol: np.unique(values) for symbol, values in table.points.items()}
     varied = [symbol for symbol, values in levels.items() if len(values) > 1]
     if name is not None and name not in symbols:
@@ -161,22 +166,23 @@ def _factor(table: CategoryTable, name: str | None) -> str:
             f"its column as one of them: --parameter {','.join([*table.columns.values(), name])}"
         )
     if name is None and len(varied) > 1:
-        names = ", ".join(f"{symbol} ({len(levels[symbol])} levels)" for symbol in varied)
+        names = ", ".join(f"{shown[symbol]} ({len(levels[symbol])} levels)" for symbol in varied)
         raise OptionError(
-            f"{table.source}: several parameters vary: {names}; lca models one: name it with --factor {varied[0]}, and "
-            f"hold the others with --where {table.columns[varied[1]]}={levels[varied[1]][0]:g}; modgen models all"
+            f"{table.source}: several parameters vary: {names}; lca models one: name it with "
+            f"--factor {shown[varied[0]]}, and hold the others with "
+            f"--where {table.columns[varied[1]]}={levels[varied[1]][0]:g}; modgen models all"
         )
     factor = symbols[name] if name is not None else (varied or list(levels))[0]
     if len(levels[factor]) < 2:
         raise DataError(
-            f"{table.source}: factor {factor!r} has one level, {factor}={levels[factor][0]:g}; nothing says how the "
-            "time depends on it; measure at more levels, or choose another --factor"
+            f"{table.source}: factor {shown[factor]!r} has one level, {shown[factor]}={levels[factor][0]:g}; nothing "
+            "says how the time depends on it; measure at more levels, or choose another --factor"
         )
     for symbol in varied:
         if symbol != factor:
             few = listing([f"{value:g}" for value in levels[symbol]], 4)
             raise OptionError(
-                f"{table.source}: {symbol!r} varies beside {factor!r} ({few}); hold it with "
+                f"{table.source}: {shown[symbol]!r} varies beside {shown[factor]!r} ({few}); hold it with "
                 f"--where {table.columns[symbol]}={levels[symbol][0]:g}, or model both with --fitter modgen"
             )
     return factor

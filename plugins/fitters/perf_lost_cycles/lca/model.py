@@ -34,7 +34,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     factor, column : str
         Symbol in formulas, and name in the data.
     held : dict
-        The other parameters, each at its only level.
+        The other parameters as texts call them, each at its only level.
     levels_of_factor : tuple of float
         Measured points.
     total : tuple of float
@@ -130,7 +130,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
                 terms = tuple(map(self.in_factor, candidate.terms))
                 values = self.design(terms, coordinates) @ np.array(candidate.coefficients, dtype=np.float64)
                 figure = f"leave-one-out R^2 {candidate.r2_leave_one_out:.4f} instead of {r2:.4f}"
-                name = f"{fit.category} = {candidate.text(self.factor)}"
+                name = f"{fit.category} = {candidate.text(self.factor_name)}"
                 alternatives.append(Rival(name, figure, others + np.maximum(values, 0.0)))
         return tuple(alternatives)
 
@@ -138,7 +138,9 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     def parameters(self) -> tuple[Parameter, ...]:
         """Coefficients of every category."""
         return tuple(
-            Parameter(f"{fit.category}: {self.in_factor(term)}", float(coefficient or 0.0), error, self.unit)
+            Parameter(
+                f"{fit.category}: {_in_factor(term, self.factor_name)}", float(coefficient or 0.0), error, self.unit
+            )
             for fit in self.fits
             for term, coefficient, error in zip(
                 fit.model.terms, fit.model.coefficients, fit.model.standard_errors, strict=True

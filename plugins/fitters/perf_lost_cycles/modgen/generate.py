@@ -25,7 +25,7 @@ The steps are those of `modgen_lines` (one factor, one line), `modgen_tuples` (a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +80,11 @@ class Generated:
 
 
 def generate(
-    grid: Grid, points: Sequence[Floats], defaults: Sequence[Sequence[tuple[Form, ...]]], name: str
+    grid: Grid,
+    points: Sequence[Floats],
+    defaults: Sequence[Sequence[tuple[Form, ...]]],
+    name: str,
+    shown_names: Mapping[str, str] | None = None,
 ) -> Generated:
     """Find the form of each category.
 
@@ -94,6 +98,8 @@ def generate(
         For each category and each factor its default models, as terms of that factor.
     name : str
         Criterion; see `modgen_scores.criterion`.
+    shown_names : mapping of str to str, optional
+        What messages call the factors, by symbol.
 
     Raises
     ------
@@ -103,7 +109,8 @@ def generate(
     lines = tuple(lines_of(points, factor) for factor in range(len(points)))
     tuples = np.flatnonzero(np.all([of_factor.through >= 0 for of_factor in lines], axis=0))
     if not len(tuples):
-        short = [grid.terms.symbols[of_factor.factor] for of_factor in lines if not of_factor.points]
+        missing = [grid.terms.symbols[of_factor.factor] for of_factor in lines if not of_factor.points]
+        short = [(shown_names or {}).get(symbol, symbol) for symbol in missing]
         cure = (
             f"{', '.join(short)} never takes {FEWEST_LEVELS} values while the other factors stay; "
             "hold it with --where, or measure more"

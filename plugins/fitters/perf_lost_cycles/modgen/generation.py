@@ -81,11 +81,12 @@ def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]],
                     if text not in is_finite:
                         is_finite[text] = bool(np.isfinite(Formula(text).evaluate({"x": values})).all())
                         if not is_finite[text]:
-                            left_out[f"{model.formula} of {symbol}"] = None
+                            left_out[f"{model.formula} of {table.shown_names[symbol]}"] = None
             of_category[number] = tuple(model for model in of_category[number] if all(map(is_finite.get, model.terms)))
             if not of_category[number]:
                 raise DataError(
-                    f"there is no default model of {category!r} over {symbol}; add one to a file of --models"
+                    f"there is no default model of {category!r} over {table.shown_names[symbol]}; add one to a file "
+                    "of --models"
                 )
         functions.append(tuple(text for text, finite in is_finite.items() if finite))
     if left_out:
@@ -125,7 +126,9 @@ def _fit(
         grid = Grid(terms, terms.values(coordinates), table.values[points][:, categories].T.copy(), root[points])
         names = listing([table.categories[k] for k in categories], 3)
         try:
-            generated = generate(grid, coordinates, [as_forms[k] for k in categories], options.criterion)
+            generated = generate(
+                grid, coordinates, [as_forms[k] for k in categories], options.criterion, table.shown_names
+            )
         except DataError as error:
             raise DataError(f"{table.source}: {names}: {error}") from None
         lost = [table.categories[k] for k, form in zip(categories, generated.chosen.tolist(), strict=True) if form < 0]

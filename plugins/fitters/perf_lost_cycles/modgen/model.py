@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula
+from perf_formulas.functions import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
 from perf_lost_cycles.modgen.instance import instance_candidates
@@ -158,7 +159,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         generation = next(each for each in self.generations if number in each.categories)
         factor = next(each for each in generation.factors if each.symbol == symbol)
         if not 0 <= line < len(factor.lines):
-            raise OptionError(f"{symbol} has lines 0 to {len(factor.lines) - 1}, not {line}")
+            raise OptionError(f"{self.shown_names[symbol]} has lines 0 to {len(factor.lines) - 1}, not {line}")
         points = np.array(factor.lines[line])
         best = factor.chosen[line][generation.categories.index(number)]
         models = (each for each in self.default_models if each.factor == symbol and category in each.categories)
@@ -174,7 +175,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     def parameters(self) -> tuple[Parameter, ...]:
         """Coefficients of every category."""
         return tuple(
-            Parameter(f"{category.name}: {term}", coefficient, error, self.unit)
+            Parameter(f"{category.name}: {renamed(term, self.shown_names)}", coefficient, error, self.unit)
             for category in self.categories
             for term, coefficient, error in zip(
                 category.terms, category.coefficients, category.standard_errors, strict=True
@@ -199,4 +200,4 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     @property
     def formula(self) -> str:
         """One line for each category."""
-        return "\n".join(f"{category.name} = {category.text}" for category in self.categories)
+        return "\n".join(f"{category.name} = {category.text(self.shown_names)}" for category in self.categories)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from perf_formulas.formula import Formula
+from perf_formulas.functions import renamed
 from perf_formulas.sums import sum_of_terms
 
 __all__ = ["CategoryFit", "Measured", "UsedModel"]
@@ -48,11 +51,10 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
 
-    @property
-    def text(self) -> str:
-        """The model as a person reads it; a term that is a sum stands in parentheses."""
+    def text(self, names: Mapping[str, str]) -> str:
+        """The model as a person reads it, in other names of factors; a term that is a sum stands in parentheses."""
         # A product with a sum is written with parentheses around it.
-        terms = [Formula(f"1*({term})").canonical.removeprefix("1*") for term in self.terms]
+        terms = [Formula(f"1*({renamed(term, names)})").canonical.removeprefix("1*") for term in self.terms]
         return sum_of_terms(self.coefficients, terms)
 
 

@@ -29,7 +29,8 @@ def summary_lines(model: ModgenModel) -> list[str]:
     """What was fitted, how well, what was left out, and which categories fit badly."""
     figures, options = model.statistics, model.origin.options
     unit = f" [{model.unit}]" if model.unit else ""
-    over = ", ".join(s if s == c else f"{s}={c}" for s, c in model.columns.items())
+    shown = model.shown_names
+    over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.columns.items())
     lines = [
         model.title,
         f"{figures['n_points']:,} points of {model.value_name}{unit} over {over}, weights: {options['weights']}",
@@ -48,7 +49,7 @@ def summary_lines(model: ModgenModel) -> list[str]:
         factor.symbol: factor.left_out for each in model.generations for factor in each.factors if factor.left_out
     }
     if left_out:
-        counts = ", ".join(f"{count} of {symbol}" for symbol, count in left_out.items())
+        counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
         lines.append(f"lines left out, with fewer than three levels: {counts}")
     shares, _ = category_figures(model)
     poor = [
@@ -70,7 +71,7 @@ def modgen_tables(model: ModgenModel) -> list[Table]:
     of_factor = overview(model)
     names = [*model.columns, "tuples"]
     kept = f" (the worst {len(order)} of {len(shares):,}; --json has all)" if len(order) < len(shares) else ""
-    header = ["category", *names, "all points", "leave-one-out"]
+    header = ["category", *(model.shown_names.get(name, name) for name in names), "all points", "leave-one-out"]
     rows = []
     for k in order:
         fit = model.categories[k]
@@ -81,7 +82,7 @@ def modgen_tables(model: ModgenModel) -> list[Table]:
             model.categories[k].name,
             f"{shares[k]:.1%}",
             f"{errors[k]:.2%}",
-            model.categories[k].text,
+            model.categories[k].text(model.shown_names),
         ]
         for k in order
     ]
@@ -101,10 +102,10 @@ def modgen_frame(model: ModgenModel) -> pd.DataFrame:
             "category": model.names,
             "share": shares,
             "error_of_total": errors,
-            **{f"r2_{name}": averages for name, averages in overview(model).items()},
+            **{f"r2_{model.shown_names.get(name, name)}": averages for name, averages in overview(model).items()},
             "r2_centered": [fit.r2_centered for fit in model.categories],
             "r2_leave_one_out": [fit.r2_leave_one_out for fit in model.categories],
-            "formula": [fit.text for fit in model.categories],
+            "formula": [fit.text(model.shown_names) for fit in model.categories],
         }
     )
     return frame.sort_values("r2_centered", kind="stable", ignore_index=True)

@@ -147,7 +147,7 @@ class ModgenSubject:
 
     def formulas(self) -> tuple[str, ...]:
         """See `Subject.formulas`."""
-        return tuple(fit.text for fit in self._model.categories)
+        return tuple(fit.text(self._model.shown_names) for fit in self._model.categories)
 
     def generation(self, category: str) -> tuple[Generation, int]:
         """How a category came about, and its place among the categories of that."""

@@ -69,7 +69,7 @@ def _bounds(
     measured_places = model.measured_places
     rows = np.flatnonzero(measured_places.code * len(model.systems) + measured_places.system == cell)
     pair_places, observed = _some(measured_places, rows), model.observations
-    functions = characteristics(model.functions, tuple(model.columns))
+    functions = characteristics(model.functions, model.columns)
     measured = np.array(observed.value)[rows]
     shapes = shapes_of(
         measured,

@@ -163,14 +163,13 @@ class Comparison:
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
             candidates.insert(0, self._best_of_each())
-        scale = self.prepared.preparation
         where = (
             observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
         )
         total, centered = (float(values.sum()) for values in self._totals())
         summary = (
             f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
-            f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
+            self.prepared.preparation.line(observed.columns),
             f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
             self._order_line(alone),
             *self._freedom_lines(),
@@ -204,10 +203,10 @@ class Comparison:
         variables = tuple(self.prepared.seen.points)
         if not self.is_named and "p" not in variables:
             names = tuple(name for name in names if name not in registered_functions() or name == "1")
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
+        functions = characteristics(names, self.prepared.seen.columns)
+        spelt = [function.name for function in functions]
+        if twice := [name for name in spelt if spelt.count(name) > 1]:
             raise OptionError(f"function {twice[0]!r} is given twice; a linear model cannot tell the two apart")
-        functions = characteristics(names, variables)
         return functions if self.is_named else by_growth(functions, variables)
 
     def _order(self) -> Ints:

@@ -124,6 +124,6 @@ def _pair(model: ScalingModel, pairs: tuple[PairFit, ...], cell: int) -> PairFit
 
 
 def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> Floats:
-    values = design(characteristics(functions, tuple(model.columns)), places.points)
+    values = design(characteristics(functions, model.columns), places.points)
     codes, systems = [model.codes[k] for k in places.code], [model.systems[k] for k in places.system]
     return np.asarray(values * model.preparation.of_parameters.factor(places.points, codes, systems)[:, None])

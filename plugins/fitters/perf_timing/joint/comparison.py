@@ -69,17 +69,18 @@ class JointComparison:
         data = prepared.seen
         _check_table(data)
         variables = tuple(data.points)
-        names = tuple(dict.fromkeys(requested)) if self.is_named else (*registered_functions(), *options.function)
-        if "each" in names:
+        if "each" in requested:
             raise OptionError("--functions each belongs to the fitter individual; a joint model has the same for all")
-        candidates = characteristics(names, variables)
-        candidates = candidates if self.is_named else by_growth(candidates, variables)
+        names = requested if self.is_named else (*registered_functions(), *options.function)
+        named = {function.name: function for function in characteristics(names, data.columns)}
+        candidates = tuple(named.values()) if self.is_named else by_growth(tuple(named.values()), variables)
         self.names = tuple(function.name for function in candidates)
         self._design = measured_design(candidates, data) * (prepared.by_point * prepared.root_weight)[:, None]
         self.target = prepared.target * prepared.root_weight
         self.reference = _reference(data, options.reference)
         if self.is_named:
-            self.combinations = [tuple(self.names.index(name) for name in requested)]
+            spelt = (function.name for function in characteristics(requested, data.columns))
+            self.combinations = [tuple(self.names.index(name) for name in spelt)]
         else:
             self.combinations = [
                 members
@@ -136,12 +137,12 @@ class JointComparison:
 
     def ranking(self, executor: Executor | None = None) -> Ranking:
         """Every combination with its figures, best first (Table 3); see `compare`."""
-        data, scale = self.prepared.seen, self.prepared.preparation
+        data = self.prepared.seen
         total, centered = self.totals()
         summary = (
             f"{len(self.combinations)} joint models of {len(data.codes)} codes on {len(data.systems)} systems: "
             f"{len(data):,} observations of {data.value_name}",
-            f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
+            self.prepared.preparation.line(data.columns),
             f"total sum of squares: {total:.6g} (about the mean: {centered:.6g})",
             f"ordered by {JOINT_CRITERIA[self.options.criterion]}"
             + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),

@@ -98,7 +98,7 @@ def predicted_curves(selection: Selection) -> list[Curve]:
 def _predicted(model: ScalingModel, places: Places) -> Floats:
     """Value, lower and upper bound (n, 3); NaN where a function is not finite or the data do not determine them."""
     bounds = np.full((len(places), 3), np.nan)
-    able = np.isfinite(design(characteristics(model.functions, tuple(model.columns)), places.points)).all(axis=1)
+    able = np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1)
     if able.any():
         part = Places(
             {symbol: values[able] for symbol, values in places.points.items()}, places.code[able], places.system[able]
