@@ -101,7 +101,8 @@ def weigh_one_parameter(
         log_weight[len(shapes.group) :] = -np.inf
 
         def part(
-            chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts, spectra: tuple[Floats, ...] = spectra,
+            chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
+            spectra: tuple[Floats, ...] = spectra,
             log_prior: Floats = log_prior, place: Ints = place, begin: int = begin, looked_at: Ints = looked_at,
             usual: int = usual, log_weight: Floats = log_weight,
         ) -> None:  # fmt: skip
@@ -166,7 +167,9 @@ def weigh_one_parameter(
 
 def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-    from perf_laws.posterior.covariances import drift_covariance
 
-    points = logs[:, None]
-    return np.array([[drift_covariance(one, other, points[0], length) for other in points] for one in points])
+    def half_variogram(distance: Floats) -> Floats:
+        return np.asarray(length * (distance + length * np.expm1(-distance / length)))
+
+    from_first = half_variogram(logs - logs[0])
+    return from_first[:, None] + from_first - half_variogram(np.abs(logs[:, None] - logs))

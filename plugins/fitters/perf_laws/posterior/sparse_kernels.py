@@ -19,7 +19,8 @@ __all__ = ["weigh_sparsely"]
 
 # An octet is looked at whole where one of it may be within the first logarithm of the best; what is beyond the second
 # is left out.
-_LIKELY, _HOPELESS = 6.0, 12.0
+_LIKELY, _HOPELESS = 4.0, 12.0
+_FAINT = 6.0  # a level that deviates is left out where it adds less, as a logarithm, than the one that adds most
 _TOGETHER = 32  # numbers, in several registers of the processor
 _NONE = -1e30  # logarithm of a weight
 _IN_REGISTERS = 5  # levels
@@ -28,8 +29,8 @@ _TOLD_APART = 4  # times as many combinations as parts are told apart by the lev
 
 @kernel
 def weigh_sparsely(  # type: ignore[no-untyped-def]
-    logs, noise, shapes, log_weight, group, usual, log_prior, tau, kappa, length, which_drift, drifts, values, vectors, beyond,
-    deviates, deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
+    logs, noise, shapes, log_weight, group, usual, log_prior, tau, kappa, length, which_drift, drifts, values, vectors,
+    beyond, deviates, deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
 ):  # fmt: skip
     """Components of each path, as `perf_laws.posterior.weigh_kernels.weigh_shapes` writes them; fewer.
 
@@ -161,7 +162,7 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                     left, np.float64(centred[k, shape]), projection[h], offset[h], gain[h], far[h], masses, aheads
                 )
                 for i in range(k + 1):
-                    if masses[i] > top_level - _HOPELESS:
+                    if masses[i] > top_level - _FAINT:
                         kept_ahead[n_kept], kept_mass[n_kept] = aheads[i], share * math.exp(masses[i] - top_level)
                         kept_code[n_kept] = code * (k + 1) + i
                         n_kept += 1
