@@ -85,8 +85,8 @@ def even_noise_terms(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """As `noise_terms`, where scatter and noise are the same at every level: no matrix is inverted.
 
-    Then ``P = V (s diag(values) + variance)^-1 V'`` with what depends on the levels alone (`spectrum`), and ``|S|`` times
-    ``1'S^-1 1`` is k times the determinant of what is inverted.
+    Then ``P = V (s diag(values) + variance)^-1 V'`` with what depends on the levels alone (`spectrum`). And ``|S|``
+    times ``1'S^-1 1`` is k times the determinant of what is inverted.
 
     Parameters
     ----------

@@ -102,9 +102,8 @@ def weigh_one_parameter(
 
         def part(
             chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
-            spectra: tuple[Floats, ...] = spectra,
-            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin, looked_at: Ints = looked_at,
-            usual: int = usual, log_weight: Floats = log_weight,
+            spectra: tuple[Floats, ...] = spectra, log_prior: Floats = log_prior, place: Ints = place,
+            begin: int = begin, looked_at: Ints = looked_at, usual: int = usual, log_weight: Floats = log_weight,
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
