@@ -97,6 +97,21 @@ def test_what_is_left_out_does_not_matter():
     assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_as_many_runs_of_each_level_are_weighed_as_nearly_as_many(count):
+    """Where levels have as many runs no matrix is inverted: to the rounding of the inverses of the other way."""
+    levels = 2.0 ** np.arange(2, 2 + count)
+    values = np.stack([1.0 + levels, 3.0 - 0.02 * levels, 5.0 + levels % 3.0])
+    nearly = np.ones(values.shape)
+    nearly[:, 0] += 1e-9
+    at = [[levels[0]], [4.0 * levels[-1]]]
+    as_many, other = (
+        weigh_one_parameter(levels, values, counts, np.full(3, 1e-4), sparse=True).quantiles(at, SIDES)
+        for counts in (np.ones(values.shape), nearly)
+    )
+    np.testing.assert_allclose(as_many, other, rtol=1e-4)
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
 def test_laws_that_stand_for_others_give_the_same_bounds(count):
     """Of many paths: to some hundredths of the width of the bounds in the mean of the paths, and none is far off."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -172,7 +172,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     is_none = is_flat[best] & _have_trend(model)
     is_open = (share <= _DETERMINED) | is_none
     without = 1.0 - share + np.where(is_none, probability, 0.0)
-    slopes = dict(zip(np.flatnonzero(is_open).tolist(), _slopes(model, np.flatnonzero(is_open)), strict=True))
+    local_laws = _local_laws(model, np.flatnonzero(is_open), without)
     of_best = (form == best[:, None]) & (weight > 0.0)
     root_weights = _root_weights(model)
     sorted_terms = [tuple(_sorted_terms(law)) for law in model.laws]
@@ -180,11 +180,11 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     terms_of_law = np.array([numbers[terms] for terms in sorted_terms])
     paths_of_size: dict[int, list[int]] = defaultdict(list)
     laws: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
-    for k in range(len(form)):
+    for k, size in enumerate(np.array(list(map(len, forms)))[best].tolist()):
         if is_open[k]:
-            laws[k] = _local_law(model, k, slopes[k], float(without[k]))
+            laws[k] = next(local_laws)
         else:
-            paths_of_size[len(forms[best[k]])].append(k)
+            paths_of_size[size].append(k)
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
     every_terms = list(numbers)
     column_of = functools.cache(lambda factors: product_values(factors, levels))
@@ -290,12 +290,19 @@ def _simple(mean: float, deviation: float) -> float:
     return mean
 
 
+def _local_laws(model: DrawnLaws, paths: Ints, probability: Floats) -> Iterator[LeadingLaw]:
+    """Of some paths, through their medians at the largest levels."""
+    if len(paths):
+        values = model.band([model.measured.max(axis=0)], 0.5, paths.tolist())[:, 0, 0]
+        facts = zip(paths.tolist(), values.tolist(), _slopes(model, paths), probability[paths].tolist(), strict=True)
+        yield from (_local_law(model, *path_facts) for path_facts in facts)
+
+
 def _local_law(
-    model: DrawnLaws, path: int, slopes: tuple[tuple[str, float, float], ...], probability: float
+    model: DrawnLaws, path: int, value: float, slopes: tuple[tuple[str, float, float], ...], probability: float
 ) -> LeadingLaw:
-    """A power of each parameter through the median at the largest levels, with the slopes there."""
+    """A power of each parameter through a value at the largest levels, with the slopes there."""
     top = model.measured.max(axis=0)
-    value = float(model.posterior.of_paths([path]).quantiles([top], [0.5])[0, 0, 0])
     factors = [
         Factor(symbol, round(mean, 2), 0)
         for symbol, (_, mean, _) in zip(model.symbols, slopes, strict=True)

@@ -80,6 +80,7 @@ def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, .
     posterior = model.posterior
     deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
     off = np.nanmax(np.abs(np.log(model.fitted / model.means)), axis=1)
+    names = tuple(model.parameter_names.values())
     misses = np.where(off > np.log(_MOST_OFF), np.exp(off), 1.0)
     return tuple(
         LawRow(
@@ -94,7 +95,7 @@ def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, .
             determined=min(growth.probability for growth in growths[k]) >= SURE,
             deviates=float(deviates[k]),
             misses=float(misses[k]),
-            reach=dict(zip(model.parameter_names.values(), reach[k], strict=True)),
+            reach=dict(zip(names, reach[k], strict=True)),
             is_constant=leading[k].is_constant,
         )
         for k in np.argsort(-share, kind="stable").tolist()

@@ -5,11 +5,37 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_laws.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
-__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected", "variograms"]
+__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected", "spectrum", "variograms"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def spectrum(drift: Floats) -> tuple[Floats, Floats, Floats]:
+    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of them.
+
+    Parameters
+    ----------
+    drift : (k + 1, k + 1) float
+        The last is far beyond the levels.
+
+    Returns
+    -------
+    (k - 1,) float, (k, k - 1) float
+        Eigenvalues and vectors of what is left of the levels' covariance without their mean.
+    (k - 1,) float
+        The vectors times what the levels tell of the last one beside their mean.
+    """
+    k = len(drift) - 1
+    levels = drift[:k, :k]
+    mean_free = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]
+    values, vectors = np.linalg.eigh(mean_free.T @ levels @ mean_free)
+    vectors = mean_free @ vectors
+    return np.maximum(values, 0.0), vectors, vectors.T @ (drift[k, :k] - levels.mean(axis=1))
 
 
 @kernel

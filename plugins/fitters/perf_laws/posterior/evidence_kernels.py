@@ -15,7 +15,7 @@ import numpy as np
 from perf_laws.posterior.covariances import inverse_of, projected
 from perfcore.base.kernels import kernel
 
-__all__ = ["cut", "level_terms", "longer", "noise_terms", "smallest"]
+__all__ = ["cut", "even_noise_terms", "level_terms", "longer", "noise_terms", "smallest"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _BINS = 4096
@@ -76,6 +76,55 @@ def noise_terms(  # type: ignore[no-untyped-def]
         gain[i] = 0.5 * variance / spread
         largest = max(largest, offset[i])
     return -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none, widest, largest
+
+
+@kernel
+def even_noise_terms(  # type: ignore[no-untyped-def]
+    variance, kappa, length, values, vectors, beyond, log_none, log_one, extra, first_variance, projection, offset,
+    gain, far,
+):  # fmt: skip
+    """As `noise_terms`, where scatter and noise are the same at every level: no matrix is inverted.
+
+    Then ``P = V (s diag(values) + variance)^-1 V'`` with what depends on the levels alone (`spectrum`). And ``|S|``
+    times ``1'S^-1 1`` is k times the determinant of what is inverted.
+
+    Parameters
+    ----------
+    variance : float
+        Of each level without drift.
+    kappa, length : float
+    values, vectors, beyond : (k - 1,), (k, k - 1), (k - 1,) float
+        See `perf_laws.posterior.covariances.spectrum`.
+    log_none, log_one, extra, first_variance, projection, offset, gain, far
+        As of `noise_terms`.
+
+    Returns
+    -------
+    float
+        The evidence of a shape that leaves nothing.
+    """
+    k = len(offset)
+    scale, determinant = 0.5 * kappa * kappa * length, math.log(k)
+    for i in range(k):
+        far[i] = 1.0 / k
+        for j in range(i + 1):
+            projection[i, j] = 0.0
+    for e in range(k - 1):
+        own = scale * values[e] + variance
+        determinant += math.log(own)
+        for i in range(k):
+            part = vectors[i, e] / own
+            far[i] += scale * beyond[e] * part
+            for j in range(i + 1):
+                projection[i, j] += part * vectors[j, e]
+    for i in range(k):
+        for j in range(i):
+            projection[j, i] = projection[i, j]
+        more = extra + first_variance if i == 0 else extra
+        spread = 1.0 + more * projection[i, i]
+        offset[i] = log_one - log_none - 0.5 * math.log(spread)
+        gain[i] = 0.5 * more / spread
+    return -0.5 * (determinant + (k - 1) * _LOG_2PI) + log_none
 
 
 @kernel

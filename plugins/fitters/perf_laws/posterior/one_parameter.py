@@ -73,6 +73,7 @@ def weigh_one_parameter(
     >>> bool(low < 17.8125 < high), bool(high < 1.5 * low)
     (True, True)
     """
+    from perf_laws.posterior.covariances import spectrum
     from perf_laws.posterior.sparse_kernels import weigh_sparsely
     from perf_laws.posterior.weigh_kernels import weigh_shapes
     from perfcore.base.kernels import announce_compilation
@@ -92,6 +93,7 @@ def weigh_one_parameter(
         shapes = shapes_of(x[used], exponents, logarithms)
         paths = np.flatnonzero(pattern.ravel() == number)
         drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
+        spectra = tuple(np.stack(part) for part in zip(*map(spectrum, drifts), strict=True))
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
         place = np.append(used, -1)  # of the last, which stands for none
         looked_at, usual = in_octets(shapes, log_prior) if sparse else (np.arange(len(shapes.group)), 0)
@@ -100,8 +102,8 @@ def weigh_one_parameter(
 
         def part(
             chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
-            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin, looked_at: Ints = looked_at,
-            usual: int = usual, log_weight: Floats = log_weight,
+            spectra: tuple[Floats, ...] = spectra, log_prior: Floats = log_prior, place: Ints = place,
+            begin: int = begin, looked_at: Ints = looked_at, usual: int = usual, log_weight: Floats = log_weight,
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
@@ -114,7 +116,7 @@ def weigh_one_parameter(
             )  # fmt: skip
             of_noise = (
                 log_prior, NOISES.tau[order], NOISES.kappa[order], NOISES.length[order],
-                np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
+                np.searchsorted(LENGTHS, NOISES.length[order]), drifts, *(spectra if sparse else ()),
                 min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
                 FIRST_VARIANCE, parts, law, setting, level, weights, count,
             )  # fmt: skip
@@ -164,7 +166,9 @@ def weigh_one_parameter(
 
 def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-    from perf_laws.posterior.covariances import drift_covariance
 
-    points = logs[:, None]
-    return np.array([[drift_covariance(one, other, points[0], length) for other in points] for one in points])
+    def half_variogram(distance: Floats) -> Floats:
+        return np.asarray(length * (distance + length * np.expm1(-distance / length)))
+
+    from_first = half_variogram(logs - logs[0])
+    return from_first[:, None] + from_first - half_variogram(np.abs(logs[:, None] - logs))

@@ -233,11 +233,10 @@ class Posterior:
 
     def draws(self, places: npt.ArrayLike) -> Draws:
         """Draws at points (T, q)."""
-        from perf_laws.posterior.mixture_kernels import mixture_quantiles
         from perf_laws.posterior.prediction_kernels import draw_paths
         from perfcore.base.kernels import announce_compilation
 
-        announce_compilation(draw_paths, mixture_quantiles)
+        announce_compilation(draw_paths)
         levels = np.asarray(places, dtype=np.float64)
         n_paths, (n, q) = len(self.means), self.points.shape
         rng = np.random.default_rng(_SEED)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from perf_laws.posterior.evidence_kernels import cut, level_terms, noise_terms, smallest
+from perf_laws.posterior.evidence_kernels import cut, even_noise_terms, level_terms, noise_terms, smallest
 from perf_laws.posterior.octets import OCTET
 from perfcore.base.kernels import kernel
 
@@ -19,7 +19,8 @@ __all__ = ["weigh_sparsely"]
 
 # An octet is looked at whole where one of it may be within the first logarithm of the best; what is beyond the second
 # is left out.
-_LIKELY, _HOPELESS = 6.0, 12.0
+_LIKELY, _HOPELESS = 4.0, 12.0
+_FAINT = 6.0  # a level that deviates is left out where it adds less, as a logarithm, than the one that adds most
 _TOGETHER = 32  # numbers, in several registers of the processor
 _NONE = -1e30  # logarithm of a weight
 _IN_REGISTERS = 5  # levels
@@ -28,8 +29,8 @@ _TOLD_APART = 4  # times as many combinations as parts are told apart by the lev
 
 @kernel
 def weigh_sparsely(  # type: ignore[no-untyped-def]
-    logs, noise, shapes, log_weight, group, usual, log_prior, tau, kappa, length, which_drift, drifts, deviates,
-    deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
+    logs, noise, shapes, log_weight, group, usual, log_prior, tau, kappa, length, which_drift, drifts, values, vectors,
+    beyond, deviates, deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
 ):  # fmt: skip
     """Components of each path, as `perf_laws.posterior.weigh_kernels.weigh_shapes` writes them; fewer.
 
@@ -44,6 +45,8 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
         How many are looked at with every noise.
     log_prior, tau, kappa, length, which_drift, drifts, deviates, deviating_variance, deviating_factor, first_variance
         See `weigh_shapes`.
+    values, vectors, beyond : (D, k - 1), (D, k, k - 1) and (D, k - 1) float
+        Of `drifts`; see `perf_laws.posterior.covariances.spectrum`.
     parts : int
         As of `weigh_shapes`; some ten times as many combinations are told apart by the level that deviates.
     law, setting, level, weight, count : (K, C) and (K,)
@@ -84,12 +87,21 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
             middle[i] = logs[path, i] - total
         _leave(middle, standing, rest)
         _leave(middle, centred, every_rest)
+        is_even = True
+        for i in range(k):
+            is_even &= noise[path, i] == least_noise
         for h in range(n_noises):
-            base[h], _, _ = noise_terms(
-                noise[path], tau[h], kappa[h], length[h], drifts[which_drift[h]], log_none, log_one,
-                deviating_variance + deviating_factor * tau[h] * tau[h], first_variance, least_noise,
-                covariance, inverse, work, sums, projection[h], offset[h], gain[h], far[h],
-            )  # fmt: skip
+            drift, extra = which_drift[h], deviating_variance + deviating_factor * tau[h] * tau[h]
+            if is_even:
+                base[h] = even_noise_terms(
+                    tau[h] * tau[h] + least_noise, kappa[h], length[h], values[drift], vectors[drift], beyond[drift],
+                    log_none, log_one, extra, first_variance, projection[h], offset[h], gain[h], far[h],
+                )  # fmt: skip
+            else:
+                base[h], _, _ = noise_terms(
+                    noise[path], tau[h], kappa[h], length[h], drifts[drift], log_none, log_one, extra, first_variance,
+                    least_noise, covariance, inverse, work, sums, projection[h], offset[h], gain[h], far[h],
+                )  # fmt: skip
             _reach(rest, 0, wide, projection[h], offset[h], gain[h], base[h], standing_priors[h], work_of_reach,
                    reached[h])  # fmt: skip
             best = max(best, _largest(reached[h]))
@@ -150,7 +162,7 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                     left, np.float64(centred[k, shape]), projection[h], offset[h], gain[h], far[h], masses, aheads
                 )
                 for i in range(k + 1):
-                    if masses[i] > top_level - _HOPELESS:
+                    if masses[i] > top_level - _FAINT:
                         kept_ahead[n_kept], kept_mass[n_kept] = aheads[i], share * math.exp(masses[i] - top_level)
                         kept_code[n_kept] = code * (k + 1) + i
                         n_kept += 1
