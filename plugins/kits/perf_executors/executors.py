@@ -208,8 +208,8 @@ def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Execu
             yield executor
     else:
         raise OptionError(
-            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected"
-            + ("; perf summarize alone hands jobs to Slurm" if kind == "slurm" else "")
+            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
+            "perf summarize takes slurm, too"
         )
 
 
