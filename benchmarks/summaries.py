@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--runs", nargs="+", default=["10x100000", "100x100000"], help="FILESxINTERVALS")
-    parser.add_argument("--cells", type=int, default=1 << 18)
+    parser.add_argument("--cells", type=int, default=1 << 17)
     parser.add_argument("--remove", action="store_true")
     given = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")

@@ -7,6 +7,8 @@ imported by who is about to call one.
 from __future__ import annotations
 
 import functools
+import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,9 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     import numba
 
+    # Numba finds machine code on disk by this name, and does not look at the options that it was made with.
+    options = json.dumps(_OPTIONS, default=sorted, sort_keys=True)
+    function.__qualname__ = f"{function.__name__}_{zlib.crc32(options.encode()):08x}"
     try:
         return numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:

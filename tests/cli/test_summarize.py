@@ -217,7 +217,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     for words, message in (
         (["p1", "p2"], "1 of 5 files are in none of the parts: rank2.csv; perf summarize --part 3/3 makes them, "
                        "--allow-missing merges without"),
-        (["p1", "p2", "p1"], "p1 and p1 both hold rank0.csv, rank3.csv; leave one of them out"),
+        (["p1", "p2", "p1"], "p1 is named twice; name each part once"),
         (["p1", "fine"], "fine does not belong to p1: --cells 128, and not 64"),
         (["p1", "unaligned"], "unaligned does not belong to p1: read with -r clocks=unaligned, and not with "
                               "-r clocks=recorded"),
@@ -274,7 +274,7 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
         (["--on", "slurm:colour=red"], "unknown key of --on slurm 'colour'"),
         (["--on", "slurm:time=1;rm"], "--on slurm: time='1;rm' has letters that no time has"),
         (["--on", "slurm:parts=0"], "--on slurm: parts=0: a number of jobs"),
-        (["--on", "slurm:parts=9", *RECORDED], "--part 9/9: there are 5 files; give at most as many parts"),
+        (["--on", "slurm:parts=9", *RECORDED], "--on slurm: parts=9: there are 5 files; give at most as many parts"),
         (["--on", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
         (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
         (["-r", "since=3"], "-r since=: a summary is of the whole run"),

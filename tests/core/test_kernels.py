@@ -85,3 +85,19 @@ def test_no_kernel_assigns_an_array_to_a_slice():
         if any(isinstance(part, ast.Slice) for part in (target.slice, *getattr(target.slice, "elts", ())))
     ]
     assert slow == []
+
+
+def test_machine_code_of_other_options_is_not_taken_from_disk(tmp_path, monkeypatch):
+    (tmp_path / "doubles.py").write_text("def double(value):\n    return value + value\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    double = __import__("doubles").double
+
+    def found_on_disk() -> int:
+        compiled = kernels.kernel(double)
+        assert compiled(2) == 4
+        return sum(compiled.stats.cache_hits.values())
+
+    assert (found_on_disk(), found_on_disk()) == (0, 1)
+    monkeypatch.setitem(kernels._OPTIONS, "fastmath", {"contract"})
+    assert (found_on_disk(), found_on_disk()) == (0, 1)

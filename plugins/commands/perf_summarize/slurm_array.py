@@ -172,7 +172,8 @@ def hand_over(
     target = Path(output).absolute()
     where = target.with_name(f"{target.name}.parts")
     parts = min(_USUAL_PARTS, len(run.files)) if options.parts is None else options.parts
-    run.positions((parts, parts))  # says what is wrong with so many
+    if parts > len(run.files):
+        raise OptionError(f"--on slurm: parts={parts}: there are {len(run.files)} files; give at most as many parts")
     plan = Plan(run, str(folder), parts, str(target), allow_missing)
     slurm.check_commands("sbatch", "squeue")
     _prepare(where, plan, overwrite)

@@ -39,6 +39,9 @@ class LocalProcesses(Executor):
     ----------
     count : int
         How many; each is started when it gets its first task.
+    prepare : str, optional
+        Where tasks take long to import: ``"module:function"`` that each process calls before its first task. All are
+        then started at once, while this one goes on.
 
     Examples
     --------
@@ -48,11 +51,13 @@ class LocalProcesses(Executor):
     b'hello'
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, prepare: str | None = None) -> None:
         self._threads = ThreadPoolExecutor(count)
-        self._processes = [_Process() for _ in range(count)]
+        self._processes = [_Process(prepare) for _ in range(count)]
         self._idle: queue.LifoQueue[_Process] = queue.LifoQueue()
         for process in self._processes:
+            if prepare is not None:
+                process.start()
             self._idle.put(process)
         self._ended = False
 
@@ -99,8 +104,18 @@ class LocalProcesses(Executor):
 class _Process:
     """One process, which is started when it is asked something and has ended, or never began."""
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: str | None) -> None:
         self._running: subprocess.Popen[bytes] | None = None
+        self._command = [sys.executable, "-P", "-c", _SERVE, *([] if prepare is None else [prepare])]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Have it running."""
+        if self._running is None:
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            one_thread = {**dict.fromkeys(_THREADS, "1"), **os.environ}
+            # Ctrl-C is for the program that asks, which then ends them.
+            self._running = subprocess.Popen(self._command, **pipes, env=one_thread, start_new_session=True)  # noqa: S603
+        return self._running
 
     def ask(self, line: str) -> bytes:
         """Its answer.
@@ -112,20 +127,15 @@ class _Process:
         OSError, EOFError
             It has ended.
         """
-        if self._running is None:
-            command = [sys.executable, "-P", "-c", _SERVE]
-            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            one_thread = {**dict.fromkeys(_THREADS, "1"), **os.environ}
-            # Ctrl-C is for the program that asks, which then ends them.
-            self._running = subprocess.Popen(command, **pipes, env=one_thread, start_new_session=True)  # noqa: S603
-        assert self._running.stdin is not None and self._running.stdout is not None  # noqa: PT018
-        self._running.stdin.write(line.encode() + b"\n")
-        self._running.stdin.flush()
-        head = self._running.stdout.read(1 + _SIZE_BYTES)
+        running = self.start()
+        assert running.stdin is not None and running.stdout is not None  # noqa: PT018
+        running.stdin.write(line.encode() + b"\n")
+        running.stdin.flush()
+        head = running.stdout.read(1 + _SIZE_BYTES)
         if len(head) < 1 + _SIZE_BYTES:
             raise EOFError
         size = int.from_bytes(head[1:], "little")
-        content = self._running.stdout.read(size)
+        content = running.stdout.read(size)
         if len(content) < size:
             raise EOFError
         if head[:1] == _REFUSED:
@@ -151,9 +161,15 @@ class _Process:
 
 
 def serve() -> None:
-    """Call the functions that are asked for on standard input, one for each line, until it ends."""
+    """Call the functions that are asked for on standard input, one for each line, until it ends.
+
+    One that the command line names is called first.
+    """
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr  # whatever a library prints is no answer
+    for prepare in sys.argv[1:]:
+        module, _, name = prepare.partition(":")
+        getattr(importlib.import_module(module), name)()
     for line in sys.stdin.buffer:
         module, name, arguments = json.loads(line)
         try:
@@ -165,8 +181,14 @@ def serve() -> None:
 
 
 @contextlib.contextmanager
-def executor_of(where: str | None) -> Iterator[Executor | None]:
+def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Executor | None]:
     """What ``--on`` names: ``local:4``, ``dask://HOST:PORT``; None for this process.
+
+    Parameters
+    ----------
+    where : str, optional
+    prepare : str, optional
+        As for `LocalProcesses`.
 
     Raises
     ------
@@ -179,15 +201,15 @@ def executor_of(where: str | None) -> Iterator[Executor | None]:
     if where is None:
         yield None
     elif kind == "local" and sign and rest.isdecimal() and 1 <= int(rest) <= _MOST_PROCESSES:
-        with LocalProcesses(int(rest)) as executor:
+        with LocalProcesses(int(rest), prepare) as executor:
             yield executor
     elif kind == "dask" and rest.startswith("//") and ":" in rest:
         with _of_dask(rest[2:]) as executor:
             yield executor
     else:
         raise OptionError(
-            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected"
-            + ("; perf summarize alone hands jobs to Slurm" if kind == "slurm" else "")
+            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
+            "perf summarize takes slurm, too"
         )
 
 

@@ -65,6 +65,8 @@ def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
 def _check_doubled(run: Run, summary: Summary, path: Named, holder: dict[int, Named]) -> None:
     doubled = sorted(summary.positions & holder.keys())
     if doubled:
+        if holder[doubled[0]] == path:
+            raise DataError(f"{os.fspath(path)} is named twice; name each part once")
         names = listing([run.files[position].name for position in doubled], _MOST_NAMED)
         raise DataError(
             f"{os.fspath(path)} and {os.fspath(holder[doubled[0]])} both hold {names}; leave one of them out"

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from perf_executors.tasks import as_they_end
 from perf_summaries.run import ListedFile, Run
@@ -20,7 +21,7 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
-__all__ = ["summarized", "summary_of_files"]
+__all__ = ["prepare", "summarized", "summary_of_files"]
 
 _BYTES_OF_A_TASK = 1 << 26  # read in some seconds
 _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
@@ -118,6 +119,14 @@ def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes
     left_out, gathered.left_out = gathered.left_out, {}
     summary = b"" if len(left_out) == len(positions) else encode(gathered.summary())
     return msgspec.json.encode(left_out) + b"\n" + summary
+
+
+def prepare() -> None:
+    """Load what a task needs, most of all compiled kernels: half of a second and more in a new process."""
+    nothing = np.zeros(1, np.int64)
+    trace = Trace(nothing, nothing, nothing, nothing + 1, ("",), ("",))
+    run = Run((ListedFile("", 0, ""),), 1 << 4, None, "recorded", {})
+    Gathered(run).add_trace(0, trace, ordered_columns(trace))
 
 
 def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:

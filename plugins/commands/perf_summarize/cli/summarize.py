@@ -14,6 +14,7 @@ from perfcore.cli.reading import HowToRead, key_values
 
 if TYPE_CHECKING:
     from perf_summaries.summarized_trace import SummarizedTrace
+    from perf_summarize.slurm_array import Handed
 
 __all__ = ["command"]
 
@@ -60,9 +61,7 @@ def command(
     """
     with reporting():
         from perf_executors.executors import executor_of
-        from perf_summarize.api import summarize, summarize_by_slurm
         from perf_summarize.cli.printing import WAITING, print_handed, print_summary
-        from perf_summarize.slurm_array import Handed, slurm_options
         from perfcore.base.files import check_folder
 
         check_folder(output)
@@ -76,13 +75,18 @@ def command(
         }
         outcome: SummarizedTrace | Handed
         if where is not None and where.partition(":")[0] == "slurm":
+            from perf_summarize.api import summarize_by_slurm
+            from perf_summarize.slurm_array import Handed, slurm_options
+
             if part is not None:
                 raise OptionError("--part is what each job of --on slurm does; leave one of them out")
             outcome = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **settings)
+            if isinstance(outcome, Handed):
+                print_handed(outcome, as_json)
+                raise typer.Exit(WAITING)
         else:
-            with executor_of(where) as executor:
+            with executor_of(where, "perf_summaries.summarizing:prepare") as executor:
+                from perf_summarize.api import summarize  # while processes start
+
                 outcome = summarize(traces, output, part=part, executor=executor, **settings)
-    if isinstance(outcome, Handed):
-        print_handed(outcome, as_json)
-        raise typer.Exit(WAITING)
     print_summary(outcome, output, as_json)
