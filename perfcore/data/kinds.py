@@ -9,6 +9,7 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.data.units import is_time
 
 __all__ = ["KINDS_OF_DATA", "kind_in_words", "kind_of", "type_in_words"]
 
@@ -80,6 +81,8 @@ def kind_in_words(data: Any) -> str:
     """
     kind = kind_of(data)
     columns = data.roles.parameters.values() if isinstance(data, Measurements) else ()
+    if kind == "timings" and data.roles.value and not is_time(data.roles.unit):
+        kind = data.roles.value
     return f"{kind} over {', '.join(columns)}" if columns else kind
 
 

@@ -31,6 +31,8 @@ Booleans = npt.NDArray[np.bool_]
 
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
+# Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
+_PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
 _MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
@@ -187,7 +189,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     else:
         runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
         notes.append(Note(spread.text))
-    reasons = _reasons(runs, path, measured, distinct, list(points))
+    reasons = _reasons(runs, path, measured, distinct, list(shown_names(roles.parameters).values()))
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     far = "{} of {} runs are far from the others at their point and count less"
@@ -310,14 +312,18 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
-    """What was measured of each path, or on which system: paths of two do not add up; empty where there is one."""
+    """What was measured of each path, or of which program on which system: paths of two do not add up.
+
+    Empty where all paths are of one.
+    """
     is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
-    if not is_named and not data.roles.system:
+    apart = (*(column for column in data.roles.code if column.strip().lower() in _PROGRAMS), *data.roles.system)
+    if not is_named and not apart:
         return ()
     _, first = np.unique(path, return_index=True)
     if is_named:
         return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
-    names, system = labels_of(data, "system", kept)
+    names, system = labels_of(data.with_roles(code=(), system=apart), "system", kept)
     return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.speeds import is_speed
 from perf_laws.advice.advice import advice, next_point
 from perf_laws.advice.next_rows import law_design_rows, law_rivals
 from perf_laws.check import LastLevelCheck, check_last_level
@@ -146,6 +147,12 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
         """How the largest measured level is predicted by the others; None where these are too few."""
         return check_last_level(self)
 
+    @property
+    def has_parts(self) -> bool:
+        """Paths are parts of a whole; rates of different things and efficiencies are not, nor are whole programs."""
+        alone = len(self.paths) > 1 and len(self.whole.trees) == len(self.paths)
+        return not alone and not is_speed(self.unit, self.value_name)
+
     def details(self) -> dict[str, Any]:
         """The tables' content by path, advice, and speedup."""
         speedup_curve = speedup(self)
@@ -153,6 +160,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
             "paths": [
                 {
                     **row._asdict(),
+                    **({} if self.has_parts else {"share": None}),
                     "growths": {
                         name: growth._asdict()
                         for name, growth in zip(self.parameter_names.values(), row.growths, strict=True)
@@ -160,7 +168,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
                 }
                 for row in self.rows
             ],
-            "share_of": self.whole.shares_text,
+            "share_of": self.whole.shares_text if self.has_parts else None,
             "advice": [entry._asdict() for entry in advice(self)],
             "next_point": next_point(self),
             "speedup": None

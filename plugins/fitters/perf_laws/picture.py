@@ -295,7 +295,7 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     )
     below = textwrap.wrap(grows, most)
-    share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""
+    share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
     lines = [shortened(model.paths[path], most - len(share)) + share, shortened(model.leading[path].text, most), *below]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_categories.speeds import is_speed
 from perf_laws.advice.advice import Advice, advice, next_point, percent
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
@@ -58,7 +57,10 @@ def law_summary(model: LawModel) -> list[str]:
 def _scaling_lines(model: LawModel) -> list[str]:
     """What would have to be said for a speedup."""
     if is_apart(model):
-        return ["no speedup of all paths: values of several metrics or systems do not add up; choose one with --where"]
+        return [
+            "no speedup of all paths: values of several metrics, programs or systems do not add up; "
+            "choose one with --where"
+        ]
     if not is_open(model):
         return []
     parameter = next(iter(model.parameter_names.values()))
@@ -92,7 +94,7 @@ def law_tables(model: LawModel) -> list[Table]:
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
     header, cells = shown_rows(row_facts(model, rows), list(model.parameter_names.values()))
     shares = f"; {model.whole.shares_text}"
-    if is_speed(model.unit, model.value_name):  # rates of different things, and efficiencies, are no parts of a whole
+    if not model.has_parts:
         column, shares = header.index("share"), ""
         header, *cells = ([*row[:column], *row[column + 1 :]] for row in (header, *cells))
     tables = [(f"At {_target_text(model)}{shares}{more}", header, cells)]

@@ -41,13 +41,13 @@ class Whole(NamedTuple):
 
     @property
     def several(self) -> bool:
-        """There are several metrics or systems, whose values do not add up."""
+        """There are several metrics, programs or systems, whose values do not add up."""
         return len(self.trees) > 1
 
     @property
     def shares_text(self) -> str:
         """What shares of paths are shares of."""
-        of = " of a metric or system" if self.several else ""
+        of = " of a metric, program or system" if self.several else ""
         if self.inclusive:
             return f"share of the outermost paths{of}, each value with all that it calls"
         return f"share of the sum of all paths{of}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.speeds import is_speed
 from perf_timing.options import ScalingOptions
 from perf_timing.preparation import OverCode, Preparation, Step, TimesParameter, TimesSystem
 from perf_timing.quantities import quantities_of
@@ -16,7 +17,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
 from perfcore.data.roles import is_processors
-from perfcore.data.units import is_rate, unit_in_name
+from perfcore.data.units import unit_in_name
 
 __all__ = ["WIDE", "Prepared", "prepare", "span"]
 
@@ -108,9 +109,10 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     if options.where:
         runs = runs.where(options.where)
     observed = runs.observations(options.aggregate, options.duplicates)
-    if adds_times and options.prepare == ("auto",) and is_rate(observed.unit):
+    unit = f" ({observed.unit})" if observed.unit else ""
+    if adds_times and options.prepare == ("auto",) and is_speed(observed.unit, observed.value_name):
         raise OptionError(
-            f"{observed.source}: {observed.value_name} is a rate ({observed.unit}), and {fitter} adds up times of "
+            f"{observed.source}: {observed.value_name} is a rate{unit}, and {fitter} adds up times of "
             "parts; name a column of times with --value, or take --fitter individual; --prepare none fits it as if "
             "rates added up"
         )
@@ -154,11 +156,12 @@ def _preparation(runs: Measurements, observed: Observations, options: ScalingOpt
     requested = options.prepare
     every = requested == ("auto",)
     steps: list[Step] = []
-    if every and is_rate(observed.unit):
+    unit = f" ({observed.unit})" if observed.unit else ""
+    if every and is_speed(observed.unit, observed.value_name):
         if options.operations is not None or options.peak is not None:
             raise OptionError(
-                f"{observed.source}: --operations and --peak scale times, and {observed.value_name} is a rate "
-                f"({observed.unit}); name a column of times with --value, or say with --prepare which steps to "
+                f"{observed.source}: --operations and --peak scale times, and {observed.value_name} is a rate"
+                f"{unit}; name a column of times with --value, or say with --prepare which steps to "
                 "take all the same"
             )
         return Preparation()

@@ -54,7 +54,7 @@ class PrintedLaws:
     @property
     def share_text(self) -> str:
         """What shares are shares of."""
-        of = " of a metric or system" if self._table.facts["several"] else ""
+        of = " of a metric, program or system" if self._table.facts["several"] else ""
         if self._table.facts["inclusive"]:
             return f"share of the outermost paths{of}, each value with all that it calls"
         return f"share of the sum of all paths{of}"

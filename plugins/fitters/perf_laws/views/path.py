@@ -51,7 +51,7 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
     unit = f" {model.unit}" if model.unit else ""
     lines = [
         f"At {model.target_text}: {row.predicted:.4g}{unit}, 95 % of the mean between {row.low:.4g} and "
-        f"{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 else ''}."
+        f"{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 and model.has_parts else ''}."
     ]
     lines += [
         f"Growth over {name}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
