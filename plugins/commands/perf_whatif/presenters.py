@@ -97,19 +97,21 @@ class AnswersPresenter(Presenter):
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
+        from perf_pictures.picture import readable_unit
         from perf_pictures.style import add_legend
 
         axes = figure.add_subplot()
         paths = _paths(result)
+        per_unit, unit = readable_unit(max(sum(path.by_class.values()) for _, path in paths), "ns")
         totals: Counter[str] = Counter()
         for _, path in paths:
             totals.update(path.by_class)
         names = [name for name, _ in totals.most_common(len(SERIES) - 1)]
-        parts = [{name: path.by_class.get(name, 0) / 1e9 for name in names} for _, path in paths]
+        parts = [{name: path.by_class.get(name, 0) * per_unit for name in names} for _, path in paths]
         if len(totals) > len(names):
             names.append(_OTHERS)
             for part, (_, path) in zip(parts, paths, strict=True):
-                part[_OTHERS] = sum(path.by_class.values()) / 1e9 - sum(part.values())
+                part[_OTHERS] = sum(path.by_class.values()) * per_unit - sum(part.values())
         left, bars = [0.0] * len(paths), []
         for name, colour in zip(names, SERIES, strict=False):
             widths = [part[name] for part in parts]
@@ -117,7 +119,7 @@ class AnswersPresenter(Presenter):
             left = [start + width for start, width in zip(left, widths, strict=True)]
         axes.set_yticks(range(len(paths)), [label for label, _ in paths])
         axes.invert_yaxis()
-        axes.set(xlabel="critical path (s)")
+        axes.set(xlabel=f"critical path ({unit})")
         figure.suptitle(self.title(result), fontsize="medium")
         add_legend(figure, names, bars, loc="outside lower center", ncols=4, fontsize="small")
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
-from perf_views.colours import INK, SERIES
+from perf_views.colours import INK, MODEL, SERIES
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _COLUMNS = 3
 _PLACES = 49  # of a curve
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
 _LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
-_COLOUR, _TARGET = SERIES[0], SERIES[1]
+_COLOUR, _TARGET = MODEL, SERIES[0]
 
 
 class LawCurve(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
-from perf_pictures.picture import draw_curve, time_axis
+from perf_pictures.picture import draw_curve, readable_unit, time_axis
 from perf_pictures.style import TINY_POINTS, add_legend
 from perf_views.colours import DATA, MODEL, PAPER, RULE
 from perf_worley.names.picture import draw_activity
@@ -217,11 +217,17 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
 
 def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     counts = [entry.n_phases for entry in model.sequence]
-    axes.plot(counts, [entry.bound for entry in model.sequence], color=DATA, marker=".", linewidth=1)
+    factor, unit = readable_unit(model.end - model.start, model.time_unit)  # that of the panels over time
+    unit = f"processors² · {unit}"
+    if model.sequence[0].tolerance is not None:  # of L2 errors, which are roots of integrals
+        factor, unit = factor**0.5, unit.replace("² · ", " · √")
+    bounds = [factor * entry.bound for entry in model.sequence]
+    axes.plot(counts, bounds, color=DATA, marker=".", linewidth=1)
     axes.axvline(len(model.phases), color=MODEL, linewidth=0.8)
-    axes.set_ylim(0.0, 1.05 * max(entry.bound for entry in model.sequence) or 1.0)
+    axes.set_ylim(0.0, 1.05 * max(bounds) or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("phases")
+    axes.set_ylabel(unit)
     axes.set_title(model.sequence[0].bound_name, fontsize=9)
 
 

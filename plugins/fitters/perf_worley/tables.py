@@ -74,7 +74,9 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         ]
         row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
         if with_error:
-            row.insert(7, "" if phase.level_error is None else f"{_NORMAL * phase.level_error:.2g}")
+            row.insert(
+                7, "" if phase.level_error is None else _level_bounds(mean, phase.level_error, model.n_locations)
+            )
         if with_interval:
             interval = (
                 ""
@@ -92,6 +94,13 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)
     return header, rows
+
+
+def _level_bounds(mean: float, error: float, most: int | None) -> str:
+    """Half the width of the interval of a level, or both ends where it reaches beyond what is possible."""
+    half = _NORMAL * error
+    low, high = max(mean - half, 0.0), min(mean + half, np.inf if most is None else most)
+    return f"{half:.2g}" if high - low > 1.999 * half else f"{low:.3g} .. {high:.3g}"
 
 
 def category_table(model: PhaseModel) -> tuple[list[str], list[list[str]]] | None:

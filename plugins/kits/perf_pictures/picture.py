@@ -39,6 +39,7 @@ __all__ = [
     "drawn",
     "inches",
     "plot",
+    "readable_unit",
     "time_axis",
 ]
 
@@ -302,17 +303,28 @@ def _title(model: Result | None, data: Any) -> str:
 def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[[npt.ArrayLike], Floats]:
     """Label the time axis in a readable unit; returns what turns times into places on it."""
     origin = shown_origin(start, end)
-    longest = max(abs(start - origin), abs(end - origin)) * NANOSECONDS[time_unit]
-    unit = next((u for u in ("s", "ms", "us") if longest >= NANOSECONDS[u]), "ns")
-    factor = NANOSECONDS[time_unit] / NANOSECONDS[unit]
+    factor, unit = readable_unit(max(abs(start - origin), abs(end - origin)), time_unit)
 
     def place(times: npt.ArrayLike) -> Floats:
         return (np.asarray(times, dtype=np.float64) - origin) * factor
 
     axes.set_xlim(*place([start, end]))
     since = f" since {origin:.15g} {time_unit}" if origin else ""
-    axes.set_xlabel(f"time{since} ({'µs' if unit == 'us' else unit})")
+    axes.set_xlabel(f"time{since} ({unit})")
     return place
+
+
+def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
+    """Factor to the unit of an axis, and its name, in which the longest of durations is at least 1, as tables write it.
+
+    Examples
+    --------
+    >>> readable_unit(25.0, "ms"), readable_unit(0.5, "us")
+    ((1.0, 'ms'), (1000.0, 'ns'))
+    """
+    amount = abs(longest) * NANOSECONDS[time_unit]
+    unit = next((name for name in ("s", "ms", "us") if amount >= NANOSECONDS[name]), "ns")
+    return NANOSECONDS[time_unit] / NANOSECONDS[unit], "µs" if unit == "us" else unit
 
 
 def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:

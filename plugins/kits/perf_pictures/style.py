@@ -16,10 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from perf_views.colours import DARK, GRID, SERIES, SIZES
-from perf_views.short_names import shortened
+from perf_views.short_names import shortened, shortened_apart
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
@@ -117,9 +117,14 @@ def set_text_size(figure: FigureBase, points: float) -> None:
 
 def fit_width(figure: Figure) -> None:
     """Break what a narrow picture would cut off: legends below the panels, and titles and labels of axes."""
+    engine = figure.get_layout_engine()
+    figure.set_layout_engine("none")  # a legend that is too wide leaves no room for any panel
     figure.draw_without_rendering()
-    for legend in list(figure.legends):
-        _narrow(legend, figure)
+    for legend in [*figure.legends, *(axes.get_legend() for axes in figure.axes)]:
+        if legend is not None:
+            _narrow(legend, figure)
+    figure.set_layout_engine(engine)
+    figure.draw_without_rendering()
     _break_long_lines(figure)
 
 
@@ -210,16 +215,29 @@ def _break_long_lines(figure: Figure) -> None:
 
 
 def _narrow(legend: Legend, figure: Figure) -> None:
-    """Give a legend fewer columns until it fits."""
+    """Give a legend fewer columns until it fits, and then shorter names."""
+    if not legend.get_texts():
+        return
     names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    columns = legend._ncols  # type: ignore[attr-defined]
+    columns, anchor = legend._ncols, legend.get_bbox_to_anchor()  # type: ignore[attr-defined]
     while columns > 1 and legend.get_window_extent().width > figure.bbox.width:
         columns -= 1
-        legend.remove()
         handles: list[Any] = list(legend.legend_handles)
-        add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=size)
-        legend = figure.legends[-1]
+        how: dict[str, Any] = {"ncols": columns, "fontsize": size, "frameon": legend.get_frame_on()}
+        axes: Any = legend.axes  # None of the figure's
+        place = legend._loc  # type: ignore[attr-defined]
+        legend.remove()
+        if axes is not None:
+            legend = add_legend(axes, names, handles, loc=place, **how)
+            legend.set_bbox_to_anchor(anchor, IdentityTransform())
+        else:
+            legend = add_legend(figure, names, handles, loc="outside lower center", **how)
         figure.draw_without_rendering()
+    widest = max(text.get_window_extent().width for text in legend.get_texts())
+    if (excess := legend.get_window_extent().width - figure.bbox.width) > 0.0:
+        letters = int(max(map(len, names)) * (1.0 - excess / widest)) - 2
+        for text, name in zip(legend.get_texts(), shortened_apart(names, max(letters, _SHORTEST_LINE)), strict=True):
+            text.set_text(name)
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:

@@ -12,7 +12,7 @@ from perf_lost_cycles.categories.points import CATEGORY, TOTAL
 from perf_lost_cycles.views.paths import VERIFY
 from perf_lost_cycles.views.subject import Subject
 from perf_pictures.style import LABEL_POINTS, set_logarithmic
-from perf_views.colours import INK, PALE, SERIES
+from perf_views.colours import DARK, INK, MODEL, PALE
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table
 from perfcore.base.errors import PerfError
 
@@ -75,14 +75,17 @@ def _chart(subject: Subject, point: dict[str, float], coverage: float) -> Chart:
         for axes, (symbol, (x, predicted)) in zip(
             figure.subplots(1, len(curves), squeeze=False)[0], curves.items(), strict=True
         ):
-            axes.fill_between(x, predicted[:, 1], predicted[:, 2], color=SERIES[0], alpha=0.2, linewidth=0.0)
-            axes.plot(x, predicted[:, 0], color=SERIES[0], linewidth=1.8)
+            axes.fill_between(x, predicted[:, 1], predicted[:, 2], color=MODEL, alpha=0.2, linewidth=0.0)
             values = subject.points[symbol]
+            inside = (x >= values.min()) & (x <= values.max())
+            inside &= all(_is_within(point[name], subject.points[name]) for name in point if name != symbol)
+            axes.plot(x, predicted[:, 0], "--", color=MODEL, linewidth=1.2)
+            axes.plot(x[inside], predicted[inside, 0], color=MODEL, linewidth=1.8)
             on_line = np.all([subject.points[name] == value for name, value in point.items() if name != symbol], axis=0)
             on_line = np.broadcast_to(on_line, values.shape)
             axes.plot(values[on_line], subject.total[on_line], "o", color=INK, markersize=4)
             axes.axvspan(values.min(), values.max(), color=PALE, zorder=0)
-            axes.axvline(point[symbol], color=SERIES[1], linewidth=1.2, linestyle="--")
+            axes.axvline(point[symbol], color=DARK, linewidth=1.2, linestyle=":")
             set_logarithmic(axes, "x", float(x[0]) / 1.1, float(x[-1]) * 1.1, base=2)
             drawn = np.concatenate([predicted[predicted > 0.0], subject.total[on_line]])
             set_logarithmic(axes, "y", float(drawn.min()) / 1.2, float(drawn.max()) * 1.2)
@@ -100,7 +103,7 @@ def _chart(subject: Subject, point: dict[str, float], coverage: float) -> Chart:
         )
         for symbol, (x, predicted) in curves.items()
     )
-    text = f"Predicted total along each factor with {coverage:.0%} bounds of a single run; grey where it was measured"
+    text = f"Predicted total along each factor, {coverage:.0%} bounds of a single run; grey: measured, dashed: beyond"
     return Chart(draw, text, tables, text, (10.0, 3.6))
 
 
@@ -122,6 +125,10 @@ def _table(subject: Subject, point: dict[str, float], coverage: float, total: Fl
 
 def _bounds(row: Floats) -> tuple[str, ...]:
     return tuple(f"{value:.5g}" if math.isfinite(value) else "-" for value in row)
+
+
+def _is_within(level: float, measured: Floats) -> bool:
+    return bool(measured.min() <= level <= measured.max())
 
 
 def _scale(values: Floats) -> tuple[float, float, float]:

@@ -57,7 +57,7 @@ def in_a_line(count: int, period: float, spread: float | None, unit: str, unusua
     if spread is not None:
         text += f", spread {spread:.1%}"
     if unusual is not None:
-        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%}"
+        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%} from the median"
         text += f": {unusual.reason}" if unusual.reason else ""
     return text
 
@@ -114,7 +114,7 @@ class IterationsPresenter(Presenter):
     def _rows(self, result: Iterations, kept: Any) -> tuple[list[str], list[list[str]]]:
         unit, median = result.time_unit, float(np.median(result.durations))
         origin = shown_origin(*result.run)
-        header = ["iteration", "start", "duration", "difference"]
+        header = ["iteration", "start", "duration", "over median"]
         own_names = len(set(result.labels)) > 1
         by_category = None if result.marker is None else result.differences
         header += [] if by_category is None else by_category.categories
@@ -145,6 +145,8 @@ class IterationsPresenter(Presenter):
 
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
         """Draw the mean iteration and the duration of each."""
+        from perf_pictures.picture import readable_unit
+
         profile_axes, duration_axes = figure.subplots(1, 2, width_ratios=[1, 1.4])
         figure.suptitle(self.summary(result)[0].replace(result.source, self.title(result), 1), fontsize=10)
         if not result.count or result.period is None:
@@ -155,7 +157,7 @@ class IterationsPresenter(Presenter):
         )
         profile_axes.set_ylim(bottom=0.0)
         numbers = np.arange(1, result.count + 1)
-        factor, unit = _unit_for(result.period, result.time_unit)
+        factor, unit = readable_unit(result.period, result.time_unit)
         duration_axes.vlines(numbers, 0.0, result.durations * factor, color=FAINT, linewidth=1)
         duration_axes.plot(numbers, result.durations * factor, ".", color=DATA, markersize=5)
         if result.unusual is not None:
@@ -190,9 +192,16 @@ def _differences(result: Iterations) -> list[str]:
     slowest = differences.slowest
     label = ordinal(slowest + 1) + (f" ({result.labels[slowest]})" if len(set(result.labels)) > 1 else "")
     length, longer = float(result.durations[slowest]), result.durations[slowest] / result.period - 1.0
+    excess = length - result.period
+    parts = sorted(differences.shares_of_slowest.items(), key=lambda part: -abs(part[1]))
+    texts = [
+        f"{name} {'+' if share > 0.0 else '-'}{_rounded(abs(share) * excess, result.time_unit)}"
+        for name, share in parts
+        if abs(share) >= _LEAST_SHARE
+    ]
     lines.append(
-        f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean, "
-        f"of which {_in_words(differences.shares_of_slowest)}"
+        f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean: "
+        f"{_rounded(excess, result.time_unit)}, of which on a location {', '.join(texts)}"
     )
     lines.append(f"what makes the difference: of the variance of durations {_in_words(differences.shares_of_variance)}")
     return lines
@@ -203,12 +212,3 @@ def _in_words(shares: Mapping[str, float]) -> str:
     ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
     parts = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
     return ", ".join(parts)
-
-
-def _unit_for(duration: float, unit: str) -> tuple[float, str]:
-    """Factor and name of the unit in which a duration is read easily."""
-    from perfcore.data.units import NANOSECONDS
-
-    length = duration * NANOSECONDS[unit]
-    chosen = next((name for name in ("s", "ms", "us") if length >= NANOSECONDS[name]), "ns")
-    return NANOSECONDS[unit] / NANOSECONDS[chosen], "µs" if chosen == "us" else chosen

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.transforms import ScaledTranslation
 
 from perf_pictures.picture import time_axis
 from perf_pictures.style import SMALL_POINTS
 from perf_views.colours import AREAS, FAINT, LIGHT, PAPER, SERIES
 from perf_views.function_names import plain_names
+from perf_views.short_names import shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_activity"]
 
 _MOST_COMPUTING, _MOST_IDLE = 5, 2
-_COLUMNS = 3  # of the legend
+_COLUMNS, _LETTERS, _LINE = 3, 40, 130  # of the legend; letters of a name in it, and of a line
+_BELOW = 0.38  # inches, of the time axis with its label
 _GREYS = (LIGHT, FAINT)
 
 
@@ -70,9 +73,12 @@ def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> N
     axes.set_ylabel("locations (mean)")
     axes.set_title("what runs in each phase", fontsize=9, loc="left")
     handles, names = axes.get_legend_handles_labels()
+    names = shortened_apart(names, _LETTERS)
+    anchor = axes.transAxes + ScaledTranslation(0.0, -_BELOW, axes.figure.dpi_scale_trans)
     legend = axes.legend(
-        handles, [str(number) for number in range(len(names))], loc="upper left", bbox_to_anchor=(-0.01, -0.24),
-        fontsize=SMALL_POINTS, frameon=False, ncols=_COLUMNS,
+        handles, [str(number) for number in range(len(names))], loc="upper left", bbox_to_anchor=(-0.01, 0.0),
+        bbox_transform=anchor,
+        fontsize=SMALL_POINTS, frameon=False, ncols=min(_COLUMNS, max(1, _LINE // max(map(len, names), default=1))),
     )  # fmt: skip
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
