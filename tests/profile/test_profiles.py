@@ -144,6 +144,8 @@ def test_by_location_rank_and_marker():
     assert by_marker["step"] == pytest.approx(1.0)
     with pytest.raises(DataError, match="of which rank"):
         profile(run_at(2), by="rank")
+    tasks = Trace([0, 1, 2], [0, 0, 0], [0, 0, 0], [9, 6, 3], ["1.1.1", "1.1.2", "1.2.1"], ["solve"])
+    assert set(profile(tasks, by="rank").to_frame()["rank"]) == {"1.1", "1.2"}  # as Paraver numbers them
 
 
 def test_by_phase(tmp_path):

@@ -79,6 +79,7 @@ def test_a_phase_that_became_longer():
     for first, second in comparison.pairs:
         assert first.duration_within[0] <= 400 <= first.duration_within[1]
         assert second.level_within[0] <= second.level <= second.level_within[1]
+    assert [side.duration_within for side in comparison.totals] == [None, None]  # of one run each
 
 
 def test_a_phase_that_is_gone():

@@ -11,6 +11,7 @@ from perf_profile.profiles import By, Profiles
 from perf_profile.run_profile import RunProfile
 from perf_profile.stretches import marker_stretches, phase_stretches, whole_run
 from perf_profile.summing import profile_of
+from perf_traces.levels import level_names
 from perf_traces.rank_numbers import RANK
 from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perfcore.base.errors import DataError, OptionError
@@ -107,7 +108,7 @@ def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
         return profile_of(trace, marker_stretches(trace))
     if by != "rank":
         return profile_of(trace, whole_run(trace))
-    ranks = tuple(trace.levels.get("process", ()))
+    ranks = level_names(trace, "process")
     if not any(ranks):
         raise DataError(f"{trace.source}: does not say of which rank its locations are; --by location takes each alone")
     return replace(profile_of(trace), ranks=ranks)

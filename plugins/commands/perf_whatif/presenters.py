@@ -31,8 +31,9 @@ class AnswersPresenter(Presenter):
 
     def summary(self, result: Answers) -> list[str]:
         """What was replayed, how far that can be trusted, and what carries each answer."""
+        ranks = "1 rank" if result.n_ranks == 1 else f"{result.n_ranks} ranks"
         lines = [
-            f"{result.source}: {result.n_ranks} ranks, {result.n_calls} calls, {result.n_messages} messages, "
+            f"{result.source}: {ranks}, {result.n_calls} calls, {result.n_messages} messages, "
             f"{result.n_collectives} collectives; runtime {readable(result.runtime_ns, 'ns')}",
             f"replay of what was: the same to the nanosecond; {result.contradictions} of {result.n_calls} calls "
             "contradict the rules by which calls wait",
@@ -45,8 +46,8 @@ class AnswersPresenter(Presenter):
             if (carried := answer.carried_by) is not None:
                 lines.append(f"  if {carried[0]} instead, {carried[1]:+.2%}")
             if answer.value is not None:
-                low, high = answer.value.quantile(0.025), answer.value.quantile(0.975)
-                lines.append(f"  95 % of the replays within {low:.6g} s and {high:.6g} s")
+                low, high = (readable(answer.value.quantile(share), "s") for share in (0.025, 0.975))
+                lines.append(f"  95 % of the replays within {low} and {high}")
         return lines
 
     def tables(self, result: Answers) -> Tables:

@@ -193,7 +193,8 @@ def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
     starts = (begin, begin) if phases[0] == 0 else chosen[0].break_interval
     ends = (end, end) if phases[-1] + 1 == len(model.phases) else model.phases[phases[-1] + 1].break_interval
     duration_within = None
-    if starts is not None and ends is not None:
+    # Where a run begins and ends is known, and says nothing of how long the next one takes.
+    if starts is not None and ends is not None and (starts[0] < starts[1] or ends[0] < ends[1]):
         duration_within = (max(ends[0] - starts[1], 0.0) * factor, (ends[1] - starts[0]) * factor)
     level_within = None
     if all(phase.level_error is not None for phase in chosen):
