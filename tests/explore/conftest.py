@@ -100,7 +100,8 @@ def ask(page):
         headers = {"host": host, "cookie": cookie, "origin": origin}
         scope = {
             "type": "http", "method": "GET" if form is None else "POST", "path": unquote(path),
-            "raw_path": path.encode(), "query_string": query.encode(), "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", PORT),
+            "raw_path": path.encode(), "query_string": query.encode(), "http_version": "1.1", "scheme": "http",
+            "server": ("127.0.0.1", PORT),
             "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value is not None],
         }  # fmt: skip
         sent = []
