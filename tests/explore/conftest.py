@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 import pytest
 
@@ -99,8 +99,9 @@ def ask(page):
         body = b"" if form is None else urlencode(form).encode()
         headers = {"host": host, "cookie": cookie, "origin": origin}
         scope = {
-            "type": "http", "method": "GET" if form is None else "POST", "path": path, "raw_path": path.encode(),
-            "query_string": query.encode(), "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", PORT),
+            "type": "http", "method": "GET" if form is None else "POST", "path": unquote(path),
+            "raw_path": path.encode(), "query_string": query.encode(), "http_version": "1.1", "scheme": "http",
+            "server": ("127.0.0.1", PORT),
             "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value is not None],
         }  # fmt: skip
         sent = []

@@ -70,7 +70,7 @@ def test_names_with_slashes_are_one_part_of_a_path(ask):
 
 @pytest.mark.parametrize(
     ("path", "status", "message"),
-    [("/nowhere", 404, "there is no view"), ("/bad", 422, "does not converge"), ("/%FF", 404, "there is no view")],
+    [("/no%0Awhere", 404, "there is no view"), ("/bad", 422, "does not converge"), ("/%FF", 404, "there is no view")],
 )
 def test_what_cannot_be_shown_is_said(ask, path, status, message):
     answer = ask(path)

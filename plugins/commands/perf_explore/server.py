@@ -102,9 +102,14 @@ class Page:
     def application(self) -> Starlette:
         """The application, for a server or a test."""
         from starlette.applications import Starlette
+        from starlette.convertors import StringConvertor, register_url_convertor
         from starlette.routing import Route
 
-        routes = [Route("/{path:path}", self._answer, methods=["GET", "POST"])]
+        class AnyText(StringConvertor):
+            regex = "(?s:.*)"  # names may have line breaks, which Starlette's own paths do not
+
+        register_url_convertor("any_text", AnyText())
+        routes = [Route("/{path:any_text}", self._answer, methods=["GET", "POST"])]
         return Starlette(routes=routes, exception_handlers={Exception: _bug})
 
     async def _answer(self, request: Request) -> Response:
