@@ -77,7 +77,7 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
         return asked(process, line)
 
     monkeypatch.setattr(executors._Process, "ask", ask)
-    with executors.executor_of("local:1") as executor:
+    with executors.executor_of("local:1", "perf_summaries.summarizing:prepare") as executor:
         began = time.perf_counter()
         found = summarize("rank*.csv", "several.summary", cells=1024, executor=executor, clocks="recorded")
         assert time.perf_counter() - began < 60
