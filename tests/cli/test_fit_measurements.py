@@ -38,10 +38,12 @@ SINGLE = ("--fitter", "individual", "--functions", "1/p,1/sqrt(p)")
 @pytest.mark.usefixtures("runs")
 def test_parameters_of_the_joint_model(perf):
     lines = perf("fit", "runs.csv", *JOINT).lines
-    assert lines[0] == "Joint model 1/p + 1/sqrt(p) of runs.csv"
-    assert lines[1].startswith("30 observations of time_s [s] over p=procs; codes: BT, LU, SP; systems: SP2, T3D")
+    assert lines[0] == "Joint model 1/procs + 1/sqrt(procs) of runs.csv"
+    assert lines[1].startswith("30 observations of time_s [s] over procs; codes: BT, LU, SP; systems: SP2, T3D")
     assert "fitted in the scale t' = t * p; predictions are in the unit of the data" in lines
-    header = next(number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/p, 2: 1/sqrt(p)"))
+    header = next(
+        number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/procs, 2: 1/sqrt(procs)")
+    )
     rows = {line.split()[0]: float(line.split()[1]) for line in lines[header + 2 : header + 10]}
     expected = {f"w_{i + 1}^{code}": WORK[code][i] for i in (0, 1) for code in WORK}
     expected |= {f"r_{i + 1}^T3D": SPEED["T3D"][i] for i in (0, 1)}
@@ -133,7 +135,7 @@ def test_roles_of_columns_may_be_told(perf, folder):
     (folder / "other.csv").write_text(text)
     words = ["--parameter", "cores", "--value", "wall", "--code", "name,class", "--system", "machine", "--unit", "s"]
     lines = perf("fit", "other.csv", "--fitter", "individual", "--functions", "1/p", *words).lines
-    assert lines[1] == "12 observations of wall [s] over p=cores; codes: BT A, LU B; systems: SP2, T3D"
+    assert lines[1] == "12 observations of wall [s] over cores; codes: BT A, LU B; systems: SP2, T3D"
 
 
 @pytest.mark.usefixtures("runs")
@@ -347,7 +349,7 @@ def test_times_over_nodes_and_atoms(perf, real_data, folder):
         "--where", "code=gromacs,s_per_step>0,nodes>0", "--functions", "n/p,1,n^(2/3)/p^(2/3)", "--sign", "bounded",
         "-o", "model.json",
     ).lines  # fmt: skip
-    assert "over p=nodes, n=atoms" in out[1]
+    assert "over nodes, atoms" in out[1]
     places = ["--at", "p=1..8*2", "--at", "n=1e6", "--at", "system=ARCHER2"]
     values = [point["value"] for point in json.loads(perf("predict", "model.json", *places, "--json").out)["rows"]]
     assert values == sorted(values, reverse=True)

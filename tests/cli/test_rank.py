@@ -38,7 +38,7 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
     """SSE, R^2 and both coefficients of every model of two functions; all its figures by statsmodels."""
     printed = perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse").lines
     assert printed[0] == "21 models of SP on T3D: 6 observations of time_s"
-    assert printed[1] == "fitted in the scale t' = t * p"
+    assert printed[1] == "fitted in the scale t' = t * procs"
     table = perfcore.read(runs).where("code=SP,system=T3D").table
     p, scaled = table["procs"].to_numpy(float), (table["procs"] * table["time_s"]).to_numpy()
     assert printed[2].startswith(f"total sum of squares: {scaled @ scaled:.6g} ")
@@ -46,7 +46,7 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
     assert header.split()[:3] == ["functions", "parameters", "SSE"]
     assert {"c1", "c2"} <= set(header.split())
     assert len(rows) == 21
-    row = next(row for row in rows if row.startswith("1/p + 1/sqrt(p) ")).split()
+    row = next(row for row in rows if row.startswith("1/procs + 1/sqrt(procs) ")).split()
     line = sm.OLS(scaled, np.column_stack([np.ones(6), np.sqrt(p)]), hasconst=False).fit()
     assert row[3:6] == ["2", f"{line.ssr:.5g}", f"{line.rsquared:.5f}"]
     assert [float(word) for word in row[-2:]] == pytest.approx(line.params, rel=1e-4)
@@ -70,7 +70,7 @@ def test_one_model_for_all_pairs_as_in_table_2(perf):
     assert rows[0].startswith("best of each pair ")
     assert rows[0].split()[4] == "32"
     assert len(rows) == 22
-    assert rows[1].startswith("1/p + 1/sqrt(p) ")
+    assert rows[1].startswith("1/procs + 1/sqrt(procs) ")
 
 
 @pytest.mark.usefixtures("runs")
@@ -79,7 +79,7 @@ def test_joint_models_as_in_table_3(perf):
     assert printed[0] == "28 joint models of 4 codes on 4 systems: 96 observations of time_s"
     _, rows = rows_of(printed)
     assert len(rows) == 28  # a function may stand twice, as in Table 3
-    assert rows[0].split()[:4] == ["1/p", "+", "1/sqrt(p)", "14"]
+    assert rows[0].split()[:4] == ["1/procs", "+", "1/sqrt(procs)", "14"]
 
 
 @pytest.mark.usefixtures("runs")
@@ -118,7 +118,7 @@ def test_formulas_join_the_registered_functions(perf):
     ]
     # The best of each pair, seven registered functions, and two formulas.
     assert len(found) == 1 + 7 + 2
-    assert {"p^(-2/3)", "max(1,p/8)"} <= {name for candidate in found for name in candidate["functions"]}
+    assert {"procs^(-2/3)", "max(1, procs/8)"} <= {name for candidate in found for name in candidate["functions"]}
 
 
 @pytest.mark.usefixtures("runs")
@@ -132,7 +132,7 @@ def test_formulas_join_the_registered_functions(perf):
         (["--terms", "0"], "from 1 to 3 functions can be combined"),
         (["--terms", "8"], "from 1 to 3 functions can be combined"),
         (["--criterion", "R2"], "individual: --criterion 'R2': unknown value 'R2'"),
-        (["--functions", "1/p,1/p"], "function '1/p' is given twice"),
+        (["--functions", "1/p,1/p"], "function '1/procs' is given twice"),
         (["--function", "exp(os)"], "function 'exp(os)' is one of 'os'; the data have p"),
         (["--function", "p^"], "'p^'"),
         (["--fitter", "strohmaier", "--functions", "each"], "--functions each belongs to the fitter individual"),

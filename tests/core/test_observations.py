@@ -356,7 +356,7 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert {"LU D", "FT C", "MG C"} <= set(seen.codes)
     # The file has two runs of EP class D on 32 processors of 8 nodes: 167.26 and 170.83 s.
     (twice,) = np.flatnonzero(seen.repetitions > 1)
-    assert seen.describe(twice) == "EP D on 8, p=32"
+    assert seen.describe(twice) == "EP D on 8, procs=32"
     assert seen.value[twice] == pytest.approx((167.26 + 170.83) / 2)
     assert seen.spread[twice] == pytest.approx((170.83 - 167.26) / np.sqrt(2))
     assert set(seen.missing_cells()) == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}

@@ -449,3 +449,16 @@ def test_files_without_options_of_the_fit(runs, tmp_path):
     file.write_text(json.dumps(content))
     with pytest.raises(ModelFileError, match="of the fit's options terms is missing"):
         perfcore.load(file)
+
+
+def test_parameters_are_called_as_in_the_table():
+    runs = pd.DataFrame({"ranks": [1, 2, 4, 8, 16], "time_s": [9.1, 5.0, 3.0, 2.0, 1.5]})
+    by_column = perfcore.fit(runs, fitter="individual", functions="1/ranks,log2(ranks)")
+    by_symbol = perfcore.fit(runs, fitter="individual", functions="1/p,log2(p)")
+    assert by_column.functions == by_symbol.functions == ("1/ranks", "log2(ranks)")
+    text = json.dumps(by_symbol.to_dict()).replace("1/ranks", "1/p").replace("log2(ranks)", "log2(p)")
+    older = json.loads(text)
+    for model in (by_column, by_symbol, type(by_symbol).from_dict(older)):
+        assert model.predict({"ranks": [32]}) == by_symbol.predict({"p": [32]})
+    found = perfcore.verify(by_column, runs)
+    assert "ranks" in found.to_frame().columns
