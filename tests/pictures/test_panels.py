@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 import perfcore
 from perf_pictures.figures import COLUMNS
 from perf_pictures.picture import inches, plot
+from perf_pictures.style import drawing, finish, fit_width
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
-from perfcore.results import Presenter, Result, _presenter_of
+from perfcore.results import Presenter, Result, _presenter_of, presenter_of
 
 P = (2.0, 4.0, 8.0, 16.0)
 
@@ -139,6 +140,40 @@ def test_a_legend_below_takes_the_columns_that_fit():
     (legend,) = figure.legends
     assert legend.get_window_extent().width <= figure.bbox.width
     assert len(legend.get_texts()) > 1
+
+
+def test_legends_of_single_panels_lie_over_nothing(models):
+    """Measured in pixels of the figure, by another way than the one that moves them."""
+    for model in models.values():
+        for panel in list(presenter_of(model).panels(model))[:1]:
+            figure = plot(model, panels=panel, size="3.4in", font=8).figure
+            figure.draw_without_rendering()
+            for axes in figure.axes:
+                legend = axes.get_legend()
+                box = None if legend is None else legend.get_window_extent()
+                for line in [] if box is None else axes.lines:
+                    places = line.get_transform().transform(line.get_xydata())
+                    between = np.linspace(places[:-1], places[1:], 50).reshape(-1, 2)
+                    drawn = places if line.get_linestyle() in ("None", "") else np.vstack([places, between])
+                    assert not box.count_contains(drawn), (model.title, panel, line.get_label())
+
+
+def test_names_and_numbers_stay_readable():
+    """A legend of long names leaves the panel its width; ticks have no offset; without anything there are no frames."""
+    figure = Figure(figsize=(3.4, 2.3), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot([0.0, 1.2e6], [1e300, 3e300], label="kernel<" + 90 * "x" + ">")
+    axes.legend(bbox_to_anchor=(0.0, -0.2), loc="upper left")
+    with drawing():
+        finish(figure)
+        fit_width(figure)
+    assert axes.get_window_extent().width > 0.6 * figure.bbox.width
+    assert [axis.get_offset_text().get_text() for axis in (axes.xaxis, axes.yaxis)] == ["", ""]
+    empty = Figure()
+    frame = empty.add_subplot()
+    finish(empty)
+    assert not frame.axison
+    assert empty.texts[0].get_text() == "there is nothing to draw"
 
 
 def test_a_notebook_cell_is_short_and_has_a_picture(laws):

@@ -33,17 +33,17 @@ def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "label"),
     [
-        CURVE,
-        Series([0, 1, 2], {"cpu": [0.5, 0.7, 0.2]}, "s"),
-        Trace([0, 1], [0, 0], [0, 10], [20, 30], ["a", "b"], ["run"]),
+        (CURVE, "processors computing"),
+        (Series([0, 1, 2], {"requests": [0.5, 0.7, 0.2]}, "s"), "requests"),
+        (Trace([0, 1], [0, 0], [0, 10], [20, 30], ["a", "b"], ["run"]), "processors computing"),
     ],
-    ids=lambda data: type(data).__name__,
+    ids=lambda value: type(value).__name__,
 )
-def test_data_alone_are_drawn(tmp_path, data):
+def test_data_alone_are_drawn(tmp_path, data, label):
     plot(None, data, tmp_path / "x.svg")
-    assert "processors computing" in (tmp_path / "x.svg").read_text()
+    assert f"<!-- {label} -->" in (tmp_path / "x.svg").read_text()
 
 
 def test_measurements_are_drawn_over_their_first_parameter(tmp_path):

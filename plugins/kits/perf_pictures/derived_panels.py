@@ -79,6 +79,11 @@ class _Stage(Figure):
         """In the order in which they were made."""
         return self.panels
 
+    def colorbar(self, mappable: Any, *where: Any, **how: Any) -> Any:
+        """Beside the panel that it belongs to, in the figure of that one."""
+        owner = mappable.axes.figure
+        return super().colorbar(mappable, *where, **how) if owner is self else owner.colorbar(mappable, *where, **how)
+
     def add_subplot(self, *where: Any, **how: Any) -> Any:
         """Make a panel, or take the given axes for it."""
         if how.get("label") == "<colorbar>":

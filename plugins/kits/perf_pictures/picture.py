@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_views.colours import DARK, FAINT, SIZES
+from perf_views.short_names import shortened
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.curve import UtilizationCurve
@@ -138,7 +140,7 @@ def plot(
     <Drawing of 3.4 x 2.3 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import drawing, finish, fit_width, move_legends, set_text_size
+    from perf_pictures.style import drawing, finish, fit_width, has_free_legend, move_legends, set_text_size
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -157,7 +159,7 @@ def plot(
             set_text_size(figure, font)
         if names or extent is not None:
             fit_width(figure)
-        if names:
+        if names or has_free_legend(figure):
             move_legends(figure, may_grow=extent is None or extent[1] is None)
         if figures is not None:
             write_figures(figure, figures)
@@ -292,6 +294,9 @@ def _draw_data(axes: Axes, data: Any) -> None:
     if not isinstance(curve, UtilizationCurve):
         raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
     draw_curve(axes, curve)
+    if isinstance(data, Series):
+        (name,) = data.columns  # of several none was drawn
+        axes.set_ylabel(shortened(name), parse_math=False)
 
 
 def _title(model: Result | None, data: Any) -> str:
@@ -355,18 +360,18 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     """
     import matplotlib as mpl
 
-    from perf_pictures.style import add_legend, set_logarithmic, tick_base
-    from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
+    from perf_pictures.style import MARKERS, add_legend, set_logarithmic, tick_base
+    from perf_views.short_names import LABEL_LETTERS, shortened_apart
 
     observed = data.observations(duplicates="keep")
     symbol = next(iter(observed.points))
     cells = np.unique(observed.cell)
     colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
-    for cell, colour in zip(cells, colours, strict=True):
+    for cell, colour, marker in zip(cells, colours, itertools.cycle(MARKERS), strict=False):
         rows = observed.cell == cell
         order = np.argsort(observed.points[symbol][rows], kind="stable")
         axes.plot(
-            observed.points[symbol][rows][order], observed.value[rows][order], "o-", color=colour, markersize=3,
+            observed.points[symbol][rows][order], observed.value[rows][order], f"{marker}-", color=colour, markersize=3,
             linewidth=0.8, label=observed.cell_name(int(cell)),
         )  # fmt: skip
     axes.set(xscale="log", yscale="log")

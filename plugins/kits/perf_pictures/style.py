@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import PathCollection
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter, StrMethodFormatter
 from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from perf_views.colours import DARK, GRID, SERIES, SIZES
@@ -36,6 +37,7 @@ __all__ = [
     "drawing",
     "finish",
     "fit_width",
+    "has_free_legend",
     "move_legends",
     "set_logarithmic",
     "set_plain",
@@ -50,6 +52,9 @@ _SHORTEST_LINE = 12  # letters, where a label is broken
 _LONGEST_LINE = 140  # letters, in the width of a page
 _MOST_COLUMNS = 5  # of a legend below a panel
 _MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
+_BESIDE_LABELS = 0.8  # of the width of a picture
+_LABEL_ROOM = 1.2  # of a tick, over its width
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # times since 1970 in seconds have ten digits
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
 
@@ -98,13 +103,28 @@ def finish(area: FigureBase | Axes) -> None:
         for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
             if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
+            elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
+                _write_in_full(axis, *limits)
     for text in area.findobj(Text):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
     if not any(axes.has_data() or axes.texts for axes in panels):
         transform: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
+        for axes in panels:
+            axes.set_axis_off()
         area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=transform)
+
+
+def _write_in_full(axis: Axis, low: float, high: float) -> None:
+    """Numbers at the ticks of a linear axis as they are: nothing is to be added to them or multiplied with."""
+    largest = max(abs(low), abs(high))
+    if _LEAST_PLAIN <= largest < _MOST_PLAIN:
+        plain = ScalarFormatter(useOffset=False)
+        plain.set_scientific(False)
+        axis.set_major_formatter(plain)
+    else:
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def set_text_size(figure: FigureBase, points: float) -> None:
@@ -125,7 +145,14 @@ def fit_width(figure: Figure) -> None:
             _narrow(legend, figure)
     figure.set_layout_engine(engine)
     figure.draw_without_rendering()
+    _thin_out_ticks(figure)
     _break_long_lines(figure)
+
+
+def has_free_legend(figure: Figure) -> bool:
+    """Whether matplotlib chose the place of any legend, which may lie over what is drawn where nothing is free."""
+    legends = (axes.get_legend() for axes in figure.axes)
+    return any(legend is not None and legend._loc == 0 for legend in legends)  # type: ignore[attr-defined]
 
 
 def move_legends(figure: Figure, may_grow: bool) -> None:
@@ -199,6 +226,15 @@ def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
     return legend
 
 
+def _thin_out_ticks(figure: Figure) -> None:
+    """Leave out ticks of linear horizontal axes where their labels would run into each other."""
+    for axes in figure.findobj(Axes):
+        labels = [label.get_window_extent().width for label in axes.get_xticklabels() if label.get_text()]
+        most = int(axes.get_window_extent().width / (_LABEL_ROOM * max(labels, default=1.0)))
+        if len(labels) > most and isinstance(axes.xaxis.get_major_locator(), MaxNLocator):
+            axes.xaxis.set_major_locator(MaxNLocator(max(most, 1)))
+
+
 def _break_long_lines(figure: Figure) -> None:
     for axes in figure.findobj(Axes):
         box = axes.get_window_extent()
@@ -219,8 +255,10 @@ def _narrow(legend: Legend, figure: Figure) -> None:
     if not legend.get_texts():
         return
     names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
+    # One of a panel begins where that does, beside the labels of its axis.
+    room = figure.bbox.width * (1.0 if legend in figure.legends else _BESIDE_LABELS)
     columns, anchor = legend._ncols, legend.get_bbox_to_anchor()  # type: ignore[attr-defined]
-    while columns > 1 and legend.get_window_extent().width > figure.bbox.width:
+    while columns > 1 and legend.get_window_extent().width > room:
         columns -= 1
         handles: list[Any] = list(legend.legend_handles)
         how: dict[str, Any] = {"ncols": columns, "fontsize": size, "frameon": legend.get_frame_on()}
@@ -234,7 +272,7 @@ def _narrow(legend: Legend, figure: Figure) -> None:
             legend = add_legend(figure, names, handles, loc="outside lower center", **how)
         figure.draw_without_rendering()
     widest = max(text.get_window_extent().width for text in legend.get_texts())
-    if (excess := legend.get_window_extent().width - figure.bbox.width) > 0.0:
+    if (excess := legend.get_window_extent().width - room) > 0.0:
         letters = int(max(map(len, names)) * (1.0 - excess / widest)) - 2
         for text, name in zip(legend.get_texts(), shortened_apart(names, max(letters, _SHORTEST_LINE)), strict=True):
             text.set_text(name)

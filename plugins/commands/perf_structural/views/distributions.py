@@ -51,7 +51,12 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
             heights = np.asarray(value.pdf(places), dtype=np.float64)
             density.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
             density.plot(places, heights, color=colour, linewidth=1.2, drawstyle="steps-mid", label=name)
-        if not math.isnan(value.mean):
+        if math.isnan(value.mean):  # nothing is known between the bounds
+            cumulative.fill_between(
+                places, places >= bounds[1], places >= bounds[0], color=colour, alpha=0.25, linewidth=0.0, step="mid",
+                label=name,
+            )  # fmt: skip
+        else:
             cumulative.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
     density.set_ylim(bottom=0.0)
     density.set_ylabel(f"density (1/{unit})" if unit else "density")
