@@ -143,6 +143,8 @@ def test_texts_say_verdict_figures_and_what_to_do() -> None:
     left_open = perfcore.gate(rounds({"json": 1.0, "dict": 1.0}, k=4, noise=0.05)).summary()[0]
     assert left_open.startswith("undecided: ")
     assert "more rounds decide (90 % likely)" in left_open
+    coarse = rounds({"a": 1.0}).assign(time_s=5.0)
+    assert perfcore.gate(coarse).summary()[0].endswith(": its values have too few digits for any number of rounds")
 
 
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

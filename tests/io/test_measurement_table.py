@@ -389,3 +389,19 @@ def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells, m
 def test_without_a_run_that_completed_a_table_is_refused(write):
     with pytest.raises(InputError, match=r"none of the 1 runs completed \(TIMEOUT\); -r failed=yes keeps them"):
         perfcore.read(write("procs,time_s,State\n1,2,TIMEOUT\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "parameters"),
+    [
+        ("run,time_s,cpu [%]\n1,10.2,95\n2,10.4,97\n3,9.9,94\n", Measurements, {}),
+        ("size,time_s,cpu [%]\n10,1,95\n20,2,97\n40,4,94\n", Measurements, {"p": "size"}),
+        ("step,time_s,gpu [%]\n1,0.5,90\n2,1,80\n3,1.5,75\n", perfcore.Series, None),
+        ("time_s,cpu [%]\n1,90\n2,80\n3,75\n", UtilizationCurve, None),
+    ],
+)
+def test_shares_behind_a_time_are_of_the_run(write, text, kind, parameters):
+    data = perfcore.read(write(text))
+    assert type(data) is kind
+    if parameters is not None:
+        assert (dict(data.roles.parameters), data.roles.value) == (parameters, "time_s")

@@ -72,7 +72,7 @@ class Estimates:
         """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
 
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
-        data leave open that there is none, and of the estimate otherwise.
+        data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
 
         Examples
         --------
@@ -89,7 +89,8 @@ class Estimates:
         ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
         quantiles = t.ppf(self.sure, ladder - 1.0) + t.ppf(likely, ladder - 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            enough = variance[:, None] * quantiles**2 <= ladder * np.maximum(distance, 0.0)[:, None] ** 2
+            enough = variance[:, None] * quantiles**2 <= ladder * distance[:, None] ** 2
+        enough &= (distance > 0.0)[:, None]
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
 
     def _tail(self, distance: Floats, counts: npt.NDArray[np.bool_]) -> Floats:

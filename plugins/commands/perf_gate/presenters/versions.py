@@ -149,9 +149,11 @@ def _open(result: VersionGate, k: int) -> str:
     if not np.isfinite(bounds).all():
         runs = int(result.estimates.rounds[k])
         return f"{name} {ratio:.3f}x, of {runs} round{'s' if runs != 1 else ''}: at least 3 are needed"
-    advice = f": {more} more rounds decide (90 % likely)" if more > 0 else ""
+    advice = f": {more} more round{'s decide' if more > 1 else ' decides'} (90 % likely)" if more > 0 else ""
     if result.layouts[k] == "turn" and more < 0:
-        advice = ": too near to the threshold for any number of rounds"
+        hidden = float(result.estimates.rounding[k]) >= np.log(result.judged.threshold)
+        reason = "its values have too few digits" if hidden else "too near to the threshold"
+        advice = f": {reason} for any number of rounds"
     return f"{name} {ratio:.3f}x, between {bounds[0]:.2f}x and {bounds[1]:.2f}x{advice}"
 
 

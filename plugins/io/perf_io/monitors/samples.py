@@ -65,9 +65,8 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     if not (rising := times[1:] > times[:-1]).all():
         row = int(np.argmin(rising)) + 1
         before = table.at_row(row - 1)[1].get(roles.start.name, "")
-        table.refuse(
-            row, roles.start, f" but the time before is {before!r}; times must increase; remove or merge the rows"
-        )
+        cure = "remove or merge the rows, or, if they are how long runs took, say -r kind=measurements"
+        table.refuse(row, roles.start, f" but the time before is {before!r}; times must increase; {cure}")
     if roles.kind == "series":
         for column, column_values in zip(roles.values, values, strict=True):
             _check_missing(table, column, column_values)

@@ -70,6 +70,9 @@ class Look(Protocol):
     def tells_changes(self, column: Column) -> bool:
         """Whether all values of a column are words for entering and leaving."""
 
+    def goes_back(self, time: Column) -> bool:
+        """Whether a time is not later than the one before, as no moment is."""
+
     def is_sweep(self, varied: Column, time: Column) -> bool:
         """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""
 
@@ -201,6 +204,8 @@ def _is_swept(sweep: Sweep[Column], options: TableOptions, look: Look | None) ->
     """Whether the times are how long runs took, and not when samples were taken."""
     if options.time or options.start or options.end or options.duration or options.value or options.change:
         return False
+    if sweep.may_be_moments and sweep.may_be_log:
+        return look is not None and look.goes_back(sweep.columns[1])
     return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
 
 

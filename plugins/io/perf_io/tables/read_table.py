@@ -69,6 +69,13 @@ class _Rows:
         words = self.table.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
         return are_changes(word for (word,) in words)
 
+    def goes_back(self, time: Column) -> bool:
+        rows = f"SELECT TRY_CAST({self.table.number(time)} AS DOUBLE) AS t FROM {self.table.relation} LIMIT {_ROWS}"
+        ((goes_back,),) = self.table.database.rows(
+            f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))"
+        )
+        return bool(goes_back)
+
     def is_sweep(self, varied: Column, time: Column) -> bool:
         number, moment = (f"TRY_CAST({self.table.number(column)} AS DOUBLE)" for column in (varied, time))
         rows = f"SELECT {number} AS x, {moment} AS t FROM {self.table.relation} LIMIT {_ROWS}"

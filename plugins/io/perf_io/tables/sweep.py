@@ -58,12 +58,13 @@ class Sweep(NamedTuple, Generic[_C]):
     """Two columns of numbers, of which the second is a time or a rate.
 
     ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
-    sampling times.
+    sampling times; ``may_be_log`` where the first counts and shares follow, as in a log of steps at times.
     """
 
     columns: tuple[_C, _C]
     counts_runs: bool
     may_be_moments: bool
+    may_be_log: bool = False
 
 
 def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
@@ -84,6 +85,10 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
     numbers = [column for column in columns if column.kind in ("number", "timestamp")]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
+    # A share behind a time is of the run, such as how busy its processors were.
+    measured = [k for k, column in enumerate(numbers) if not _is_share(column.name)]
+    shares = numbers[max(measured, default=0) + 1 :] if len(measured) > 1 else []
+    numbers = numbers[: len(numbers) - len(shares)]
     (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
     # Between what was varied and a time that ends the rows stands what was counted of the runs.
     if len(numbers) > 2 and not (last in _MOMENTS and unit is not None):
@@ -94,4 +99,10 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
         return None
     if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
         return None
-    return Sweep((numbers[0], numbers[-1]), _NUMBERING.sub("", first) in _RUNS, last in _MOMENTS)
+    counts_runs = _NUMBERING.sub("", first) in _RUNS
+    return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
+
+
+def _is_share(name: str) -> bool:
+    unit = split_name(name).unit
+    return unit is not None and unit.kind == "share"
