@@ -46,7 +46,7 @@ class AnswersPresenter(Presenter):
             if (carried := answer.carried_by) is not None:
                 lines.append(f"  if {carried[0]} instead, {carried[1]:+.2%}")
             if answer.value is not None:
-                low, high = (readable(answer.value.quantile(share), "s") for share in (0.025, 0.975))
+                low, high = (readable(float(answer.value.quantile(share)), "s") for share in (0.025, 0.975))
                 lines.append(f"  95 % of the replays within {low} and {high}")
         return lines
 

@@ -57,6 +57,10 @@ def test_a_name_that_is_no_text_names_nothing(tmp_path):
     assert locations == ("process 7 / thread 8", "process 7 / thread 9")
 
 
+def test_events_without_a_name_are_seen(read):
+    assert read([X | {"ts": 0, "dur": 5, "name": ""}, {**X, "ts": 5, "dur": 5}]).states == ("(no name)", "run")
+
+
 def test_streams_of_gpus_compute_in_kernels(read):
     trace = read(KINETO, locations="stream")
     assert pieces(trace) == [

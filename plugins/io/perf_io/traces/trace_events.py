@@ -20,7 +20,7 @@ __all__ = ["MORE_NAMES", "Codes", "EventColumns", "TimeError"]
 
 K = TypeVar("K", bound=Hashable)
 
-MORE_NAMES = "(more names)"
+MORE_NAMES, _NO_NAME = "(more names)", "(no name)"
 _MOST_NAMES = 1 << 16  # beyond, names are made for each event and tell nothing; memory must not grow with them
 _NS_PER_US = 1000
 # Doubles below this are less than 2^-12 us off, a quarter of a nanosecond, so that rounding gives what was written.
@@ -123,7 +123,7 @@ class EventColumns:
         columns = {
             "phase": "".join([event.ph for event in rows]).encode() if is_mixed else b"X" * len(rows),
             "location": np.fromiter(map(self.locations.__getitem__, threads), np.int32, len(rows)),
-            "name": np.array([self.names[event.name] for event in rows], np.int32),
+            "name": np.array([self.names[event.name or _NO_NAME] for event in rows], np.int32),
             "category": np.array([self.categories[event.cat] for event in rows], np.int32),
             "start": start,
             "end": start + duration,
