@@ -118,9 +118,9 @@ def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_pa
 
 def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
     assert "weibull" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=weibull:3,0.4", "--json").lower()
-    rates = "STREAM version 5.10\nFunction    Best Rate MB/s  Avg time\nCopy:  25362.7  0.0064  0.0063  0.0066\n"
-    (tmp_path / "stream.txt").write_text(rates)
-    assert "stream" in run(python, "-m", "perfcore", "info", str(tmp_path / "stream.txt")).splitlines()[0]
+    rates = "0\tMethod: MEMCPY\tElapsed: 0.00010\tMiB: 1.00000\tCopy: 10101.010 MiB/s\n"
+    (tmp_path / "runs.txt").write_text(rates)
+    assert "mbw" in run(python, "-m", "perfcore", "info", str(tmp_path / "runs.txt")).splitlines()[1]
     assert "  peak " in run(python, "-m", "perfcore", "--help")
     # Gunther: sqrt((1 - a)/b), here 44.
     text = run(python, "-m", "perfcore", "peak", str(model))

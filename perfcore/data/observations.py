@@ -115,12 +115,6 @@ class Observations:
         name = self.cell_name(int(self.cell[at]))
         return place if name == _ALL else f"{name}, {place}"
 
-    def missing_cells(self) -> list[str]:
-        """Pairs of a code and a system that were never measured together."""
-        measured = np.zeros(len(self.codes) * len(self.systems), dtype=np.bool_)
-        measured[self.cell] = True
-        return [self.cell_name(int(cell)) for cell in np.flatnonzero(~measured)]
-
     def select(self, kept: npt.NDArray[np.bool_]) -> Observations:
         """Those observations, with the codes and systems that are left."""
         codes, code = np.unique(self.code[kept], return_inverse=True)
@@ -148,15 +142,12 @@ class Observations:
         import hashlib
 
         digest = hashlib.sha256(repr((sorted(self.codes), sorted(self.systems), list(self.points), self.unit)).encode())
-        code, system = (np.argsort(np.argsort(names, kind="stable"))[index] for names, index in self._named)
+        named = ((self.codes, self.code), (self.systems, self.system))
+        code, system = (np.argsort(np.argsort(names, kind="stable"))[index] for names, index in named)
         order = np.lexsort((*self.points.values(), system, code))
         for array in (*self.points.values(), self.value, code, system, self.repetitions, self.spread):
             digest.update(np.ascontiguousarray(array[order]).tobytes())
         return f"sha256:{digest.hexdigest()}"
-
-    @property
-    def _named(self) -> tuple[tuple[tuple[str, ...], Ints], tuple[tuple[str, ...], Ints]]:
-        return (self.codes, self.code), (self.systems, self.system)
 
 
 def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observations:

@@ -40,7 +40,7 @@ def test_parameters_of_the_joint_model(perf):
     lines = perf("fit", "runs.csv", *JOINT).lines
     assert lines[0] == "Joint model 1/procs + 1/sqrt(procs) of runs.csv"
     assert lines[1].startswith("30 observations of time_s [s] over procs; codes: BT, LU, SP; systems: SP2, T3D")
-    assert "fitted in the scale t' = t * p; predictions are in the unit of the data" in lines
+    assert "fitted in the scale t' = t * procs; predictions are in the unit of the data" in lines
     header = next(
         number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/procs, 2: 1/sqrt(procs)")
     )
@@ -190,7 +190,7 @@ def test_help_has_the_options_of_each_fitter(perf):
         (["--functions", "each"], "--functions each belongs to the fitter individual"),
         (["--functions", "1/q"], "function '1/q' is one of 'q'; the data have p"),
         (["--functions", "1/(p"], "'1/(p'"),
-        (["--functions", "1/(p-4),1"], "function '1/(p-4)' is"),
+        (["--functions", "1/(p-4),1"], "function '1/(procs - 4)' is"),
         (["--functions", "__import__('os').system('id')"], "__import__"),
         (["--reference", "Cray"], "unknown system 'Cray': Known: SP2, T3D"),
         (["--where", "system=SP2"], "runs.csv: there is one system only (SP2), so that nothing joins the codes"),

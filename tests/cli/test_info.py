@@ -69,7 +69,7 @@ def test_measurements_and_their_roles(perf, folder):
     assert facts["rows"] == facts["observations"] == ["15"]
     assert facts["parameters"] == ["p=procs"]
     assert facts["value"] == ["time_s [s]"]
-    assert facts["points"] == ["p: 4 values, 4 to 32"]
+    assert facts["points"] == ["procs: 4 values, 4 to 32"]
     assert facts["range"] == ["4.125 to 27 s"]
     assert facts["codes"] == ["LU, SP"]
     assert facts["systems"] == ["SP2, T3D"]
@@ -110,7 +110,7 @@ def test_roles_may_be_told_to_the_reader(perf, folder):
     words = ["-r", "kind=measurements", "-r", "parameters=p=cores,n", "-r", "value=wall", "-r", "system=host"]
     facts = facts_of(perf("info", "table.csv", *words))
     assert facts["parameters"] == ["p=cores, n"]
-    assert facts["points"] == ["p: 2 values, 1 to 2", "n: 2 values, 10 to 20"]
+    assert facts["points"] == ["cores: 2 values, 1 to 2", "n: 2 values, 10 to 20"]
     assert facts["systems"] == ["a, b"]
 
 

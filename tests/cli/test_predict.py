@@ -215,7 +215,7 @@ def test_places_that_are_none(refused, words, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('"1/p"', '"1/(p"'), "1/(p"),
+        (('"1/procs"', '"1/(procs"'), "1/(procs"),
         (('"strohmaier"', '"individual"'), "kind 'joint timing model' does not belong to fitter 'individual'"),
         (('"work"', '"wrok"'), "wrok"),
         (('"reference": "SP2"', '"reference": "SP3"'), "reference"),

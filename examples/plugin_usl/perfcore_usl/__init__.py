@@ -32,10 +32,10 @@ def register_representations(register: Register) -> None:
 def register_readers(register: Register) -> None:
     """Announce the reader."""
     register(
-        "stream",
-        "perfcore_usl.stream:StreamReader",
+        "mbw",
+        "perfcore_usl.mbw:MbwReader",
         options="perfcore.hooks.options:NoOptions",
-        help="what the STREAM benchmark prints",
+        help="what mbw prints, a benchmark of memory copies",
         suffixes=(".txt", ".out"),
     )
 

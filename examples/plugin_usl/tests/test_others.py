@@ -3,19 +3,15 @@
 import pytest
 
 from perfcore.testing import ReaderSuite, RepresentationSuite
-from perfcore_usl.stream import StreamReader
+from perfcore_usl.mbw import MbwReader
 from perfcore_usl.weibull import Weibull
 
-GOOD = """-------------------------------------------------------------
-STREAM version $Revision: 5.10 $
--------------------------------------------------------------
-Number of Threads requested = 4
--------------------------------------------------------------
-Function    Best Rate MB/s  Avg time     Min time     Max time
-Copy:           25362.7     0.006448     0.006309     0.006684
-Triad:          24890.1     0.009901     0.009642     0.010523
--------------------------------------------------------------
-Solution Validates: avg error less than 1.000000e-13 on all three arrays
+GOOD = """Long uses 8 bytes. Allocating 2*131072 elements = 2097152 bytes of memory.
+Getting down to business... Doing 2 runs per test.
+0\tMethod: MEMCPY\tElapsed: 0.00010\tMiB: 1.00000\tCopy: 10101.010 MiB/s
+1\tMethod: MEMCPY\tElapsed: 0.00008\tMiB: 1.00000\tCopy: 12195.122 MiB/s
+AVG\tMethod: MEMCPY\tElapsed: 0.00009\tMiB: 1.00000\tCopy: 11049.724 MiB/s
+0\tMethod: DUMB\tElapsed: 0.00020\tMiB: 1.00000\tCopy: 5050.505 MiB/s
 """
 
 
@@ -26,18 +22,18 @@ class TestWeibull(RepresentationSuite):
     values = (Weibull(3.0, 0.3), Weibull(1.5, 0.5))
 
 
-class TestStream(ReaderSuite):
+class TestMbw(ReaderSuite):
     """What perfcore asks of every reader."""
 
-    reader = StreamReader
-    samples = (("stream.txt", GOOD),)
+    reader = MbwReader
+    samples = (("mbw.txt", GOOD),)
 
 
-@pytest.mark.parametrize("name", ["stream.txt", "stream.out"])
-def test_rates_are_read_though_other_readers_claim_the_ending(tmp_path, name):
+@pytest.mark.parametrize("name", ["mbw.txt", "mbw.out"])
+def test_runs_are_read_though_other_readers_claim_the_ending(tmp_path, name):
     import perfcore
 
     (tmp_path / name).write_text(GOOD)
     table = perfcore.read(tmp_path / name).table
-    assert table["kernel"].tolist() == ["Copy", "Triad"]
-    assert table["rate [MB/s]"].tolist() == [25362.7, 24890.1]
+    assert table["method"].tolist() == ["MEMCPY", "MEMCPY", "DUMB"]
+    assert table["rate [MiB/s]"].tolist() == [10101.01, 12195.122, 5050.505]

@@ -153,11 +153,11 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "codes": listing(observations.codes),
         "systems": listing(observations.systems),
     }
-    absent = observations.missing_cells()
+    measured = set(observations.cell.tolist())
+    cells = range(len(observations.codes) * len(observations.systems))
+    absent = [observations.cell_name(cell) for cell in cells if cell not in measured]
     if absent:
-        facts["never measured"] = (
-            f"{len(absent)} of {len(observations.codes) * len(observations.systems)} pairs: {listing(absent, 6)}"
-        )
+        facts["never measured"] = f"{len(absent)} of {len(cells)} pairs: {listing(absent, 6)}"
     if observations.notes:
         facts["rows to know about"] = list(observations.notes)
     facts |= _seen_by_fitter(data, name, flags)

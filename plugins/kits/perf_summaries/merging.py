@@ -80,4 +80,4 @@ def _missing(run: Run, missing: Sequence[int], n_parts: int | None) -> str:
         return f"{text}--allow-missing merges without them"
     parts = sorted({position % n_parts + 1 for position in missing})
     named = listing([f"--part {k}/{n_parts}" for k in parts], _MOST_NAMED)
-    return f"{text}perf summarize {named} makes them, --allow-missing merges without"
+    return f"{text}summarize the same files with {named}, or merge without them by --allow-missing"

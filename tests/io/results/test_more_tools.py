@@ -41,6 +41,9 @@ def test_places_of_nccl_tests(read):
     ]
     assert (dict(data.roles.parameters), data.roles.unit) == ({"p": "bytes"}, "us")
     assert len(read(NCCL_TESTS, empty=True).table) == 4
+    for tag in ("[1,0]<stdout>:", "0: "):
+        lines = "".join(f"{tag}{line}" for line in NCCL_TESTS.splitlines(keepends=True))
+        assert read(lines + "2024-05-01 12:00:00 done\n").table.equals(data.table)
     with pytest.raises(InputError, match=r"txt:8: 13 fields \(size count type"):
         read(NCCL_TESTS.replace("   23.50", ""))
 

@@ -19,7 +19,7 @@ __all__ = ["weigh_sparsely"]
 
 # An octet is looked at whole where one of it may be within the first logarithm of the best; what is beyond the second
 # is left out.
-_LIKELY, _HOPELESS = 4.0, 12.0
+_LIKELY, _HOPELESS = 6.0, 12.0
 _FAINT = 6.0  # a level that deviates is left out where it adds less, as a logarithm, than the one that adds most
 _TOGETHER = 32  # numbers, in several registers of the processor
 _NONE = -1e30  # logarithm of a weight

@@ -20,8 +20,13 @@ from perfcore.reading.source import Source
 
 __all__ = ["NcclTestsReader"]
 
+# How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
+_TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
 _BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
-_IN_HEAD = re.compile(rb"^# +(?:nccl-tests version |nThread [0-9]+ )|^# +size +count .*\balgbw +busbw\b", re.MULTILINE)
+_IN_HEAD = re.compile(
+    rf"^{_TAG}# +(?:nccl-tests version |nThread [0-9]+ |size +count .*\balgbw +busbw\b)".encode(), re.MULTILINE
+)
+_TAGGED = re.compile(_TAG)
 _TEST = re.compile(r"# Collective test starting: (\S{1,80})")
 _RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
 _HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b.*")
@@ -57,7 +62,7 @@ class NcclTestsReader(Reader):
         lines: list[int] = []
         wrong = 0
         for number, text in numbered_lines(source):
-            stripped = text.strip()
+            stripped = _TAGGED.sub("", text, count=1).strip()
             if match := _TEST.match(stripped):
                 settings, headings = {"test": match[1].removesuffix("_perf")}, ()
             elif _BEGINS.match(stripped):
@@ -66,8 +71,8 @@ class NcclTestsReader(Reader):
                 settings["processes"] = max(settings.get("processes", 0), int(match[1]) + 1)
             elif _HEADING.fullmatch(stripped):
                 headings = stripped.removeprefix("#").split()
-            elif headings and stripped[:1].isdecimal():
-                for row in _rows(stripped.split(), headings, source.name, number):
+            elif headings and (fields := stripped.split()) and fields[0].isdecimal():
+                for row in _rows(fields, headings, source.name, number):
                     if row.pop("wrong"):
                         wrong += 1
                         continue
