@@ -300,7 +300,13 @@ def grid():
     return Measurements(frame).observations()
 
 
-def test_pairs_that_were_never_measured_are_known(grid):
+def missing_cells(observations):
+    cells = range(len(observations.codes) * len(observations.systems))
+    return {observations.cell_name(cell) for cell in set(cells) - set(observations.cell.tolist())}
+
+
+def test_pairs_have_names(grid):
+    assert missing_cells(grid) == {"cg on SP2"}
     assert [grid.cell_name(cell) for cell in sorted(set(grid.cell))] == [
         "lu on T3D", "lu on SP2", "cg on T3D", "mg on T3D", "mg on SP2",
     ]  # fmt: skip
@@ -358,6 +364,7 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert seen.describe(twice) == "EP D on 8, procs=32"
     assert seen.value[twice] == pytest.approx((167.26 + 170.83) / 2)
     assert seen.spread[twice] == pytest.approx((170.83 - 167.26) / np.sqrt(2))
+    assert missing_cells(seen) == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}
 
 
 @pytest.mark.real_data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -132,9 +132,7 @@ def _measured(model: ScalingModel, data: Any) -> tuple[Places, Floats, Floats, b
     observed = None if data is None else model.check_data(data)
     dropped = model.dropped if isinstance(model, JointModel) else ()
     if observed is not None and dropped:
-        by_symbol = replace(observed, columns={symbol: symbol for symbol in observed.columns})  # as in older files
-        labels = ({observed.describe(k), by_symbol.describe(k)} for k in range(len(observed)))
-        observed = observed.select(np.array([label.isdisjoint(dropped) for label in labels]))
+        observed = observed.select(np.array([observed.describe(k) not in dropped for k in range(len(observed))]))
     remarks = [f"outliers left out of fit and picture: {len(dropped):,}"] if dropped else []
     if observed is None or observed.fingerprint() == model.origin.fingerprint:
         observations = model.observations
