@@ -215,8 +215,8 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     summarize("rank*.csv", "unaligned", part="3/3", cells=64, clocks="unaligned")
     summarize(["rank0.csv", "rank1.csv"], "fewer", cells=64, clocks="recorded")
     for words, message in (
-        (["p1", "p2"], "1 of 5 files are in none of the parts: rank2.csv; perf summarize --part 3/3 makes them, "
-                       "--allow-missing merges without"),
+        (["p1", "p2"], "1 of 5 files are in none of the parts: rank2.csv; summarize the same files with "
+                       "--part 3/3, or merge without them by --allow-missing"),
         (["p1", "p2", "p1"], "p1 is named twice; name each part once"),
         (["p1", "fine"], "fine does not belong to p1: --cells 128, and not 64"),
         (["p1", "unaligned"], "unaligned does not belong to p1: read with -r clocks=unaligned, and not with "
