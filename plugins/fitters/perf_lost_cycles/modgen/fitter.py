@@ -41,8 +41,8 @@ class ModgenFitter(Fitter):
     >>> table = pd.DataFrame(runs, columns=["P", "N", "category", "time_s"])
     >>> model = perfcore.fit(table, fitter="modgen", parameter="P,N")
     >>> print(model.formula)
-    work = 3 (1/p*N)
-    start = 2 + 1 p
+    work = 3 (1/P*N)
+    start = 2 + 1 P
     >>> model.predict({"P": 16, "N": 160})
     array([48.])
     """
