@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -140,7 +141,9 @@ def value(
     return replace(measured, value=bounded(measured.value, *bounds))
 
 
-def evaluate(formula: str, inputs: Mapping[str, Any], **options: Any) -> Prediction:
+def evaluate(
+    formula: str, inputs: Mapping[str, Any], *, executor: Executor | None = None, **options: Any
+) -> Prediction:
     """Evaluate a formula over quantities that vary.
 
     Choose it for one formula; `perf_structural.StructuralModel` has components, candidates and correlations beside.
@@ -151,6 +154,8 @@ def evaluate(formula: str, inputs: Mapping[str, Any], **options: Any) -> Predict
     formula : str
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence
         As of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
+    executor : concurrent.futures.Executor, optional
+        What draws parts of a sample of millions of points; by default this process does. No digit depends on it.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -171,7 +176,7 @@ def evaluate(formula: str, inputs: Mapping[str, Any], **options: Any) -> Predict
     >>> evaluate("work/speed", {"work": 100, "speed": {"interval": [4, 5]}}).value
     Interval[20, 25]
     """
-    return StructuralModel(formula, inputs=inputs, source="eval").predict(**options)
+    return StructuralModel(formula, inputs=inputs, source="eval").predict(executor=executor, **options)
 
 
 def schedule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -42,8 +43,8 @@ class Evaluation:
     notes : tuple of str
     errors : mapping of str to float
         Standard errors of ``mean``, ``std`` and the quantiles, ``p05``, where it was sampled.
-    sample : (nets, n) float, optional
-        The sample, each row sorted.
+    sample : (n,) float, optional
+        The sample, sorted.
     levels : tuple of float
         Of the quantiles that are shown.
     tail : float, optional
@@ -82,25 +83,24 @@ class Evaluation:
             return math.nan
         if self.sample is None:
             return self.value.std
-        return float(self.sample.std()) if np.isfinite(self.sample[:, [0, -1]]).all() else math.nan
+        return float(self.sample.std()) if np.isfinite(self.sample[[0, -1]]).all() else math.nan
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest value; of a sample those that were met."""
-        return self.value.support if self.sample is None else (float(self.sample.min()), float(self.sample.max()))
+        return self.value.support if self.sample is None else (float(self.sample[0]), float(self.sample[-1]))
 
     def quantile(self, probability: float) -> float:
         """The value that is not exceeded with a probability; of a sample its own and not its histogram's."""
         if self.sample is None:
             return float(self.value.quantile(probability))
+        place = min(max((probability * self.sample.size + 0.5) - 1.0, 0.0), self.sample.size - 1.0)
+        below = int(place)
+        between = self.sample[below : below + 2]  # numpy's method hazen, without going through all of it
         with np.errstate(invalid="ignore"):
-            sample_quantile = float(np.quantile(self.sample, probability, method="hazen"))
+            sample_quantile = float(np.quantile(between, place - below)) if len(between) > 1 else float(between[0])
         # Between a number and infinity there is neither.
-        return (
-            sample_quantile
-            if math.isfinite(sample_quantile)
-            else float(np.quantile(self.sample, probability, method="higher"))
-        )
+        return sample_quantile if math.isfinite(sample_quantile) else float(between[-1])
 
     @property
     def below_limit(self) -> float:
@@ -109,7 +109,9 @@ class Evaluation:
 
     def cdf(self, x: float) -> float:
         """Probability of at most ``x``; of a sample its own and not its histogram's."""
-        return float(self.value.cdf(x)) if self.sample is None else float((self.sample <= x).mean())
+        return float(
+            self.value.cdf(x) if self.sample is None else self.sample.searchsorted(x, "right") / self.sample.size
+        )
 
     @property
     def quantiles(self) -> dict[str, float]:
@@ -123,6 +125,7 @@ def evaluate_expression(
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
     drawn: Sample | None = None,
+    executor: Executor | None = None,
 ) -> Evaluation:
     """The distribution of an expression.
 
@@ -136,6 +139,8 @@ def evaluate_expression(
     options : EvaluationOptions
     drawn : Sample, optional
         The sample to take where one is needed, drawn together with those of other expressions.
+    executor : concurrent.futures.Executor, optional
+        What draws parts of a large sample; by default this process does.
 
     Raises
     ------
@@ -144,7 +149,7 @@ def evaluate_expression(
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
-    evaluation = _evaluated(root, values, correlations, options, drawn)
+    evaluation = _evaluated(root, values, correlations, options, drawn, executor)
     owners: Mapping[str, float] = {}
     if options.tail is not None:
         owners = tail_owners(root, values, correlations, options.tail, options.samples, options.seed)
@@ -157,6 +162,7 @@ def _evaluated(
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
     drawn: Sample | None,
+    executor: Executor | None,
 ) -> Evaluation:
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
@@ -172,8 +178,12 @@ def _evaluated(
         cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
         raise OptionError(f"{lacking}, and {cure}")
     input_notes = tuple(note for name in names for note in values[name].notes)
+
+    def sample() -> Sample:
+        return drawn or draw_sample(root, values, pairs, options.samples, options.seed, executor)
+
     if options.method == "sample" or (obstacle is not None and not without):
-        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, input_notes)
+        return sampled(sample(), options, input_notes)
     if obstacle is not None:
         return _enclosed(root, values, obstacle)
     try:
@@ -182,15 +192,13 @@ def _evaluated(
         if options.method == "exact" or without:
             raise
         # Samples say how often a divisor is zero; what they cannot evaluate either they say themselves.
-        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, input_notes)
+        return sampled(sample(), options, input_notes)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
         notes = (*_infinite(_beyond_numbers(value)), *value.notes)
         return Evaluation(value, "arithmetic", notes, levels=options.quantile)
     left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
-    return sampled(
-        drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *input_notes)
-    )
+    return sampled(sample(), options, (left, *input_notes))
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
@@ -216,14 +224,15 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     notes : tuple of str
         To go before those of the sample.
     """
-    rows = np.sort(drawn.values, axis=1)
-    finite = rows[np.isfinite(rows)]
-    if not finite.size:
+    rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
+    sample = np.sort(rows, axis=None, kind="stable")  # which merges what is sorted
+    finite = int(sample.searchsorted(math.inf, side="left") - sample.searchsorted(-math.inf, side="right"))
+    if not finite:
         raise DataError("the result is infinite: a divisor is zero, or more comes to a station than it can do")
-    value = default_representation("distributions").from_draws(rows, options.bins)
-    endless = 1.0 - finite.size / rows.size
+    value = default_representation("distributions").from_draws(sample, options.bins)
+    endless = 1.0 - finite / sample.size
     notes = (*_infinite(endless), *notes)
-    has_moments = not (drawn.reaches_zero and _is_endless(rows))
+    has_moments = not (drawn.reaches_zero and _is_endless(sample))
     figures = {
         **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
@@ -234,9 +243,9 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         if np.isfinite(figure).all()
     }
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    few = [_too_few(rows.size, level) for level in options.quantile]
+    few = [_too_few(sample.size, level) for level in options.quantile]
     all_notes = (*notes, *drawn.notes, *filter(None, few))
-    return Evaluation(value, method, all_notes, errors, rows, options.quantile, has_moments=has_moments)
+    return Evaluation(value, method, all_notes, errors, sample, options.quantile, has_moments=has_moments)
 
 
 def _beyond_numbers(value: StochasticValue) -> float:
@@ -252,12 +261,12 @@ def _infinite(probability: float) -> tuple[str, ...]:
     return (f"infinite with probability {probability:.3g}",) if probability > 0.0 else ()
 
 
-def _is_endless(rows: Floats) -> bool:
+def _is_endless(sample: Floats) -> bool:
     """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
-    if not np.isfinite(rows).all():
+    if not np.isfinite(sample[[0, -1]]).all():
         return False  # infinite, and shown as that
-    off = np.abs(rows - np.median(rows))
-    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
+    off = np.abs(sample - np.median(sample))
+    return float(off.max()) > _SHARE_OF_SIZE * sample.size * float(np.median(off))
 
 
 def _too_few(points: int, level: float) -> str:

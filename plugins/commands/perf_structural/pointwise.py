@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,11 @@ class _Crossing:
         self.zero += int(np.count_nonzero(values == 0.0))
         self.above += int(np.count_nonzero(values > 0.0))
         self.low, self.high = values.min(initial=self.low), values.max(initial=self.high)
+
+    def join(self, other: _Crossing) -> None:
+        """Take over what another has looked at."""
+        self.below, self.zero, self.above = self.below + other.below, self.zero + other.zero, self.above + other.above
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
     @property
     def beyond(self) -> float:
@@ -174,12 +179,35 @@ class PointwiseEvaluation:
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
+        self._check_divisor(divisor, crossing)
+        # Zero that is come to from below makes the quotient infinite to the other side.
+        return values if crossing.above else np.where(values == 0.0, -0.0, values)
+
+    def _check_divisor(self, divisor: Expression, crossing: _Crossing) -> None:
+        """Refuse a bounded one that came to both sides of zero."""
         if crossing.both and all(map(math.isfinite, self._bounds(divisor))):
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
             )
-        # Zero that is come to from below makes the quotient infinite to the other side.
-        return values if crossing.above else np.where(values == 0.0, -0.0, values)
+
+    def divisors_met(self) -> list[tuple[float, ...]]:
+        """What each divisor was so far, as `add_divisors` of another evaluation of the same expression takes it."""
+        places = {node: place for place, node in enumerate(self.nodes)}
+        return [(places[divisor], *astuple(crossing)) for divisor, crossing in self.crossings.items()]
+
+    def add_divisors(self, met: Iterable[Sequence[float]]) -> None:
+        """Take over what divisors were at other points.
+
+        Raises
+        ------
+        DataError
+            A bounded divisor came to both sides of zero.
+        """
+        for place, *figures in met:
+            divisor = self.nodes[int(place)]
+            crossing = self.crossings.setdefault(divisor, _Crossing())
+            crossing.join(_Crossing(*figures))
+            self._check_divisor(divisor, crossing)
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""

@@ -1,28 +1,30 @@
 """Quasi-Monte Carlo: scrambled Sobol points through the inputs' quantiles, several times, so that the error is seen.
 
-Sources: A. B. Owen, "Scrambled net variance for integrals of smooth functions", Annals of Statistics 25, 1997 (why
-scrambling), and "Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error);
-P. L'Ecuyer and C. Lemieux, "Recent Advances in Randomized Quasi-Monte Carlo Methods", 2002, section 4 (one scrambled
-net, shifted anew by digits for each of them: as independent, and made in a fraction of the time).
+A large sample is drawn in parts, by an executor where one is given: each depends on its place in the sample alone, and
+so has the same values whatever draws it.
+
+Source: A. B. Owen, "Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
-from perf_structural.correlation import Pair, factor_of
-from perf_structural.expression import Expression, leaves
-from perf_structural.pointwise import PointwiseEvaluation
+from perf_executors.tasks import in_order
+from perf_structural.correlation import Pair
+from perf_structural.drawing import Drawn, Formula, Nets, draw, evaluation_of, quantities_of
+from perf_structural.expression import Expression
+from perf_structural.sampling_parts import packed, sample_part, unpacked_part
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["FEWEST_NETS", "Formula", "Sample", "draw_sample", "draw_together", "points_for"]
+__all__ = ["FEWEST_NETS", "Sample", "draw_sample", "draw_together", "points_for"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,38 +37,10 @@ _POINTS = 100_000
 _NUMBERS = 2**24
 _FEWEST_POINTS = 1024
 
-# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
-_MOST_AT_ONCE = 2**20
-
-_DIGITS = 30  # binary ones, of each coordinate of a point
-
-
-@dataclass(frozen=True)
-class Formula:
-    """An expression, and the quantities that its leaves stand for.
-
-    Parameters
-    ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-        At least the expression's leaves.
-    correlations : mapping of frozenset of str to float
-        Of leaves.
-    keys : mapping of str to str
-        For leaves that are another quantity than the leaf of this name in other formulas: what tells them apart.
-    name : str
-        For messages, where there are several.
-    """
-
-    root: Expression
-    values: Mapping[str, StochasticValue]
-    correlations: Mapping[Pair, float]
-    keys: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-
-    def key(self, leaf: str) -> str:
-        """The quantity that a leaf stands for."""
-        return self.keys.get(leaf, leaf)
+# Numbers, one more than inputs at each point, from which on a sample has parts: two seconds of work, which is more than
+# another process needs to start.
+_FEWEST_IN_PARTS = 2**25
+_POINTS_OF_A_PART = 2**22  # at most, 32 MiB
 
 
 @dataclass(frozen=True)
@@ -76,15 +50,19 @@ class Sample:
     Parameters
     ----------
     values : (nets, points) float
-        In the order of the points; given the one scrambling, the rows are independent of one another.
+        In the order of the points, or each row sorted; given the one scrambling, the rows are independent of one
+        another.
     notes : tuple of str
     reaches_zero : bool
         Whether a divisor comes down to zero or beyond, so that there may be no mean.
+    is_sorted : bool
+        Whether each row is.
     """
 
     values: Floats
     notes: tuple[str, ...]
     reaches_zero: bool = False
+    is_sorted: bool = False
 
 
 def draw_sample(
@@ -93,9 +71,34 @@ def draw_sample(
     correlations: Mapping[Pair, float],
     samples: int | None,
     seed: int,
+    executor: Executor | None = None,
 ) -> Sample:
-    """Values of one expression; see `draw_together`."""
-    return draw_together([Formula(root, values, correlations)], samples, seed)[0]
+    """Values of one expression, each row sorted; see `draw_together`.
+
+    A large sample is drawn in parts, by an executor where one is given, which changes no digit.
+    """
+    formula = Formula(root, values, correlations)
+    nets = _nets_for([formula], samples, seed)
+    if nets.count * nets.size * (len(quantities_of([formula])) + 1) < _FEWEST_IN_PARTS:
+        (drawn,) = draw([formula], nets, range(nets.count), range(nets.size))
+        drawn.values.sort(axis=1)
+    else:
+        drawn = _drawn_in_parts(formula, nets, executor)
+    return Sample(drawn.values, drawn.pointwise.notes(), drawn.pointwise.reaches_zero, is_sorted=True)
+
+
+def _drawn_in_parts(formula: Formula, nets: Nets, executor: Executor | None) -> Drawn:
+    """Values of a formula, each row sorted."""
+    length = min(nets.size, _POINTS_OF_A_PART)
+    places = [(net, begin) for net in range(nets.count) for begin in range(0, nets.size, length)]
+    message = packed(formula)
+    answers = in_order(executor, sample_part, [(message, *nets, net, begin, length) for net, begin in places])
+    whole = Drawn(np.empty((nets.count, nets.size)), evaluation_of(formula))
+    for (net, begin), answer in zip(places, answers, strict=True):
+        whole.values[net, begin : begin + length] = unpacked_part(answer, whole.pointwise)
+    if length < nets.size:
+        whole.values.sort(axis=1, kind="stable")  # which merges what is sorted
+    return whole
 
 
 def points_for(samples: int | None, inputs: int) -> int:
@@ -130,77 +133,18 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
         A divisor can be zero, or a logarithm or root is taken of what can be negative; correlations contradict one
         another; there are more inputs than Sobol points have dimensions.
     """
-    from scipy.stats import qmc  # half a second that exact arithmetic does not need
-
-    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
-    if len(keys) > qmc.Sobol.MAXDIM:
-        raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
-    samples = points_for(samples, len(keys))
-    size = 2 ** int(math.log2(samples / FEWEST_NETS))
-    nets = math.ceil(samples / size)
-    correlate = _Correlated(keys, formulas)
-    parts = [_Evaluated(formula, keys, np.empty((nets, size))) for formula in formulas]
-    rng = np.random.default_rng(seed)
-    shifts = rng.integers(2**_DIGITS, size=(nets, len(keys), 1), dtype=np.uint32)
-    offset = 0
-    for digits in _net(len(keys), size, rng):
-        for net, shift in enumerate(shifts):
-            # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
-            uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
-            uniforms += 2.0 ** -(_DIGITS + 1)
-            correlate(uniforms)
-            for part in parts:
-                part.add(net, offset, uniforms)
-        offset += digits.shape[1]
-    return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
+    nets = _nets_for(formulas, samples, seed)
+    drawn = draw(formulas, nets, range(nets.count), range(nets.size))
+    return [Sample(each.values, each.pointwise.notes(), each.pointwise.reaches_zero) for each in drawn]
 
 
-class _Evaluated:
-    """One formula and its values so far."""
-
-    def __init__(self, formula: Formula, keys: Sequence[str], rows: Floats) -> None:
-        names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
-        self.name, self.rows = formula.name, rows
-        self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
-        self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
-
-    def add(self, net: int, offset: int, uniforms: Floats) -> None:
-        """Values at further points (keys, n)."""
-        quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
-        try:
-            self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)
-        except DataError as error:
-            raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
-
-
-def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
-    """The binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
+def _nets_for(formulas: Sequence[Formula], samples: int | None, seed: int) -> Nets:
+    """As many points as are asked for, or somewhat more."""
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
-    piece = size
-    while piece > 1 and piece * dimensions > _MOST_AT_ONCE:
-        piece //= 2
-    for _ in range(size // piece):
-        yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
-
-
-class _Correlated:
-    """Makes uniform numbers correlated as declared, in place."""
-
-    def __init__(self, keys: Sequence[str], formulas: Sequence[Formula]) -> None:
-        present = {
-            frozenset(map(formula.key, pair)): value
-            for formula in formulas
-            for pair, value in formula.correlations.items()
-            if pair <= formula.values.keys()
-        }
-        present = {pair: value for pair, value in present.items() if pair <= set(keys)}
-        self.rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
-        self.factor = factor_of([keys[k] for k in self.rows], present)
-
-    def __call__(self, uniforms: Floats) -> None:
-        if self.rows:
-            correlated = ndtr(self.factor @ ndtri(uniforms[self.rows]))
-            # What rounding takes to 0 or 1 would be infinite as a normal.
-            uniforms[self.rows] = np.clip(correlated, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
+    inputs = len(quantities_of(formulas))
+    if inputs > qmc.Sobol.MAXDIM:
+        raise DataError(f"{inputs:,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
+    samples = points_for(samples, inputs)
+    size = 2 ** int(math.log2(samples / FEWEST_NETS))
+    return Nets(math.ceil(samples / size), size, seed)

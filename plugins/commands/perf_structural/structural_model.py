@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -152,11 +153,13 @@ class StructuralModel(Result):
             )
         return composition
 
-    def predict(self, **options: Any) -> Prediction:
+    def predict(self, *, executor: Executor | None = None, **options: Any) -> Prediction:
         """The distribution of the result.
 
         Parameters
         ----------
+        executor : concurrent.futures.Executor, optional
+            What draws parts of a sample of millions of points; by default this process does. No digit depends on it.
         **options
             Of `perf_structural.evaluation.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -168,7 +171,7 @@ class StructuralModel(Result):
             As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
             taken of what can be negative.
         """
-        return self.recalibrated(predict_together([self.part()], options)[0][0])
+        return self.recalibrated(predict_together([self.part()], options, executor)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is."""
@@ -176,9 +179,9 @@ class StructuralModel(Result):
             return prediction
         return _recalibrated(prediction, self.recalibration)
 
-    def predict_each(self, name: str, **options: Any) -> list[Prediction]:
+    def predict_each(self, name: str, *, executor: Executor | None = None, **options: Any) -> list[Prediction]:
         """The distribution of each copy of a replicated component or input; options as for `predict`."""
-        return predict_together([self.part_named(name)], options)[0]
+        return predict_together([self.part_named(name)], options, executor)[0]
 
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
         """Its result as what is predicted beside others; see `perf_structural.together.Part`."""

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.correlation import Pair
+from perf_structural.drawing import Formula
 from perf_structural.expression import Expression, Leaf, ordered
-from perf_structural.sampling import Formula, draw_together, points_for
+from perf_structural.sampling import draw_together, points_for
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue
 

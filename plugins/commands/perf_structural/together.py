@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.composition import Composition
+from perf_structural.drawing import Formula
 from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.expression import leaves
 from perf_structural.language.resolving import resolved
 from perf_structural.mistakes import located
 from perf_structural.prediction import Prediction
-from perf_structural.sampling import Formula, Sample, draw_together, points_for
+from perf_structural.sampling import Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 
@@ -69,10 +71,13 @@ class Part:
         }
 
 
-def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
+def predict_together(
+    parts: Sequence[Part], options: Mapping[str, Any], executor: Executor | None = None
+) -> list[list[Prediction]]:
     """The distribution of each copy of each part's result, all of them drawn at the same points.
 
-    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
+    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has. An executor
+    draws parts of a large sample.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
         As of `perf_structural.StructuralModel.predict`, with the part's label.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
-    parts = [without_quantiles(part, chosen) for part in parts]
+    parts = [without_quantiles(part, chosen, executor) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
     for part, drawn in zip(parts, samples, strict=True):
@@ -90,7 +95,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
         for cell, sample in zip(composition.result.cells.values(), drawn, strict=True):
             with located(part.source, part.label):
                 evaluation = evaluate_expression(
-                    cell, composition.values, composition.correlations, chosen, drawn=sample
+                    cell, composition.values, composition.correlations, chosen, sample, executor
                 )
             draws = None if sample is None else sample.values
             part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
@@ -98,7 +103,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
     return predicted
 
 
-def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
+def without_quantiles(part: Part, options: EvaluationOptions, executor: Executor | None = None) -> Part:
     """A part with the numbers that its quantiles are.
 
     Raises
@@ -109,7 +114,9 @@ def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
     composition = part.composition
     cells = composition.result.cells
     with located(part.source, part.label):
-        expressions, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
+        expressions, notes = resolved(
+            list(cells.values()), composition.values, composition.correlations, options, executor
+        )
     result = replace(composition.result, cells=dict(zip(cells, expressions, strict=True)))
     return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
 

@@ -23,12 +23,16 @@ class Opener(ABC):
         Dataclass of options (`perfcore.hooks.options`).
     predicts : bool
         It has `predict`.
+    parts : str or None
+        Its `predict` takes ``executor=``, a `concurrent.futures.Executor`, which changes no digit: what each process
+        calls before its first part, ``"module:function"``.
     takes_data : bool
         The data file that follows on the command line belongs to it.
     """
 
     Options: ClassVar[type] = NoOptions
     predicts: ClassVar[bool] = False
+    parts: ClassVar[str | None] = None
     takes_data: ClassVar[bool] = False
 
     @abstractmethod

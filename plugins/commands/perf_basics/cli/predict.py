@@ -30,6 +30,14 @@ def command(
     ] = None,
     as_json: Json = False,
     table_format: TableFormat = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="WHERE",
+            help="What draws a structural model's sample of millions: local:N processes, or dask://HOST:PORT.",
+        ),
+    ] = None,
     **options: Annotated[Any, OptionsOfEach("openers", "predicts")],
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
@@ -42,10 +50,12 @@ def command(
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
     perf predict laws.parquet --path "main->solve"
     perf predict sor.toml --with iterations=200 --plot sor.png
+    perf predict sor.toml --method sample --samples 100000000 --on local:2
     """
     if as_json and table_format is not None:
         raise OptionError("--json and --table do not go together")
     from perf_views.openers import opener_of
+    from perfcore.models.fitting import NO_PARTS
 
     opened = opener_of(model)
     if opened is not None and opened[1].predicts:
@@ -54,13 +64,15 @@ def command(
                 "--path PATH" if "path" in {item.name for item in fields(opened[1].Options)} else "--with NAME=QUANTITY"
             )
             raise OptionError(f"--at and --interval are for fitted models; {model} takes {takes}")
-        _predict_special(model, *opened, options, picture, as_json, table_format)
+        _predict_special(model, *opened, options, on, picture, as_json, table_format)
         return
     if options or picture is not None:
         used = f"--{next(iter(options), 'plot').rstrip('_')}"
         raise OptionError(
             f"{used} is for structural models (.toml) and tables of laws (.parquet); {model} takes --at and --interval"
         )
+    if on is not None:
+        raise OptionError(NO_PARTS.format(model))
     if not Path(model).exists():
         raise InputError(model, "there is no such file")
     if not at:
@@ -73,16 +85,24 @@ def _predict_special(
     name: str,
     opener: Any,
     options: dict[str, Any],
+    on: str | None,
     picture: str | None,
     as_json: bool,
     table_format: str | None,
 ) -> None:
     with reporting():
+        from perf_executors.executors import executor_of
         from perf_pictures.picture import check_files, plot
         from perfcore.hooks.options import build
+        from perfcore.models.fitting import NO_PARTS
 
         check_files(picture)
-        prediction = opener.predict(path, build(opener.Options, options, name))
+        if on is not None and opener.parts is None:
+            raise OptionError(NO_PARTS.format(path))
+        chosen = build(opener.Options, options, name)
+        with executor_of(on, opener.parts) as executor:
+            by = {} if executor is None else {"executor": executor}
+            prediction = opener.predict(path, chosen, **by)
         if picture is not None:
             plot(prediction, None, picture)
     if table_format is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 
 from perf_formulas.parser import QUANTILE
@@ -24,6 +25,7 @@ def resolved(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
+    executor: Executor | None = None,
 ) -> tuple[list[Expression], tuple[str, ...]]:
     """Expressions without quantiles, and a note for each quantile with its value.
 
@@ -35,6 +37,8 @@ def resolved(
     correlations : mapping of frozenset of str to float
     options : EvaluationOptions
         How each quantile is evaluated.
+    executor : concurrent.futures.Executor, optional
+        As of `perf_structural.evaluation.evaluate_expression`.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def resolved(
     for node in nodes:
         operands = [rebuilt[operand] for operand in node.operands]
         if isinstance(node, Call) and node.ufunc == QUANTILE:
-            number, note = _quantile(operands, values, correlations, options)
+            number, note = _quantile(operands, values, correlations, options, executor)
             rebuilt[node] = algebra.constant(number)
             notes.append(note)
         else:
@@ -63,13 +67,14 @@ def _quantile(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
+    executor: Executor | None,
 ) -> tuple[float, str]:
     operand, level = operands
     assert isinstance(level, Constant)
     if isinstance(operand, Constant):
         return operand.value, ""
     chosen = replace(options, quantile=(level.value,), tail=None, below=None)
-    evaluation = evaluate_expression(operand, values, correlations, chosen)
+    evaluation = evaluate_expression(operand, values, correlations, chosen, executor=executor)
     name = quantile_name(level.value)
     if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")

@@ -60,13 +60,13 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
     if low == high:
         return np.array([low, high]), np.ones(1), np.array([low])
     if rule == "probability":
-        ordered = np.sort(samples)
+        ordered = _sorted(samples)
         return _counted(ordered, _quantile_edges(ordered, np.linspace(0.0, 1.0, bins + 1)))
     if rule == "tails":
-        ordered = np.sort(samples)
+        ordered = _sorted(samples)
         return _counted(ordered, _quantile_edges(ordered, _tail_levels(bins)))
     if rule == "curvature":
-        ordered = np.sort(samples)
+        ordered = _sorted(samples)
         return _counted(ordered, _curvature_edges(ordered, bins))
     edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
     # Samples are in the bin to their right, the largest in the last bin.
@@ -75,6 +75,11 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
     sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
     return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
+
+
+def _sorted(samples: Floats) -> Floats:
+    """Samples in ascending order, as they often come."""
+    return samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)
 
 
 def _of_numpy(samples: Floats, rule: str) -> Floats:
@@ -100,9 +105,19 @@ def _tail_levels(bins: int) -> Floats:
     return bin_levels
 
 
+def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
+    """Quantiles of sorted samples on lines between them, with the digits of numpy, which would go through all."""
+    places = levels * (len(samples) - 1)
+    below = np.minimum(places.astype(np.intp), max(len(samples) - 2, 0))
+    lower, upper, share = samples[below], samples[np.minimum(below + 1, len(samples) - 1)], places - below
+    steps = upper - lower
+    quantiles: Floats = np.where(share < 0.5, lower + steps * share, upper - steps * (1.0 - share))
+    return quantiles
+
+
 def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
     """Quantiles of sorted samples; where several are one value, that value twice."""
-    places, repeats = np.unique(np.quantile(samples, levels), return_counts=True)
+    places, repeats = np.unique(_sorted_quantiles(samples, levels), return_counts=True)
     return np.sort(np.concatenate([places, places[repeats > 1]]))
 
 
