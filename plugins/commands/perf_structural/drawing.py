@@ -36,13 +36,13 @@ class Nets(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    number : int
     size : int
         Points of each, a power of 2.
     seed : int
     """
 
-    count: int
+    number: int
     size: int
     seed: int
 
@@ -124,7 +124,7 @@ def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) 
     correlate = _Correlated(keys, formulas)
     parts = [_Evaluated(formula, keys, np.empty((len(chosen), len(points)))) for formula in formulas]
     rng = np.random.default_rng(nets.seed)
-    shifts = rng.integers(2**_DIGITS, size=(nets.count, len(keys), 1), dtype=np.uint32)[chosen.start : chosen.stop]
+    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)[chosen.start : chosen.stop]
     offset = 0
     for digits in _net(len(keys), points, rng):
         for row, shift in enumerate(shifts):

@@ -28,6 +28,7 @@ _FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off 
 _SHARE_OF_SIZE = (
     0.05  # of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n)
 )
+_BLOCK = 2**20
 _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
@@ -83,7 +84,7 @@ class Evaluation:
             return math.nan
         if self.sample is None:
             return self.value.std
-        return float(self.sample.std()) if np.isfinite(self.sample[[0, -1]]).all() else math.nan
+        return _std(self.sample) if np.isfinite(self.sample[[0, -1]]).all() else math.nan
 
     @property
     def support(self) -> tuple[float, float]:
@@ -219,22 +220,21 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     Parameters
     ----------
     drawn : Sample
+        Its values become those of the result where they are sorted.
     options : EvaluationOptions
         Bins of the histogram that stands for it, and levels of quantiles.
     notes : tuple of str
         To go before those of the sample.
     """
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
-    sample = np.sort(rows, axis=None, kind="stable")  # which merges what is sorted
-    finite = int(sample.searchsorted(math.inf, side="left") - sample.searchsorted(-math.inf, side="right"))
+    finite = sum(int(row.searchsorted(math.inf, "left") - row.searchsorted(-math.inf, "right")) for row in rows)
     if not finite:
         raise DataError("the result is infinite: a divisor is zero, or more comes to a station than it can do")
-    value = default_representation("distributions").from_draws(sample, options.bins)
-    endless = 1.0 - finite / sample.size
+    endless = 1.0 - finite / rows.size
     notes = (*_infinite(endless), *notes)
-    has_moments = not (drawn.reaches_zero and _is_endless(sample))
+    has_moments = not (drawn.reaches_zero and _is_endless(rows))
     figures = {
-        **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
+        **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
     errors = {
@@ -242,8 +242,11 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         for name, figure in figures.items()
         if np.isfinite(figure).all()
     }
+    sample = rows.reshape(-1)
+    sample.sort(kind="stable")  # which merges what is sorted
+    value = default_representation("distributions").from_draws(sample, options.bins)
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    few = [_too_few(sample.size, level) for level in options.quantile]
+    few = [_too_few(rows.size, level) for level in options.quantile]
     all_notes = (*notes, *drawn.notes, *filter(None, few))
     return Evaluation(value, method, all_notes, errors, sample, options.quantile, has_moments=has_moments)
 
@@ -261,12 +264,20 @@ def _infinite(probability: float) -> tuple[str, ...]:
     return (f"infinite with probability {probability:.3g}",) if probability > 0.0 else ()
 
 
-def _is_endless(sample: Floats) -> bool:
+def _is_endless(rows: Floats) -> bool:
     """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
-    if not np.isfinite(sample[[0, -1]]).all():
+    if not np.isfinite(rows[:, [0, -1]]).all():
         return False  # infinite, and shown as that
-    off = np.abs(sample - np.median(sample))
-    return float(off.max()) > _SHARE_OF_SIZE * sample.size * float(np.median(off))
+    off = np.abs(rows - np.median(rows))
+    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
+
+
+def _std(values: Floats) -> float:
+    """Standard deviation, in blocks: millions of numbers are not copied."""
+    mean, total = values.mean(), 0.0
+    for begin in range(0, len(values), _BLOCK):
+        total += float(np.square(values[begin : begin + _BLOCK] - mean).sum())
+    return math.sqrt(total / len(values))
 
 
 def _too_few(points: int, level: float) -> str:

@@ -203,10 +203,10 @@ class PointwiseEvaluation:
         DataError
             A bounded divisor came to both sides of zero.
         """
-        for place, *figures in met:
+        for place, below, zero, above, low, high in met:
             divisor = self.nodes[int(place)]
             crossing = self.crossings.setdefault(divisor, _Crossing())
-            crossing.join(_Crossing(*figures))
+            crossing.join(_Crossing(int(below), int(zero), int(above), low, high))
             self._check_divisor(divisor, crossing)
 
     def _bounds(self, node: Expression) -> list[float]:

@@ -36,6 +36,7 @@ FEWEST_NETS = 8
 _POINTS = 100_000
 _NUMBERS = 2**24
 _FEWEST_POINTS = 1024
+_MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 # Numbers, one more than inputs at each point, from which on a sample has parts: two seconds of work, which is more than
 # another process needs to start.
@@ -79,8 +80,8 @@ def draw_sample(
     """
     formula = Formula(root, values, correlations)
     nets = _nets_for([formula], samples, seed)
-    if nets.count * nets.size * (len(quantities_of([formula])) + 1) < _FEWEST_IN_PARTS:
-        (drawn,) = draw([formula], nets, range(nets.count), range(nets.size))
+    if nets.number * nets.size * (len(quantities_of([formula])) + 1) < _FEWEST_IN_PARTS:
+        (drawn,) = draw([formula], nets, range(nets.number), range(nets.size))
         drawn.values.sort(axis=1)
     else:
         drawn = _drawn_in_parts(formula, nets, executor)
@@ -90,10 +91,10 @@ def draw_sample(
 def _drawn_in_parts(formula: Formula, nets: Nets, executor: Executor | None) -> Drawn:
     """Values of a formula, each row sorted."""
     length = min(nets.size, _POINTS_OF_A_PART)
-    places = [(net, begin) for net in range(nets.count) for begin in range(0, nets.size, length)]
+    places = [(net, begin) for net in range(nets.number) for begin in range(0, nets.size, length)]
     message = packed(formula)
     answers = in_order(executor, sample_part, [(message, *nets, net, begin, length) for net, begin in places])
-    whole = Drawn(np.empty((nets.count, nets.size)), evaluation_of(formula))
+    whole = Drawn(np.empty((nets.number, nets.size)), evaluation_of(formula))
     for (net, begin), answer in zip(places, answers, strict=True):
         whole.values[net, begin : begin + length] = unpacked_part(answer, whole.pointwise)
     if length < nets.size:
@@ -134,17 +135,15 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
         another; there are more inputs than Sobol points have dimensions.
     """
     nets = _nets_for(formulas, samples, seed)
-    drawn = draw(formulas, nets, range(nets.count), range(nets.size))
+    drawn = draw(formulas, nets, range(nets.number), range(nets.size))
     return [Sample(each.values, each.pointwise.notes(), each.pointwise.reaches_zero) for each in drawn]
 
 
 def _nets_for(formulas: Sequence[Formula], samples: int | None, seed: int) -> Nets:
     """As many points as are asked for, or somewhat more."""
-    from scipy.stats import qmc
-
     inputs = len(quantities_of(formulas))
-    if inputs > qmc.Sobol.MAXDIM:
-        raise DataError(f"{inputs:,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
+    if inputs > _MOST_INPUTS:
+        raise DataError(f"{inputs:,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
     samples = points_for(samples, inputs)
     size = 2 ** int(math.log2(samples / FEWEST_NETS))
     return Nets(math.ceil(samples / size), size, seed)

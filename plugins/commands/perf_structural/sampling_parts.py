@@ -71,14 +71,14 @@ def _unpacked(message: str) -> Formula:
     return Formula(nodes[-1], {name: from_dict(each) for name, each in content["values"].items()}, correlations)
 
 
-def sample_part(message: str, count: int, size: int, seed: int, net: int, begin: int, length: int) -> bytes:
+def sample_part(message: str, number: int, size: int, seed: int, net: int, begin: int, length: int) -> bytes:
     """Some points of one net, sorted; see `perf_structural.drawing.draw`.
 
     Parameters
     ----------
     message : str
         Of `packed`.
-    count, size, seed : int
+    number, size, seed : int
         As of `perf_structural.drawing.Nets`.
     net : int
     begin, length : int
@@ -91,14 +91,14 @@ def sample_part(message: str, count: int, size: int, seed: int, net: int, begin:
         first.
     """
     try:
-        nets = Nets(count, size, seed)
+        nets = Nets(number, size, seed)
         (drawn,) = draw([_unpacked(message)], nets, range(net, net + 1), range(begin, begin + length))
     except DataError as error:
         return _REFUSED + str(error).encode()
     drawn.values.sort(axis=1)
     # Floats in JSON keep all digits, and may be infinite in Python's.
     divisors = json.dumps(drawn.pointwise.divisors_met(), default=float).encode()
-    return b"".join((_DRAWN, divisors, _END, drawn.values.tobytes()))
+    return b"".join((_DRAWN, divisors, _END, drawn.values.data))
 
 
 def unpacked_part(answer: bytes, pointwise: PointwiseEvaluation) -> Floats:

@@ -76,8 +76,8 @@ def predict_together(
 ) -> list[list[Prediction]]:
     """The distribution of each copy of each part's result, all of them drawn at the same points.
 
-    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has. An executor
-    draws parts of a large sample.
+    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has. An
+    executor draws parts of a large sample.
 
     Raises
     ------

@@ -176,7 +176,8 @@ def serve() -> None:
             sign, content = _DONE, getattr(importlib.import_module(module), name)(*arguments)
         except PerfError as error:
             sign, content = _REFUSED, str(error).encode()
-        answers.write(sign + len(content).to_bytes(_SIZE_BYTES, "little") + content)
+        answers.write(sign + len(content).to_bytes(_SIZE_BYTES, "little"))
+        answers.write(content)
         answers.flush()
 
 

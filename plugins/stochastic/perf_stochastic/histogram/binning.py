@@ -22,6 +22,7 @@ _MOST_BINS = 10_000
 _MOST_KNOTS = 4096  # many times the bins that are of use
 _TAIL_SHARE = 0.6  # of the edges that goes evenly over the logarithm of the odds, which resolves tails
 _LEAST_LEVEL = 1e-5  # to which it does
+_SUMMED_AT_ONCE = 2**20
 
 
 def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
@@ -105,6 +106,19 @@ def _tail_levels(bins: int) -> Floats:
     return bin_levels
 
 
+def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
+    """Sums of so many of the first samples (m,), of counts that do not decrease; of many samples without a copy."""
+    sums, total = np.zeros(len(counts)), 0.0
+    for begin in range(0, len(samples), _SUMMED_AT_ONCE):
+        running = samples[begin : begin + _SUMMED_AT_ONCE].copy()
+        running[0] += total
+        np.cumsum(running, out=running)
+        total = float(running[-1])
+        first, last = counts.searchsorted([begin, begin + len(running)], side="right")
+        sums[first:last] = running[counts[first:last] - begin - 1]
+    return sums
+
+
 def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
     """Quantiles of sorted samples on lines between them, with the digits of numpy, which would go through all."""
     places = levels * (len(samples) - 1)
@@ -137,7 +151,6 @@ def _counted(samples: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
     ends = np.where(alone, last[1:], first[1:])
     ends[-1] = len(samples)
     counts = ends - starts
-    cumulated = np.concatenate([[0.0], np.cumsum(samples)])
-    sums = cumulated[ends] - cumulated[starts]
+    sums = _cumulated(samples, ends) - _cumulated(samples, starts)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
     return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])

@@ -127,9 +127,9 @@ class Histogram(StochasticValue):
         Draws may be infinite, but not all.
         """
         values = np.ravel(np.asarray(draws, dtype=np.float64))
+        if np.isfinite([values.min(), values.max()]).all():
+            return cls(*bin_samples(values, "tails", detail))
         below, above = (float(np.mean(values == end)) for end in (-math.inf, math.inf))
-        if not below and not above:
-            return cls.from_samples(values, HistogramOptions(bins=detail, rule="tails"))
         finite = cls.from_samples(values[np.isfinite(values)], HistogramOptions(bins=detail, rule="tails"))
         return cls._of(Extended(finite.bins, below, above))
 
