@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -162,10 +166,48 @@ def costs() -> None:
     print(f"| 1,000 sampled inputs, as many points as by default | {taken:.2f} s, {max(grown, 0.0):.0f} MiB more |")
 
 
+_REQUEST = """\
+equation = "mean_queue_wait(rate, service, 16, variation) + service + size/bandwidth + latency"
+[inputs]
+rate = { normal = [0.9, 0.1] }
+service = { normal = [12, 0.8] }
+variation = { normal = [1.2, 0.1] }
+size = { normal = [2, 0.2] }
+bandwidth = { normal = [1, 0.06] }
+latency = { normal = [0.2, 0.02] }
+"""
+
+
+def parts() -> None:
+    """What a sample of 10^8 points takes by this process, one other and two: the whole command, twice in turn."""
+    print("\n| sample of 10^8 points | where | time | processor time | load |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        request = Path(folder, "request.toml")
+        request.write_text(_REQUEST)
+        for model in ("examples/structural/sor.toml", str(request)):
+            for where in 2 * ([], ["--on", "local:1"], ["--on", "local:2"]):
+                words = ["predict", model, "--method", "sample", "--samples", str(10**8), "--json", *where]
+                load, before, start = os.getloadavg()[0], _of_children(), time.perf_counter()
+                subprocess.run([sys.executable, "-m", "perfcore", *words], check=True, stdout=subprocess.DEVNULL)
+                taken, used = time.perf_counter() - start, _of_children() - before
+                place = " ".join(where) or "this process"
+                print(f"| {Path(model).stem} | {place} | {taken:.1f} s | {used:.1f} s | {load:.1f} |")
+
+
+def _of_children() -> float:
+    """Processor time of processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("series", nargs="*", help="tables whose last column is numbers, for limits by the tail")
+    parser.add_argument("--parts", action="store_true", help="only what samples in parts take")
     given = parser.parse_args()
+    if given.parts:
+        parts()
+        sys.exit()
     costs()
     schedules()
     tails()
