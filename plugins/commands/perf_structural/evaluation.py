@@ -14,7 +14,7 @@ from perf_structural.correlation import Pair
 from perf_structural.exact import arithmetic_value, why_not_exact, without_arithmetic
 from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import Sample, draw_sample
+from perf_structural.sampling import Sample, draw_sample, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_structural.tail_owners import tail_owners
 from perfcore.base.errors import DataError, OptionError
@@ -28,7 +28,7 @@ _FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off 
 _SHARE_OF_SIZE = (
     0.05  # of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n)
 )
-_BLOCK = 2**20
+_BLOCK = 2**20  # numbers that are copied at once, or sorted by one thread
 _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
@@ -243,6 +243,8 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         if np.isfinite(figure).all()
     }
     sample = rows.reshape(-1)
+    if sample.size > _BLOCK:
+        sort_at_once(np.array_split(sample, [len(rows) // 2 * rows.shape[1]]))
     sample.sort(kind="stable")  # which merges what is sorted
     value = default_representation("distributions").from_draws(sample, options.bins)
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"

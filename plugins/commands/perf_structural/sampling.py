@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_executors.tasks import in_order
+from perf_executors.threads import thread_count
 from perf_structural.correlation import Pair
 from perf_structural.drawing import Drawn, Formula, Nets, draw, evaluation_of, quantities_of
 from perf_structural.expression import Expression
@@ -24,7 +25,7 @@ from perf_structural.sampling_parts import packed, sample_part, unpacked_part
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["FEWEST_NETS", "Sample", "draw_sample", "draw_together", "points_for"]
+__all__ = ["FEWEST_NETS", "Sample", "draw_sample", "draw_together", "points_for", "sort_at_once"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,8 +99,14 @@ def _drawn_in_parts(formula: Formula, nets: Nets, executor: Executor | None) -> 
     for (net, begin), answer in zip(places, answers, strict=True):
         whole.values[net, begin : begin + length] = unpacked_part(answer, whole.pointwise)
     if length < nets.size:
-        whole.values.sort(axis=1, kind="stable")  # which merges what is sorted
+        sort_at_once(list(whole.values))
     return whole
+
+
+def sort_at_once(arrays: Sequence[Floats]) -> None:
+    """Sort each in place, by threads; what consists of sorted stretches is merged."""
+    with ThreadPoolExecutor(thread_count(len(arrays))) as threads:
+        list(threads.map(lambda array: array.sort(kind="stable"), arrays))
 
 
 def points_for(samples: int | None, inputs: int) -> int:
