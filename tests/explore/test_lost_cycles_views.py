@@ -82,7 +82,7 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
         w = 1.0 / whole[processors].to_numpy()
         (slope,) = np.linalg.lstsq((x * w)[:, None], y * w, rcond=None)[0]
         mean = np.average(y, weights=w**2)
-        found[f"p={processors}"] = 1.0 - (((y - slope * x) * w) ** 2).sum() / (((y - mean) * w) ** 2).sum()
+        found[f"P={processors}"] = 1.0 - (((y - slope * x) * w) ** 2).sum() / (((y - mean) * w) ** 2).sum()
     _, table = fitting_blocks(subject_of(model), SYNC, "D")
     assert {row[0]: float(row[1]) for row in texts(table)} == pytest.approx(found, abs=1e-4)
     overview = tables(model.views().view((), {}))["Fitting overview"]
@@ -188,7 +188,7 @@ def test_points_that_were_set_aside_are_what_is_verified(runs):
 def test_the_sliders_choose_where_to_predict(model):
     views = model.views()
     view = views.view(("verify",), {"at.p": "128", "at.D": "1024", "interval": "0.9"})
-    total, *_ = texts(tables(view)["Prediction at p=128, D=1024"])
+    total, *_ = texts(tables(view)["Prediction at P=128, D=1024"])
     expected = model.predict({"P": 128, "D": 1024}, interval=0.9)[0]
     assert [float(text) for text in total[1:4]] == pytest.approx(expected, rel=1e-4)
     assert any("extrapolated" in block.text for block in view.blocks if isinstance(block, Notice))
@@ -198,13 +198,13 @@ def test_the_sliders_choose_where_to_predict(model):
         ("1024", "16", "2048", "16"),
     ]
     typed_by_hand = views.view(("verify",), {"at.p": "inf", "at.D": "1e9", "interval": "x"})
-    assert "Prediction at p=64, D=2048" in tables(typed_by_hand)
+    assert "Prediction at P=64, D=2048" in tables(typed_by_hand)
 
 
 def test_the_steps_end_with_the_form_of_the_model(model):
     rows = texts(tables(model.views().view(("steps", "communication loss"), {}))["From the tuples to one model"])
     fit = next(fit for fit in model.categories if fit.name == "communication loss")
-    assert set(rows[-1][4].split(" + ")) == set(fit.terms)
+    assert set(rows[-1][4].split(" + ")) == {term.replace("p", "P") for term in fit.terms}
 
 
 @pytest.mark.parametrize("which", ["model", "one_factor"])

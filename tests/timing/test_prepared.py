@@ -156,6 +156,14 @@ def test_mistakes_in_one_line(runs, options, message):
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_values_whose_squares_no_number_holds(runs, factor):
+    with pytest.raises(
+        DataError, match=r"time_s is .* at BT on SP2, procs=4; values from 1e-100 to 1e\+100 can be fitted: choose"
+    ):
+        prepared(runs.assign(time_s=runs.time_s * factor))
+
+
 @pytest.mark.parametrize("data", [{"p": [1]}, [1, 2], None])
 def test_data_of_another_type(data):
     with pytest.raises(DataError, match="test fits measurements, or a pandas table of them, not"):

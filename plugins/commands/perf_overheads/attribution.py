@@ -186,9 +186,11 @@ def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[in
 
 def usual_categories(trace: Trace) -> CategorySet:
     """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
-    if devices_of(trace) is None:
+    devices = devices_of(trace)
+    if devices is None:
         return read_categories(STANDARD)
-    return read_categories(GPU if isinstance(trace, LocatedTrace) else STREAMS)
+    # A summary keeps GPUs, and none of their streams.
+    return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)
 
 
 def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:

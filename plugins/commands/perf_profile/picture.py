@@ -75,7 +75,7 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
         Empty.
     """
     names = longest_functions(profiles, _MOST_LINES)
-    symbol, column = next(iter(profiles.parameters.items()))
+    column = next(iter(profiles.parameters.values()))
     levels = np.array([float(run.parameters[column]) for run in profiles])
     varied = len(set(levels.tolist())) > 1 and bool((levels > 0).all())
     places = levels if varied else np.arange(float(len(levels)))
@@ -90,7 +90,7 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
         axes.set_xscale("log", base=2)
         ticks = sorted(set(levels.tolist()))
         axes.set_xticks(ticks, [f"{level:g}" for level in ticks])
-        axes.set_xlabel(symbol if symbol == column else f"{symbol} ({column})")
+        axes.set_xlabel(column, parse_math=False)
     else:
         axes.set_xticks(places, [label_of(profiles, run) for run in profiles], fontsize=7, parse_math=False)
     axes.set_yscale("log")

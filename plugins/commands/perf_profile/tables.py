@@ -75,12 +75,12 @@ def mixture(names: Sequence[str], times_ns: Any) -> str:
 
 
 def label_of(profiles: Profiles, run: RunProfile) -> str:
-    """What tells a run from the others: ``p=4``, and its place where several are alike."""
+    """What tells a run from the others: ``ranks=4``, and its place where several are alike."""
 
     def parameters_of(each: RunProfile) -> str:
-        return ", ".join(
-            f"{symbol}={each.parameters[column]:g}" for symbol, column in profiles.parameters.items()
-        ) + "".join(f" {value}" for name, value in each.parameters.items() if isinstance(value, str))
+        return ", ".join(f"{column}={each.parameters[column]:g}" for column in profiles.parameters.values()) + "".join(
+            f" {value}" for name, value in each.parameters.items() if isinstance(value, str)
+        )
 
     same_label = [each for each in profiles if parameters_of(each) == parameters_of(run)]
     return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"

@@ -15,6 +15,7 @@ from perf_messages.communication import Communication, communication_of
 from perf_messages.replay import Replay
 from perf_messages.rules import bsc_rules
 from perf_states.table import COMPUTING
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perf_whatif.answers import Answer, Answers
 from perf_whatif.changes import balanced, faster, noisy
@@ -224,6 +225,8 @@ def _with_calls(
                 "files are ranks of one run"
             )
         raise DataError(f"{trace}: holds no states or messages; give a trace of a run, such as one of Paraver or OTF2")
+    if isinstance(data, SummarizedTrace):
+        raise DataError(f"{data.source}: a summary keeps no calls and messages; give the traces that went into it")
     communication = communication_of(data)
     if communication is None or not len(communication.calls):
         raise DataError(

@@ -30,6 +30,8 @@ _SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edg
 # largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/benchmarks-bounds.md has what is gained.
 WIDE = 10.0
 
+_LARGEST = 1e100  # in the scale of the fit
+
 # As if so many more runs had been made with the spread that all points share: a spread estimated from two or three
 # runs may be near zero by chance. The form is Smyth's moderated variance (Stat. Appl. Genet. Mol. Biol. 3, 2004).
 _SHARED_RUNS = 4.0
@@ -121,6 +123,7 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     factor = preparation.factor(observed.points, codes, systems)
     by_point = preparation.of_parameters.factor(observed.points, codes, systems)
     target = observed.value * factor
+    _check_range(observed, target)
     weights = options.weights
     if weights == "auto":
         weights = "relative" if span(target) > WIDE else "equal"
@@ -133,6 +136,17 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
         root_weight=_root_weights(observed, target, weights),
         weights=weights,
     )
+
+
+def _check_range(observed: Observations, target: Floats) -> None:
+    """Refuse values whose squares, or the reciprocals of whose squares, no number can hold."""
+    extreme = (target != 0.0) & ~((np.abs(target) >= 1.0 / _LARGEST) & (np.abs(target) <= _LARGEST))
+    if extreme.any():
+        raise DataError(
+            f"{observed.source}: {observed.value_name} is {observed.value[extreme][0]:g} at "
+            f"{observed.describe(int(np.argmax(extreme)))}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be "
+            "fitted: choose another unit"
+        )
 
 
 def span(values: Floats) -> float:

@@ -77,17 +77,17 @@ class LostCyclesViews:
         trail = (*trail, Link(category, category_path(category)))
         if kind == STEPS and isinstance(self._subject, ModgenSubject):
             return View("How it was put together", steps_blocks(self._subject, category), path, trail)
-        symbol = path[2]
+        symbol, factor = path[2], self._subject.names[path[2]]
         if kind == FITTING:
-            return View(f"Fitting over {symbol}", fitting_blocks(self._subject, category, symbol), path, trail)
-        fitting = Link(f"over {symbol}", (FITTING, category, symbol))
+            return View(f"Fitting over {factor}", fitting_blocks(self._subject, category, symbol), path, trail)
+        fitting = Link(f"over {factor}", (FITTING, category, symbol))
         if kind == FORMULAE:
             blocks: tuple[Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
-            return View(f"Formulae of {category} over {symbol}", blocks, path, (*trail, fitting))
+            return View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
         line = int(path[3])
         label = self._subject.instances(category, symbol)[line].label
         blocks = fit_blocks(self._subject, category, symbol, line, self._data)
-        return View(f"Fit of {category} over {symbol}: {label}", blocks, path, (*trail, fitting))
+        return View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
 
     def paths(self) -> Iterable[ViewPath]:
         """Overview, verification, then the categories with their lines, each from the worst to the best."""

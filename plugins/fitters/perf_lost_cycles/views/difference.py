@@ -30,7 +30,7 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         if _differ(values[k], new[title][k])
     }
     rows = [
-        _row((name, f"over {title}" if title in before.points else title), *values)
+        _row((name, f"over {before.names[title]}" if title in before.points else title), *values)
         for (name, title), values in changed.items()
     ]
     lines = [
@@ -63,7 +63,7 @@ def difference_blocks(before: Subject, after: Subject, category: str, symbol: st
         blocks.insert(0, Notice(text, "warning"))
     if lines:
         header = ("held", "now", "after", "change", "form now", "form after")
-        blocks.append(Table(header, tuple(lines[:_MOST_ROWS]), f"Lines of {category} over {symbol}"))
+        blocks.append(Table(header, tuple(lines[:_MOST_ROWS]), f"Lines of {category} over {before.names[symbol]}"))
     if formulas:
         blocks.append(Table(("category", "", "model"), tuple(formulas[:_MOST_ROWS]), "Models"))
     blocks.append(_total_table(before, after))

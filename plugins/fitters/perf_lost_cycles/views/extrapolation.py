@@ -39,7 +39,7 @@ def extrapolation_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
         lowest, highest, step = _scale(values)
         point[symbol] = _number(query.get(_AT + symbol, ""), lowest, highest, _nearest(values, lowest, step))
         text = [f"{number:.10g}" for number in (point[symbol], lowest, highest, step)]
-        measured = f"{symbol} (measured {lowest:g} to {values.max():g})"
+        measured = f"{subject.names[symbol]} (measured {lowest:g} to {values.max():g})"
         fields.append(Field(_AT + symbol, measured, text[0], "range", (), text[1], text[2], text[3]))
     typed = query.get(_COVERAGE, "0.95")
     coverage = typed if typed in _COVERAGES else "0.95"
@@ -65,7 +65,7 @@ def extrapolation_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
 def _chart(subject: Subject, point: dict[str, float], coverage: float) -> Chart:
     """The total along each factor, the others where their sliders stand."""
     model, unit = subject.model, f" ({subject.model.unit})" if subject.model.unit else ""
-    curves = {}
+    curves, names = {}, subject.names
     for symbol, values in subject.points.items():
         x = np.geomspace(values.min(), max(point[symbol], values.max()), _CURVE_POINTS)
         points = {name: x if name == symbol else np.full(len(x), value) for name, value in point.items()}
@@ -89,17 +89,21 @@ def _chart(subject: Subject, point: dict[str, float], coverage: float) -> Chart:
             set_logarithmic(axes, "x", float(x[0]) / 1.1, float(x[-1]) * 1.1, base=2)
             drawn = np.concatenate([predicted[predicted > 0.0], subject.total[on_line]])
             set_logarithmic(axes, "y", float(drawn.min()) / 1.2, float(drawn.max()) * 1.2)
-            held_text = ", ".join(f"{name}={value:g}" for name, value in point.items() if name != symbol)
-            axes.set_xlabel(f"{symbol}; {held_text}" if held_text else symbol, fontsize=LABEL_POINTS, parse_math=False)
+            held_text = ", ".join(f"{names[name]}={value:g}" for name, value in point.items() if name != symbol)
+            axes.set_xlabel(
+                f"{names[symbol]}; {held_text}" if held_text else names[symbol],
+                fontsize=LABEL_POINTS,
+                parse_math=False,
+            )
             axes.set_ylabel(f"total{unit}", fontsize=LABEL_POINTS)
 
     tables = tuple(
         Table(
-            (symbol, f"total{unit}", "lower", "upper"),
+            (names[symbol], f"total{unit}", "lower", "upper"),
             tuple(
                 (f"{level:.4g}", *(f"{v:.5g}" for v in row)) for level, row in list(zip(x, predicted, strict=True))[::6]
             ),
-            f"along {symbol}",
+            f"along {names[symbol]}",
         )
         for symbol, (x, predicted) in curves.items()
     )
@@ -118,7 +122,7 @@ def _table(subject: Subject, point: dict[str, float], coverage: float, total: Fl
     for k, row in zip(largest.tolist(), predicted, strict=True):
         rows.append((names[k], *_bounds(row), f"{row[0] / total[0]:.1%}" if total[0] > 0.0 else "-"))
     unit = f" ({subject.model.unit})" if subject.model.unit else ""
-    where = ", ".join(f"{symbol}={value:g}" for symbol, value in point.items())
+    where = ", ".join(f"{subject.names[symbol]}={value:g}" for symbol, value in point.items())
     note = f"The largest {len(largest)} of {count:,} categories." if len(largest) < count else ""
     return Table(("", f"predicted{unit}", "lower", "upper", "share"), tuple(rows), f"Prediction at {where}", note)
 

@@ -41,7 +41,7 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
     data : object
         Measurements, whose single runs are drawn; None for none.
     """
-    instance = subject.instances(category, symbol)[line]
+    instance, name = subject.instances(category, symbol)[line], subject.names[symbol]
     candidates = subject.candidates(category, symbol, line)
     points = instance.points
     x, y = subject.points[symbol][points], subject.values[subject.model.names.index(category), points]
@@ -53,15 +53,15 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
     root = np.array(subject.model.root_weights)[points]
     unit = f" ({subject.model.unit})" if subject.model.unit else ""
     predicted = [_curve(candidate, symbol, x) for candidate in drawn]
-    table = _points_table(symbol, unit, x, y, drawn, predicted)
+    table = _points_table(name, unit, x, y, drawn, predicted)
 
     def draw(figure: Figure) -> None:
         curves, residuals, quantiles = figure.subplots(1, 3, width_ratios=[1.7, 1.0, 1.0])
-        _draw_curves(figure, curves, symbol, drawn, (x, y), runs, spread)
+        _draw_curves(figure, curves, (symbol, name), drawn, (x, y), runs, spread)
         curves.set_ylabel(f"time{unit}", fontsize=LABEL_POINTS)
         if predicted:
             _draw_residuals(residuals, quantiles, x, (y - predicted[0]) * root)
-        residuals.set_xlabel(symbol, fontsize=LABEL_POINTS, parse_math=False)
+        residuals.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
 
     links = (
         Link("Formulae: add, change or remove one", (FORMULAE, category, symbol)),
@@ -74,7 +74,7 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
         Text((f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}",), links=links),
         Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
         *((Text(remarks, "What stands against a fit"),) if remarks else ()),
-        Chart(draw, f"{category} over {symbol}: {marks}, candidates, residuals of the first, and their quantiles",
+        Chart(draw, f"{category} over {name}: {marks}, candidates, residuals of the first, and their quantiles",
               (table,), "Graph", (10.0, 4.2)),
     )  # fmt: skip
 
@@ -89,7 +89,7 @@ def _row(one: Candidate) -> tuple[Cell | str, ...]:
 
 
 def _points_table(
-    symbol: str, unit: str, x: Floats, y: Floats, drawn: Sequence[Candidate], predicted: Sequence[Floats]
+    name: str, unit: str, x: Floats, y: Floats, drawn: Sequence[Candidate], predicted: Sequence[Floats]
 ) -> Table:
     rows = []
     for number, level in enumerate(x.tolist()):
@@ -97,7 +97,7 @@ def _points_table(
         residual = [f"{y[number] - predicted[0][number]:.3g}"] if predicted else []
         rows.append((f"{level:g}", f"{y[number]:.5g}", *values, *residual))
     last = ["residual of the first"] if predicted else []
-    return Table((symbol, f"measured{unit}", *(one.formula for one in drawn), *last), tuple(rows))
+    return Table((name, f"measured{unit}", *(one.formula for one in drawn), *last), tuple(rows))
 
 
 def _curve(one: Candidate, symbol: str, x: Floats) -> Floats:
@@ -107,13 +107,13 @@ def _curve(one: Candidate, symbol: str, x: Floats) -> Floats:
 def _draw_curves(
     figure: Figure,
     axes: Axes,
-    symbol: str,
+    factor: tuple[str, str],
     drawn: Sequence[Candidate],
     measured: tuple[Floats, Floats],
     runs: tuple[Floats, Floats],
     spread: Floats | None,
 ) -> None:
-    x, y = measured
+    (symbol, name), (x, y) = factor, measured
     fine = np.linspace(x.min(), x.max(), _CURVE_POINTS)
     handles, names = [], []
     for number, one in enumerate(drawn):
@@ -132,7 +132,7 @@ def _draw_curves(
     (joined,) = axes.plot(x, y, "o", color=INK, markersize=5, markerfacecolor=PAPER, zorder=4)
     handles.append(joined)
     names.append("measured")
-    axes.set_xlabel(symbol, fontsize=LABEL_POINTS, parse_math=False)
+    axes.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
     axes.margins(y=0.1)
     set_plain(axes)
     add_legend(figure, names, handles, loc="outside lower left", ncols=3, fontsize=SMALL_POINTS)

@@ -14,8 +14,8 @@ from perf_lost_cycles.default_models.sets import VARIABLE
 __all__ = ["fit_obstacle"]
 
 
-def fit_obstacle(terms: Sequence[str], symbol: str, along: Sequence[npt.NDArray[np.float64]]) -> tuple[str, str]:
-    """The terms in the factor's symbol, and why they cannot be fitted on some lines or on any.
+def fit_obstacle(terms: Sequence[str], factor: str, along: Sequence[npt.NDArray[np.float64]]) -> tuple[str, str]:
+    """The terms in the factor, and why they cannot be fitted on some lines or on any.
 
     A line whose levels are not more than the terms says nothing about which formula holds. Terms that depend on one
     another at the levels, as D and 2*D do, have no coefficients of their own.
@@ -24,7 +24,8 @@ def fit_obstacle(terms: Sequence[str], symbol: str, along: Sequence[npt.NDArray[
     ----------
     terms : sequence of str
         Of ``x``, all finite at the levels.
-    symbol : str
+    factor : str
+        What texts call it.
     along : sequence of (n_levels,) float
         Different levels of each line.
 
@@ -41,9 +42,9 @@ def fit_obstacle(terms: Sequence[str], symbol: str, along: Sequence[npt.NDArray[
     >>> fit_obstacle(["1", "x", "x^2"], "P", levels)[1]
     'cannot be fitted: 3 constants, and 3 levels of P; fewer constants than levels are needed'
     """
-    terms_text = ", ".join(Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical for term in terms)
+    terms_text = ", ".join(Formula(term).substituted({VARIABLE: Formula(factor)}).canonical for term in terms)
     patterns = {levels.tobytes(): levels for levels in along}  # most lines have the same levels
-    obstacles = {key: _obstacle(terms, symbol, levels) for key, levels in patterns.items()}
+    obstacles = {key: _obstacle(terms, factor, levels) for key, levels in patterns.items()}
     line_obstacles = [obstacles[levels.tobytes()] for levels in along]
     wrong = [text for text in line_obstacles if text]
     if not wrong:
@@ -52,10 +53,10 @@ def fit_obstacle(terms: Sequence[str], symbol: str, along: Sequence[npt.NDArray[
     return f"terms {terms_text}", f"cannot be fitted{where}: {wrong[0]}"
 
 
-def _obstacle(terms: Sequence[str], symbol: str, levels: npt.NDArray[np.float64]) -> str:
+def _obstacle(terms: Sequence[str], factor: str, levels: npt.NDArray[np.float64]) -> str:
     if len(levels) <= len(terms):
-        return f"{len(terms)} constants, and {len(levels)} levels of {symbol}; fewer constants than levels are needed"
+        return f"{len(terms)} constants, and {len(levels)} levels of {factor}; fewer constants than levels are needed"
     design = term_values(tuple(terms), {VARIABLE: levels})
     norms = np.linalg.norm(design, axis=0)
     rank = int(np.linalg.matrix_rank(design / np.where(norms > 0.0, norms, 1.0)))
-    return "" if rank == len(terms) else f"its terms depend on one another at the {len(levels)} levels of {symbol}"
+    return "" if rank == len(terms) else f"its terms depend on one another at the {len(levels)} levels of {factor}"

@@ -13,10 +13,10 @@ __all__ = ["category_blocks", "fitting_blocks"]
 
 def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block, ...]:
     """The R^2 of each instance: each combination of levels of the other factors."""
-    lines = subject.instances(category, symbol)
+    lines, name = subject.instances(category, symbol), subject.names[symbol]
     links = (Link("Formulae", (FORMULAE, category, symbol)), Link("Model of the category", ("category", category)))
     if not lines:
-        return (Notice(f"no line over {symbol} has three levels, so no model over {symbol} alone can be judged"),)
+        return (Notice(f"no line over {name} has three levels, so no model over {name} alone can be judged"),)
     levels = subject.points[symbol]
     rows = tuple(
         (
@@ -30,7 +30,7 @@ def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block,
     )
     r2 = [line.r2 for line in lines if line.r2 is not None]
     mean = f"On average R^2 is {np.mean(r2):.4f}." if r2 else "The times do not vary along any line."
-    table = Table(("held", "R^2", "chosen form", "points", symbol), rows, f"{category} over {symbol}", SHADES)
+    table = Table(("held", "R^2", "chosen form", "points", name), rows, f"{category} over {name}", SHADES)
     return Text((f"{mean} Click a number to see all candidates on that line.",), links=links), table
 
 
@@ -39,7 +39,7 @@ def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
     model, number = subject.model, subject.model.names.index(category)
     averages = [
         (
-            f"average over the lines of {title}" if title in subject.points else title,
+            f"average over the lines of {subject.names[title]}" if title in subject.points else title,
             r2_cell(values[number], Link("", (FITTING, category, title)) if title in subject.points else None),
         )
         for title, values in subject.averages().items()
@@ -50,7 +50,7 @@ def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
         for one in model.parameters
         if one.name.startswith(f"{category}: ")
     )
-    links = [Link(f"Formulae over {symbol}", (FORMULAE, category, symbol)) for symbol in subject.points]
+    links = [Link(f"Formulae over {subject.names[symbol]}", (FORMULAE, category, symbol)) for symbol in subject.points]
     if isinstance(subject, ModgenSubject):
         links.insert(0, Link("How it was put together", (STEPS, category)))
     return (

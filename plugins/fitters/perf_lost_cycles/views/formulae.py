@@ -58,7 +58,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 "one formula on each line",
                 "\n".join(one.formula for one in models),
                 "lines",
-                help=f"{symbol} (also in lower case) or x is the factor; other names are constants: a + b*{symbol}^2",
+                help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; other names are constants: a + b*{symbol}^2",
                 is_checked=True,
             ),
             Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
@@ -92,7 +92,7 @@ def formula_checks(subject: Subject, category: str, symbol: str, form: Query) ->
         if mistake:
             checks.append(Check(mistake, is_fine=False))
             continue
-        terms_text, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, symbol, along)
+        terms_text, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, subject.names[symbol], along)
         checks.append(Check("; ".join(filter(None, (f"line {number}: {terms_text}", obstacle))), is_fine=not obstacle))
     return tuple(checks) or (Check("no formula is left", is_fine=False),)
 
@@ -167,7 +167,7 @@ def formulae_edit(
         blocks = (Notice(f"No model is left in {target}; the file is removed.", "warning"), *blocks)
     if file is None:
         blocks += (Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),)
-    return Edit(new_model, f"{category} over {symbol}: {', '.join(parts)}", blocks, tuple(files))
+    return Edit(new_model, f"{category} over {subject.names[symbol]}: {', '.join(parts)}", blocks, tuple(files))
 
 
 def _with_models(target: Path, before: bytes | None, models: Sequence[DefaultModel]) -> bytes:

@@ -79,7 +79,7 @@ def _table(
     for title, values in subject.averages().items():
         is_factor = title in subject.points
         columns.append((
-            f"over {title}" if is_factor else title,
+            f"over {subject.names[title]}" if is_factor else title,
             [
                 r2_cell(values[k], Link("", (FITTING, name, title)) if is_factor else _to_category(name))
                 for k, name in zip(chosen, names, strict=True)

@@ -14,7 +14,7 @@ _MOST_TUPLES = 60
 def steps_blocks(subject: ModgenSubject, category: str) -> tuple[Block, ...]:
     """The steps from the lines through each tuple to the one form of all points."""
     generation, place = subject.generation(category)
-    forms = [form_text(form) for form in generation.forms]
+    forms = [form_text(form, subject.names) for form in generation.forms]
     category_steps = [step for step in generation.steps if step.category == place]
     steps = []
     for number, step in enumerate(category_steps, 1):

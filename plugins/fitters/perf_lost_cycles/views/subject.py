@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.functions import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.history import Generation
@@ -101,6 +102,10 @@ class Subject(Protocol):
     def fitted(self) -> npt.NDArray[np.bool_]:
         """Which points the model was fitted to (n,)."""
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What texts call each factor."""
+
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
 
@@ -136,6 +141,11 @@ class ModgenSubject:
         """The model itself."""
         return self._model
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """See `Subject.names`."""
+        return self._model.shown_names
+
     def averages(self) -> dict[str, list[float | None]]:
         """See `Subject.averages`."""
         fits = self._model.categories
@@ -147,7 +157,7 @@ class ModgenSubject:
 
     def formulas(self) -> tuple[str, ...]:
         """See `Subject.formulas`."""
-        return tuple(fit.text(self._model.shown_names) for fit in self._model.categories)
+        return tuple(fit.text(self.names) for fit in self._model.categories)
 
     def generation(self, category: str) -> tuple[Generation, int]:
         """How a category came about, and its place among the categories of that."""
@@ -161,10 +171,10 @@ class ModgenSubject:
         factor = next(each for each in generation.factors if each.symbol == symbol)
         return tuple(
             Instance(
-                label=held_text(self.points, line[0], symbol) or "all points",
+                label=held_text(self, self.points, line[0], symbol) or "all points",
                 points=np.array(line),
                 r2=r2[place],
-                form=form_text(generation.forms[chosen[place]]) if chosen[place] >= 0 else "",
+                form=form_text(generation.forms[chosen[place]], self.names) if chosen[place] >= 0 else "",
             )
             for line, chosen, r2 in zip(factor.lines, factor.chosen, factor.r2, strict=True)
         )
@@ -193,7 +203,7 @@ class ModgenSubject:
 
     def point_text(self, index: int) -> str:
         """A point as a person reads it."""
-        return held_text(self.points, index, "")
+        return held_text(self, self.points, index)
 
 
 class LcaSubject:
@@ -217,6 +227,11 @@ class LcaSubject:
         """The model itself."""
         return self._model
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """See `Subject.names`."""
+        return self._model.shown_names
+
     def averages(self) -> dict[str, list[float | None]]:
         """See `Subject.averages`."""
         chosen = [fit.model for fit in self._model.fits]
@@ -235,7 +250,7 @@ class LcaSubject:
         chosen = self._model.fits[number].model
         held_factors = ", ".join(f"{name}={value:g}" for name, value in self._model.held.items())
         points = np.flatnonzero(np.isfinite(self.values[number]))
-        form = form_text(tuple(map(self._model.in_factor, chosen.terms)))
+        form = form_text(tuple(map(self._model.in_factor, chosen.terms)), self.names)
         return (Instance(held_factors or "all points", points, chosen.r2, form),)
 
     def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
@@ -262,14 +277,16 @@ def subject_of(model: ModgenModel | LcaModel) -> ModgenSubject | LcaSubject:
     return ModgenSubject(model) if isinstance(model, ModgenModel) else LcaSubject(model)
 
 
-def form_text(terms: Sequence[str]) -> str:
-    """A form without its constants."""
-    return " + ".join(f"({term})" if " " in term else term for term in terms)
+def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
+    """A form without its constants, its factors as texts call them."""
+    shown = [renamed(term, names) for term in terms]
+    return " + ".join(f"({term})" if " " in term else term for term in shown)
 
 
-def held_text(points: Mapping[str, Floats], index: int, varied: str) -> str:
-    """The factors that are held on a line, at one of its points."""
-    return ", ".join(f"{symbol}={values[index]:g}" for symbol, values in points.items() if symbol != varied)
+def held_text(subject: Subject, points: Mapping[str, Floats], index: int, varied: str = "") -> str:
+    """The factors but the varied one, at one of the points: those that are held on a line, or all."""
+    held = {symbol: float(values[index]) for symbol, values in points.items() if symbol != varied}
+    return ", ".join(f"{subject.names[symbol]}={value:g}" for symbol, value in held.items())
 
 
 def _known(value: npt.ArrayLike) -> float | None:

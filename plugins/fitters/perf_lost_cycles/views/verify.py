@@ -154,7 +154,7 @@ def _chart(
     ]
     rows = tuple(
         (
-            held_text(points, k, ""),
+            held_text(subject, points, k),
             f"{total[k]:.5g}",
             f"{predicted_total[k]:.5g}",
             _percent(predicted_total[k] - total[k], total[k]),
