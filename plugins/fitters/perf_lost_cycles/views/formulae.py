@@ -58,7 +58,8 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 "one formula on each line",
                 "\n".join(one.formula for one in models),
                 "lines",
-                help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; other names are constants: a + b*{symbol}^2",
+                help=f"{symbol} (also in lower case) or x is {subject.names[symbol]}; "
+                f"other names are constants: a + b*{symbol}^2",
                 is_checked=True,
             ),
             Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
