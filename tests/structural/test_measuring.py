@@ -71,6 +71,17 @@ def test_numbers_one_a_line(tmp_path):
         value(path)
 
 
+def test_numbers_with_a_unit(tmp_path):
+    path = tmp_path / "wait.txt"
+    path.write_text("3.1 ms\n# cold\n3.2ms\n")
+    for column in (None, "wait", "wait [ms]"):
+        assert value(path, column=column).window.column == "wait [ms]"
+    for line in ("3.2 s", "3.2"):
+        path.write_text(f"3.1 ms\n{line}\n")
+        with pytest.raises(InputError, match=rf"wait.txt:2: '{line}' is met, and the lines before it are in 'ms'"):
+            value(path)
+
+
 def test_runs_of_hyperfine(tmp_path):
     path = tmp_path / "h.json"
     path.write_text(json.dumps({"results": [{"command": "a", "mean": 1.5, "times": [1.0, 2.0] * 10}]}))

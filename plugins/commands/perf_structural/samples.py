@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.roles import existing_column
 from perfcore.data.selection import parse_conditions, rows_that_meet
+from perfcore.data.units import unit_in_name, unit_of_text
 from perfcore.reading.compression import without_compressed_ending
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ __all__ = ["RunSamples", "read_numbers", "samples_of_rows", "samples_of_table"]
 
 Floats = npt.NDArray[np.float64]
 
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 _HEAD = 4096  # characters by which a file of numbers is told from others
 
 
@@ -73,49 +77,64 @@ class RunSamples:
 def read_numbers(
     source: Source, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples | None:
-    """A file of one number a line; None of any other.
+    """A file of one number a line, each with the same unit or none; None of any other.
 
     Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
-    file's.
+    file's. A unit, as in ``3.1 ms``, is added to the name.
 
     Raises
     ------
     InputError
-        It begins so and a later line is no finite number; with the line. Or it has another name than the column that is
+        It begins so and a later line is no finite number, or one of another unit; with the line. Or it has another name than the column that is
         asked for, or conditions on rows are given.
     """
     head = source.head[:_HEAD].decode("utf-8-sig", errors="replace")
     first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
-    named = bool(first) and _number(first[0]) is None
-    if len(first) < 1 + named or any(_number(line) is None for line in first[named:]):
+    named = bool(first) and _quantity(first[0]) is None
+    if len(first) < 1 + named or any(_quantity(line) is None for line in first[named:]):
         return None
     if named and any(mark in first[0] for mark in ",;\t"):
         return None
     values: list[float] = []
+    unit = ""
     name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
     for number, line in source.lines():
         word = line.decode("utf-8-sig", errors="replace").strip()
         if not word or word.startswith("#"):
             continue
-        value = _number(word)
-        if value is None and not values and named:
+        quantity = _quantity(word)
+        if quantity is None and not values and named:
             name = word
             continue
-        if value is None or not np.isfinite(value):
+        if quantity is None or not np.isfinite(quantity[0]):
             raise InputError(source.name, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
-        values.append(value)
-    if column not in {None, name}:
+        if not values:
+            unit = quantity[1]
+        if quantity[1] != unit:
+            before = f"are in {unit!r}" if unit else "have no unit"
+            raise InputError(source.name, f"{word[:40]!r} is met, and the lines before it {before}", line=number)
+        values.append(quantity[0])
+    shown = f"{name} [{unit}]" if unit and unit_in_name(name) is None else name
+    if column not in {None, name, shown}:
         raise InputError(source.name, f"it has one number a line, {name!r}, and no column {column!r}")
     if where is not None:
         raise InputError(source.name, f"it has one number a line; --where {where!r} picks rows of a table")
-    return RunSamples(name, np.array(values), source.name)
+    return RunSamples(shown, np.array(values), source.name)
 
 
-def _number(word: str) -> float | None:
-    try:
-        return float(word)
-    except ValueError:
+def _quantity(line: str) -> tuple[float, str] | None:
+    """A number and its unit, empty where there is none; None of any other text.
+
+    >>> _quantity("3.1 ms"), _quantity("-2"), _quantity("5 of 7")
+    ((3.1, 'ms'), (-2.0, ''), None)
+    """
+    number = _NUMBER.match(line)
+    with contextlib.suppress(ValueError):
+        return float(line), ""
+    unit = line[number.end() :].strip() if number else ""
+    if number is None or unit_of_text(unit) is None:
         return None
+    return float(number[0]), unit
 
 
 def samples_of_rows(
