@@ -85,8 +85,8 @@ def read_numbers(
     Raises
     ------
     InputError
-        It begins so and a later line is no finite number, or one of another unit; with the line. Or it has another name than the column that is
-        asked for, or conditions on rows are given.
+        It begins so and a later line is no finite number, or one of another unit; with the line. Or it has another name
+        than the column that is asked for, or conditions on rows are given.
     """
     head = source.head[:_HEAD].decode("utf-8-sig", errors="replace")
     first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
