@@ -98,14 +98,15 @@ def finish(area: FigureBase | Axes) -> None:
     area : matplotlib FigureBase or Axes
         With everything that is drawn.
     """
-    panels = area.findobj(Axes)
+    artists = area.findobj()
+    panels = [artist for artist in artists if isinstance(artist, Axes)]
     for axes in panels:
         for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
             if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
             elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
                 _write_in_full(axis, *limits)
-    for text in area.findobj(Text):
+    for text in (artist for artist in artists if isinstance(artist, Text)):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
