@@ -13,7 +13,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ class Presenter:
 
         _, header, rows = next(iter(self.plain_tables(result)), ("", [], []))
         frame = pd.DataFrame(rows, columns=header)
-        for column in frame:
-            numbers = pd.to_numeric(frame[column], errors="coerce")
-            if not numbers.isna().any():
-                frame[column] = numbers
+        for place in range(len(header)):
+            numbers = pd.to_numeric(frame.iloc[:, place], errors="coerce")
+            if (numbers.notna() | (frame.iloc[:, place] == "")).all() and numbers.notna().any():  # some may be empty
+                frame.isetitem(place, numbers.to_numpy())
         return frame
 
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
-        raise NotImplementedError
+        raise OptionError(f"{type(result).__name__} has no picture")
 
     def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Parts of the picture by name, each drawn into axes of any size, the most important first; often none."""
@@ -161,7 +161,7 @@ class Result:
         """Summary, a small picture, and the head of the first table, for a notebook."""
         lines = [line[:_LETTERS] + "…" * (len(line) > _LETTERS) for line in self.summary()[:_HEAD]]
         parts = [f"<p>{'<br>'.join(map(html.escape, lines))}</p>"]
-        with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture, or panels with names
+        with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
             parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
         for _, header, rows in self.tables()[:1]:
             table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]

@@ -119,3 +119,16 @@ def test_a_run_and_itself_cost_nothing():
     comparison = perfcore.compare(model, model)
     assert comparison.cost == pytest.approx(0.0, abs=1e-12)
     assert all(a.duration == b.duration for a, b in comparison.pairs)
+
+
+def test_two_runs_are_a_data_frame_of_numbers():
+    curves = [perfcore.UtilizationCurve([0, 4 * k, 10 * k], [2, 8], time_unit="us") for k in (1, 2)]
+    comparison = perfcore.compare(*(perfcore.fit(curve, phases=2, degree=0) for curve in curves))
+    frame = comparison.to_frame()
+    assert frame.columns.is_unique
+    total = frame.iloc[-1]
+    assert total["phases_first"] == "all"
+    assert (total["duration_us_first"], total["duration_us_second"], total["ratio"]) == (10.0, 20.0, 2.0)
+    assert total["level_first"] == total["level_second"] == pytest.approx(5.6)
+    with_named = comparison.tables()[0][2]
+    assert len(frame) == len(with_named)

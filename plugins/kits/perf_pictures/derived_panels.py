@@ -9,7 +9,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from perfcore.base.errors import OptionError
 from perfcore.results import Result
 
 __all__ = ["derived_panels"]
@@ -39,11 +38,8 @@ def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]
     >>> list(panels), axes.get_ylabel()
     (['1', '2'], 'probability of at most this')
     """
-    try:
-        stage = _Stage()
-        model.draw(stage, data)
-    except NotImplementedError:
-        raise OptionError(f"{type(model).__name__} has no picture") from None
+    stage = _Stage()
+    model.draw(stage, data)
     return {str(number): partial(_draw, model, data, number) for number in range(1, len(stage.panels) + 1)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from perf_views.colours import AREAS, RULE
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["PhaseComparisonPresenter"]
+
+_SIDES = ("first", "second")
 
 
 class PhaseComparisonPresenter(Presenter):
@@ -79,6 +82,30 @@ class PhaseComparisonPresenter(Presenter):
             rows.append(row)
         return [("", header, rows)]
 
+    def plain_tables(self, result: PhaseComparison) -> Tables:
+        """A row for each pair, and the totals, in numbers: durations and processor time in the time unit."""
+        unit = result.time_unit
+        header = [f"{name}_{which}" for name in ("phases", f"duration_{unit}") for which in _SIDES]
+        header += ["ratio", "lower", "upper"]
+        header += [f"{name}_{which}" for name in (f"processor_time_{unit}", "level", "what_runs") for which in _SIDES]
+        rows = []
+        for pair in (*(result.pairs if result.alike else ()), result.totals):
+            is_total = pair is result.totals
+            first, second = pair
+            row = ["all" if is_total else "" if side is None else _numbers(side) for side in pair]
+            row += ["" if side is None else repr(float(side.duration)) for side in pair]
+            if first is None or second is None:
+                row += [""] * 3
+            else:
+                limits = _limits(first, second)
+                row += [repr(float(second.duration / first.duration))]
+                row += ["", ""] if limits is None else [repr(float(limit)) for limit in limits]
+            row += ["" if side is None else repr(float(side.processor_time)) for side in pair]
+            row += ["" if side is None else repr(float(side.processor_time / side.duration)) for side in pair]
+            row += ["" if side is None or side.activity is None else side.activity.name for side in pair]
+            rows.append(row)
+        return [("", header, rows)]
+
     def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
         """Draw both models; phases that are the same have the same colour."""
         import numpy as np
@@ -113,11 +140,18 @@ def _numbers(side: Side | None) -> str:
 
 def _within(first: Side, second: Side) -> str:
     """What the ratio of durations may be, by where the phases may begin and end."""
-    if first.duration_within is None or second.duration_within is None:
+    limits = _limits(first, second)
+    if limits is None:
         return ""
+    lower, upper = limits
+    return f"{lower:.3f} .. {'any' if upper == math.inf else f'{upper:.3f}'}"
+
+
+def _limits(first: Side, second: Side) -> tuple[float, float] | None:
+    if first.duration_within is None or second.duration_within is None:
+        return None
     low, high = first.duration_within, second.duration_within
-    upper = f"{high[1] / low[0]:.3f}" if low[0] > 0.0 else "any"
-    return f"{high[0] / low[1]:.3f} .. {upper}"
+    return high[0] / low[1], high[1] / low[0] if low[0] > 0.0 else math.inf
 
 
 def _change(first: float, second: float, unit: str) -> str:
