@@ -33,7 +33,9 @@ def test_runs_are_kept_and_priced(store):
     kept = perfcore.runs(store)
     assert kept.to_frame().groupby("n")["t"].first().to_dict() == {1: 1.0, 2: 2.0, 4: 4.0}
     assert perfcore.runs(store, failed=True).listed == ()
-    assert perfcore.runs(store, show=1).listed[0].stdout.startswith(b"t ")
+    run = perfcore.runs(store, show=1).listed[0]
+    assert run.stdout.startswith(b"t ")
+    assert {"noisy: no", "noisy: yes"} & set(run.summary())
     priced = perfcore.design({"n": [1, 2, 4]}, runs=store, budget=3600.0)
     assert priced.total_s > 0.0
     assert priced.summary()[1].startswith("about ")

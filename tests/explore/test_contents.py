@@ -188,3 +188,24 @@ def test_lines_of_a_cell_stay_lines():
     assert "run&lt;a, b&gt;<br>f" in text
     many = "\n".join(map(str, range(40)))
     assert 'class="tall" tabindex="0"' in Writer(address).block(Table(("", "x"), (("a", many),)))
+
+
+def test_texts_of_a_table_break_where_it_needs_room_and_numbers_do_not():
+    law = "1.545e-07*n^2.02*m^0.965 + 3"
+    rows = (("a", "22.7 ms .. 348.5 ms", law), ("b", "1.08 s -> 1.2 s", "constant"))
+    written = Writer(address).block(Table(("path", "between", "law"), rows))
+    assert '<td class="n">22.7 ms .. 348.5 ms</td>' in written
+    assert '<td class="text"><span class="whole">1.545e-07</span>*n^2.02*m^0.965 + 3</td>' in written
+    assert "<td >constant</td>" in written.replace("<td>", "<td >")
+
+
+@pytest.mark.parametrize(("height", "is_upright"), [(4.5, False), (12.8, True)])
+def test_a_drawing_of_many_panels_is_not_squeezed_into_a_window(height, is_upright):
+    chart = Chart(lambda figure: figure.add_subplot().plot([1, 2]), "c", (), size=(10.0, height))
+    assert ('<figure class="upright"' in Writer(address).block(chart)) == is_upright
+
+
+def test_only_verdicts_have_their_sign_before_a_line():
+    written = Writer(address).block(Text(("failed: a slower", "noisy: no")))
+    assert '<span class="status careful">failed</span>: a slower' in written
+    assert "<p>noisy: no</p>" in written

@@ -17,6 +17,7 @@ from perf_lost_cycles.default_models.sets import DefaultModel, find_models, mode
 from perf_lost_cycles.views.fit_obstacle import fit_obstacle
 from perf_lost_cycles.views.fitting import fitting_blocks
 from perf_lost_cycles.views.models_file import check_formulas, edited_models
+from perf_lost_cycles.views.overview import worst_first
 from perf_lost_cycles.views.refit import refitted
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import subject_of
@@ -27,7 +28,8 @@ from perfcore.data.measurements import Measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 SYNC = "synchronization loss"
-FORMULAE = ("formulae", SYNC, "D")
+OVER_D = ("category", SYNC, "over", "D")
+FORMULAE = (*OVER_D, "formulae")
 ADDED = "a + b*D^2*log2(D)"
 
 
@@ -128,15 +130,28 @@ def test_many_categories_stand_below_one_another_the_worst_first():
     assert [block for block in view.blocks if isinstance(block, Form)]
     few = tables(views.view((), {"rows": "3", "order": "by name", "name": "PATH/1"}))["Models"]
     assert [row[0] for row in texts(few)] == ["path/10", "path/11", "path/12"]
-    assert views.view(("fit", "path/07", "p", "0"), {}).title.startswith("Fit of path/07")
+    assert views.view(("category", "path/07", "over", "p", "0"), {}).title.startswith("Fit of path/07")
     none = views.view((), {"name": "else", "rows": "-1"})
     assert [block.text for block in none.blocks if isinstance(block, Notice)] == ["no category has 'else' in its name"]
 
 
+def test_ways_have_the_words_of_views_and_lead_to_what_is_below_the_category_shown(model):
+    views = model.views()
+    ways = {link.text: link.path for link in views.ways((*OVER_D, "0"), {})}
+    top = [text for text, path in ways.items() if len(path) < 3]
+    assert top == [model.title, "Verify and extrapolate", *worst_first(subject_of(model))]
+    below = {text: path for text, path in ways.items() if len(path) > 2}
+    assert set(below) > {"P", "D", "How it was put together"}
+    assert all(path[1] == SYNC for path in below.values())
+    assert {text.partition("=")[0] for text in below if text.endswith(", the worst")} == {"P", "D"}
+    for path in below.values():
+        views.view(path, {})
+
+
 def test_a_fit_has_every_candidate_with_constants_errors_and_the_data(one_factor):
-    view = one_factor.views().view(("fit", SYNC, "D", "0"), {})
+    view = one_factor.views().view((*OVER_D, "0"), {})
     rows = texts(tables(view)["Candidates"])
-    assert {row[0] for row in rows} == set(present(one_factor))
+    assert {row[0] for row in rows} == {formula.replace("x", "D") for formula in present(one_factor)}
     assert [row[1] for row in rows] == ["chosen"] + [""] * (len(rows) - 1)
     constant = next(row for row in rows if row[0] == "a")
     fit = next(fit for fit in one_factor.fits if fit.category == SYNC)
@@ -202,7 +217,9 @@ def test_the_sliders_choose_where_to_predict(model):
 
 
 def test_the_steps_end_with_the_form_of_the_model(model):
-    rows = texts(tables(model.views().view(("steps", "communication loss"), {}))["From the tuples to one model"])
+    rows = texts(
+        tables(model.views().view(("category", "communication loss", "steps"), {}))["From the tuples to one model"]
+    )
     fit = next(fit for fit in model.categories if fit.name == "communication loss")
     assert set(rows[-1][4].split(" + ")) == {term.replace("p", "P") for term in fit.terms}
 
@@ -239,7 +256,7 @@ def test_the_story_of_the_example(model, stored):
     before = stored.read_bytes()
     assert not Path("mine.toml").exists()
     kept = session.keep(FORMULAE, form, "0")
-    assert kept.path == ("fitting", SYNC, "D")
+    assert kept.path == OVER_D
     assert "D^2*log2(D)" in perfcore.load(stored).formula
     assert read_models("mine.toml")[0].origin == "the transform is applied log2(D) times"
     session.undo(session.version)
@@ -292,7 +309,7 @@ def test_one_factor_is_edited_likewise(one_factor, tmp_path, monkeypatch):
     (edit,) = change.files
     assert edit.before is None
     assert any("--models standard,mine.toml" in block.text for block in change.blocks if isinstance(block, Notice))
-    candidates = texts(tables(change.subject.view(("fit", SYNC, "D", "0"), {}))["Candidates"])
+    candidates = texts(tables(change.subject.view((*OVER_D, "0"), {}))["Candidates"])
     assert candidates[0][:2] == [ADDED, "chosen"]
     assert float(candidates[0][3]) > 0.99
 
@@ -432,8 +449,9 @@ def test_every_view_of_a_report_can_be_shown_and_no_other(which, request):
     assert len(set(paths)) == len(paths)
     for path in paths:
         assert views.view(path, {}).path == path
-    for path in (("x",), ("fit", SYNC, "D"), ("fit", SYNC, "D", "99"), ("fit", SYNC, "D", "-1"), ("fitting", SYNC, "Q"),
-                 ("category", "none"), ("steps", "none"), ("formulae", SYNC, "category")):  # fmt: skip
+    for path in (("x",), ("category",), (*OVER_D, "99"), (*OVER_D, "-1"), (*OVER_D, "9" * 5000), (*OVER_D, "0", "0"),
+                 ("category", SYNC, "over", "Q"), ("category", "none"), ("category", "none", "steps"),
+                 ("category", SYNC, "steps", "D"), ("category", SYNC, "over", "category", "formulae")):  # fmt: skip
         with pytest.raises(NoViewError):
             views.view(path, {})
 
@@ -482,7 +500,7 @@ def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch
     (action,) = (block for block in view.blocks if isinstance(block, Action))
     form = {field.name: field.value for field in action.fields}
     kept = session.keep(action.path, {**form, "formulas": f"{form['formulas']}\n{ADDED}"}, "0")
-    assert kept.path == ("fit", "modgen", "fitting", SYNC, "D")
+    assert kept.path == ("fit", "modgen", *OVER_D)
     shown = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
     assert min(float(row[1]) for row in shown) > 0.97
     assert read_models("models.toml") == (DefaultModel(SYNC, "D", ADDED),)

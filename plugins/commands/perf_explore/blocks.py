@@ -36,13 +36,17 @@ __all__ = ["FEED", "Writer"]
 
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
-# What stands to the right in a table: numbers, also with a unit, per cent, bounds or an error.
-_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}|± .*|\.\. .*))?|-|nan|inf|")
-# Where a table says how something turned out, and a line that begins with it.
+# What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
+_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*)?|-|nan|inf|")
+_SMALL_NUMBER = re.compile(r"[0-9.]+e-[0-9]+")  # lines break after a hyphen
+# Where a table says how something turned out, and a line that begins with a verdict.
 _STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
-_STATUS_LINE = re.compile(rf"({'|'.join(STATUS)})(?=: )")
+_STATUS_LINE = re.compile(r"(passed|failed|undecided)(?=: )")
+_EXTENT = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
+_UPRIGHT = 0.7  # height by width
 _MOST_IN_ROW = 3
-_LONG = 60  # letters of a cell that is broken into lines, and of a label that its field stands below
+_SHORT = 20  # letters of a cell that always stands in one line
+_LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of a label that its field stands below
 _LONGEST_LABEL = 120  # letters; a line of the page has about as many
 _MOST_LINES = 12  # of a cell
 _FARTHEST = 60  # steps to the right; recursions are deeper, and their names are to stay within reach
@@ -156,6 +160,8 @@ class Writer:
         cell = Cell(content) if isinstance(content, str) else content
         inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
         inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
+        if not cell.link and len(cell.text) > _SHORT:
+            inside = _SMALL_NUMBER.sub(r'<span class="whole">\g<0></span>', inside)
         if tells_status and cell.link is None and cell.text in STATUS:
             inside = _status(cell.text)
         if cell.indent:
@@ -163,7 +169,7 @@ class Writer:
             inside = f'<span style="padding-left:{min(cell.indent, _FARTHEST)}em"></span>{inside}'
         if cell.bar is not None:
             inside += f'<span class="bar" style="--part:{min(max(cell.bar, 0.0), 1.0):.4g}"></span>'
-        kind = 'class="n"' if right else 'class="long"' if len(cell.text) > _LONG else ""
+        kind = 'class="n"' if right else _kind_of(cell.text)
         style = "" if cell.shade is None else f'style="{shade_style(cell.shade)}"'
         if cell.step is not None:
             style = f'style="{step_style(cell.step, is_sure=cell.is_sure)}"'
@@ -195,7 +201,8 @@ class Writer:
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        return f'<div class="scrolled"><figure{data}>{drawing}</figure></div>{tables}'
+        kind = ' class="upright"' if _is_upright(drawing) else ""
+        return f'<div class="scrolled"><figure{kind}{data}>{drawing}</figure></div>{tables}'
 
     def _stretch(self, stretch: Stretch) -> str:
         """Where a script finds other parts of what is drawn."""
@@ -296,6 +303,19 @@ def _with_status(line: str) -> str:
     """A line of text; where it begins with such a word, with its sign."""
     said = _STATUS_LINE.match(line)
     return escape(line) if said is None else _status(said[0]) + escape(line[said.end() :])
+
+
+def _kind_of(text: str) -> str:
+    """How the text of a cell is broken into lines: a short one not at all, a longer one where the table needs room."""
+    if len(text) > _LONG:
+        return 'class="long"'
+    return 'class="text"' if len(text) > _SHORT else ""
+
+
+def _is_upright(drawing: str) -> bool:
+    """Whether a drawing is so high that its texts would become small where it is fitted into a window."""
+    extent = _EXTENT.search(drawing)
+    return extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
 
 
 def _in_quotes(text: str) -> str:

@@ -100,8 +100,10 @@ def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple
     blocks.append(Text(tuple(line for line in subject.summary() if line != subject.title)))
     if draws:
         blocks.append(drawing_of(subject, data))
-    if subject.formula and subject.formula not in subject.summary():
-        blocks.append(Text(tuple(subject.formula.split("\n")), "Formula", "formula"))
+    formula = subject.formula
+    if formula and not any(formula in line for line in subject.summary()):
+        is_equation = "=" in formula  # else it is the value of a result
+        blocks.append(Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     blocks.extend(tables)
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]

@@ -36,6 +36,8 @@ class RunPresenter(Presenter):
         lines = []
         for name, value in {**facts, **result.environment}.items():
             text = " ".join(f"{key}={each}" for key, each in value.items()) if isinstance(value, dict) else value
+            if isinstance(value, bool):
+                text = "yes" if value else "no"
             lines.append(f"{name}: {'-' if text in (None, '') else text}")
         return lines
 

@@ -9,7 +9,7 @@ from perf_formulas.parser import Parser
 from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
 from perfcore.base.errors import listing
 
-__all__ = ["linear_terms"]
+__all__ = ["formula_over", "linear_terms"]
 
 # What coefficients multiply, by coefficient; under the empty name the part without one.
 _Linear = dict[str, Node]
@@ -60,6 +60,36 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
     if empty:
         raise FormulaError(f"{title}: coefficient {empty[0]!r} cancels out")
     return {name: Formula(written(parts[name])).canonical for name in coefficients}
+
+
+def formula_over(text: str, terms: Collection[str], variable: str, name: str) -> str:
+    """A formula with its factor by another name.
+
+    Parameters
+    ----------
+    text : str
+        Linear in its coefficients.
+    terms : collection of str
+        What these multiply, in order, which tells the factor from the coefficients.
+    variable : str
+        What the terms call the factor.
+    name : str
+        What it is called in the result, unless a coefficient is called so.
+
+    Examples
+    --------
+    >>> formula_over("a + b*x*log2(x)", ["1", "p*log2(p)"], "p", "ranks"), formula_over("a", ["1"], "p", "ranks")
+    ('a + b*ranks*log2(ranks)', 'a')
+    """
+    formula = Formula(text)
+    for factor in formula.names:
+        try:
+            is_factor = list(linear_terms(text, [factor], variable).values()) == list(terms)
+        except FormulaError:
+            continue
+        if is_factor and name not in set(formula.names) - {factor}:
+            return formula.substituted({factor: Formula(name)}).canonical
+    return text
 
 
 def _expanded(node: Node, coefficients: frozenset[str], title: str) -> _Linear:

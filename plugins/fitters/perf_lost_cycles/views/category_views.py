@@ -18,7 +18,17 @@ from perf_lost_cycles.views.fit import fit_blocks
 from perf_lost_cycles.views.fitting import category_blocks, fitting_blocks
 from perf_lost_cycles.views.formulae import formula_checks, formulae_blocks, formulae_edit
 from perf_lost_cycles.views.overview import overview_blocks, worst_first
-from perf_lost_cycles.views.paths import CATEGORY, FIT, FITTING, FORMULAE, STEPS, VERIFY, category_path
+from perf_lost_cycles.views.paths import (
+    CATEGORY,
+    FORMULAE,
+    OVER,
+    STEPS,
+    VERIFY,
+    category_path,
+    fit_path,
+    fitting_path,
+    steps_path,
+)
 from perf_lost_cycles.views.steps import steps_blocks
 from perf_lost_cycles.views.subject import ModgenSubject, subject_of
 from perf_lost_cycles.views.verify import verify_blocks
@@ -28,7 +38,7 @@ from perfcore.base.errors import OptionError
 
 __all__ = ["LostCyclesViews"]
 
-_LENGTH = {CATEGORY: 2, STEPS: 2, FITTING: 3, FORMULAE: 3, FIT: 4}
+_STEPS_TITLE = "How it was put together"
 
 
 class LostCyclesViews:
@@ -71,20 +81,20 @@ class LostCyclesViews:
         if path == (VERIFY,):
             return View("Verify", verify_blocks(self._subject, query), path, trail)
         self._check(path)
-        kind, category = path[:2]
-        if kind == CATEGORY:
+        category, rest = path[1], path[2:]
+        if not rest:
             return View(category, category_blocks(self._subject, category), path, trail)
         trail = (*trail, Link(category, category_path(category)))
-        if kind == STEPS and isinstance(self._subject, ModgenSubject):
-            return View("How it was put together", steps_blocks(self._subject, category), path, trail)
-        symbol, factor = path[2], self._subject.names[path[2]]
-        if kind == FITTING:
+        if rest == (STEPS,) and isinstance(self._subject, ModgenSubject):
+            return View(_STEPS_TITLE, steps_blocks(self._subject, category), path, trail)
+        symbol, factor = rest[1], self._subject.names[rest[1]]
+        if len(rest) == 2:
             return View(f"Fitting over {factor}", fitting_blocks(self._subject, category, symbol), path, trail)
-        fitting = Link(f"over {factor}", (FITTING, category, symbol))
-        if kind == FORMULAE:
+        fitting = Link(f"over {factor}", fitting_path(category, symbol))
+        if rest[2] == FORMULAE:
             blocks: tuple[Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
             return View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
-        line = int(path[3])
+        line = int(rest[2])
         label = self._subject.instances(category, symbol)[line].label
         blocks = fit_blocks(self._subject, category, symbol, line, self._data)
         return View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
@@ -93,33 +103,49 @@ class LostCyclesViews:
         """Overview, verification, then the categories with their lines, each from the worst to the best."""
         yield from ((), (VERIFY,))
         for category in worst_first(self._subject):
-            yield (CATEGORY, category)
-            for symbol in self._subject.points:
-                lines = self._subject.instances(category, symbol)
-                if len(lines) > 1:
-                    yield (FITTING, category, symbol)
-                if lines:
-                    r2 = [1.0 if line.r2 is None else line.r2 for line in lines]
-                    yield (FIT, category, symbol, str(int(np.argmin(r2))))
-            if isinstance(self._subject, ModgenSubject):
-                yield (STEPS, category)
+            yield category_path(category)
+            yield from (link.path for link in self._below(category))
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """The categories, and below the one that is shown its fits; see `perf_views.ways.Navigable`."""
+        yield Link(self.title, ())
+        yield Link("Verify and extrapolate", (VERIFY,))
+        for category in worst_first(self._subject):
+            yield Link(category, category_path(category))
+            if path[:2] == category_path(category):
+                yield from self._below(category)
+
+    def _below(self, category: str) -> Iterable[Link]:
+        """All lines over each factor where there are several, the worst of them, and how the model was put together."""
+        for symbol in self._subject.points:
+            factor = self._subject.names[symbol]
+            lines = self._subject.instances(category, symbol)
+            if len(lines) > 1:
+                yield Link(factor, fitting_path(category, symbol))
+            if lines:
+                worst = int(np.argmin([1.0 if line.r2 is None else line.r2 for line in lines]))
+                text = f"{lines[worst].label}, the worst" if len(lines) > 1 else f"{factor}: {lines[worst].label}"
+                yield Link(text, fit_path(category, symbol, worst))
+        if isinstance(self._subject, ModgenSubject):
+            yield Link(_STEPS_TITLE, steps_path(category))
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Generate the model again with other formulas; see `perf_views.Editable.act`."""
-        if not path or path[0] != FORMULAE:
+        if path[4:] != (FORMULAE,):
             raise OptionError("there is nothing to change here")
         self._check(path)
-        edit = formulae_edit(self._subject, path[1], path[2], form, self._file, self._stored)
+        category, symbol = path[1], path[3]
+        edit = formulae_edit(self._subject, category, symbol, form, self._file, self._stored)
         stored = next((each.after for each in edit.files if each.path == self._file), None)
         views = LostCyclesViews(edit.model, self._data, self._file, stored)
-        return Change(views, edit.summary, edit.blocks, edit.files, (FITTING, path[1], path[2]))
+        return Change(views, edit.summary, edit.blocks, edit.files, fitting_path(category, symbol))
 
     def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
         """What is right and wrong with formulas that are being typed; see `perf_views.Checkable.check`."""
-        if not path or path[0] != FORMULAE:
+        if path[4:] != (FORMULAE,):
             return ()
         self._check(path)
-        return formula_checks(self._subject, path[1], path[2], form)
+        return formula_checks(self._subject, path[1], path[3], form)
 
     def _check(self, path: ViewPath) -> None:
         """Refuse a path that leads nowhere.
@@ -128,14 +154,16 @@ class LostCyclesViews:
         ------
         NoViewError
         """
-        kind = path[0]
-        if len(path) != _LENGTH.get(kind) or path[1] not in self._model.names:
+        is_category = path[:1] == (CATEGORY,) and path[1:2] and path[1] in self._model.names
+        match path[2:]:
+            case ():
+                exists = True
+            case (kind,):
+                exists = kind == STEPS and isinstance(self._subject, ModgenSubject)
+            case (kind, symbol, *line):
+                exists = kind == OVER and symbol in self._subject.points and len(line) < 2
+                if exists and line and line[0] != FORMULAE:
+                    count = len(self._subject.instances(path[1], symbol)) if is_category else 0
+                    exists = line[0].isascii() and line[0].isdecimal() and len(line[0]) < 9 and int(line[0]) < count
+        if not (is_category and exists):
             raise NoViewError(path)
-        if kind == STEPS and not isinstance(self._subject, ModgenSubject):
-            raise NoViewError(path)
-        if len(path) > 2 and path[2] not in self._subject.points:
-            raise NoViewError(path)
-        if kind == FIT:
-            lines = self._subject.instances(path[1], path[2])
-            if not (path[3].isascii() and path[3].isdecimal() and int(path[3]) < len(lines)):
-                raise NoViewError(path)

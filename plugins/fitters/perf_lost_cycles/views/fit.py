@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_lost_cycles.categories.category_sum import term_values
-from perf_lost_cycles.views.paths import FITTING, FORMULAE, SHADES, r2_cell, r2_text
+from perf_lost_cycles.views.paths import SHADES, fitting_path, formulae_path, r2_cell, r2_text
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import Candidate, Subject
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
@@ -64,12 +64,12 @@ def fit_blocks(subject: Subject, category: str, symbol: str, line: int, data: An
         residuals.set_xlabel(name, fontsize=LABEL_POINTS, parse_math=False)
 
     links = (
-        Link("Formulae: add, change or remove one", (FORMULAE, category, symbol)),
-        Link("All lines", (FITTING, category, symbol)),
+        Link("Formulae: add, change or remove one", formulae_path(category, symbol)),
+        Link("All lines", fitting_path(category, symbol)),
     )
     marks = "single runs and what stands for them" if len(runs[0]) else "measured points"
     rows = tuple(_row(candidate) for candidate in candidates)
-    remarks = tuple(f"{candidate.formula}: {candidate.note}" for candidate in candidates if candidate.note)
+    remarks = tuple(f"{candidate.text}: {candidate.note}" for candidate in candidates if candidate.note)
     return (
         Text((f"{len(points)} points, {instance.label}; R^2 of the chosen one {r2_text(instance.r2)}",), links=links),
         Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), rows, "Candidates", SHADES),
@@ -85,7 +85,7 @@ def _row(one: Candidate) -> tuple[Cell | str, ...]:
         for value, error in zip(one.coefficients, one.standard_errors, strict=True)
     ]
     chosen = "chosen" if one.is_chosen else ""
-    return (one.formula, chosen, "; ".join(constants), r2_cell(one.r2), r2_cell(one.r2_leave_one_out))
+    return (one.text, chosen, "; ".join(constants), r2_cell(one.r2), r2_cell(one.r2_leave_one_out))
 
 
 def _points_table(
@@ -97,7 +97,7 @@ def _points_table(
         residual = [f"{y[number] - predicted[0][number]:.3g}"] if predicted else []
         rows.append((f"{level:g}", f"{y[number]:.5g}", *values, *residual))
     last = ["residual of the first"] if predicted else []
-    return Table((name, f"measured{unit}", *(one.formula for one in drawn), *last), tuple(rows))
+    return Table((name, f"measured{unit}", *(one.text for one in drawn), *last), tuple(rows))
 
 
 def _curve(one: Candidate, symbol: str, x: Floats) -> Floats:
@@ -122,7 +122,7 @@ def _draw_curves(
             fine, _curve(one, symbol, fine), color=SERIES[number], linestyle=_DASHES[number], linewidth=width, zorder=2
         )
         handles.append(curve)
-        names.append(shortened(one.formula, 30) + (" (chosen)" if one.is_chosen else ""))
+        names.append(shortened(one.text, 30) + (" (chosen)" if one.is_chosen else ""))
     if spread is not None and np.isfinite(spread).any():
         axes.errorbar(x, y, np.nan_to_num(spread), fmt="none", ecolor=DARK, capsize=3, zorder=3)
     if len(runs[0]):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from perf_lost_cycles.views.paths import FIT, FITTING, FORMULAE, SHADES, STEPS, r2_cell
+from perf_lost_cycles.views.paths import (
+    SHADES,
+    category_path,
+    fit_path,
+    fitting_path,
+    formulae_path,
+    r2_cell,
+    steps_path,
+)
 from perf_lost_cycles.views.subject import ModgenSubject, Subject
 from perf_views.contents import Block, Link, Notice, Table, Text
 
@@ -14,14 +22,14 @@ __all__ = ["category_blocks", "fitting_blocks"]
 def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block, ...]:
     """The R^2 of each instance: each combination of levels of the other factors."""
     lines, name = subject.instances(category, symbol), subject.names[symbol]
-    links = (Link("Formulae", (FORMULAE, category, symbol)), Link("Model of the category", ("category", category)))
+    links = (Link("Formulae", formulae_path(category, symbol)), Link("Model of the category", category_path(category)))
     if not lines:
         return (Notice(f"no line over {name} has three levels, so no model over {name} alone can be judged"),)
     levels = subject.points[symbol]
     rows = tuple(
         (
             line.label,
-            r2_cell(line.r2, Link("", (FIT, category, symbol, str(number)))),
+            r2_cell(line.r2, Link("", fit_path(category, symbol, number))),
             line.form or "-",
             f"{len(line.points)}",
             f"{levels[line.points].min():g} .. {levels[line.points].max():g}",
@@ -40,7 +48,7 @@ def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
     averages = [
         (
             f"average over the lines of {subject.names[title]}" if title in subject.points else title,
-            r2_cell(values[number], Link("", (FITTING, category, title)) if title in subject.points else None),
+            r2_cell(values[number], Link("", fitting_path(category, title)) if title in subject.points else None),
         )
         for title, values in subject.averages().items()
     ]
@@ -50,9 +58,11 @@ def category_blocks(subject: Subject, category: str) -> tuple[Block, ...]:
         for one in model.parameters
         if one.name.startswith(f"{category}: ")
     )
-    links = [Link(f"Formulae over {subject.names[symbol]}", (FORMULAE, category, symbol)) for symbol in subject.points]
+    links = [
+        Link(f"Formulae over {subject.names[symbol]}", formulae_path(category, symbol)) for symbol in subject.points
+    ]
     if isinstance(subject, ModgenSubject):
-        links.insert(0, Link("How it was put together", (STEPS, category)))
+        links.insert(0, Link("How it was put together", steps_path(category)))
     return (
         Text((f"{category} = {subject.formulas()[number]}",), "Model", "formula"),
         Text(links=tuple(links)),

@@ -15,7 +15,7 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.views.difference import difference_blocks
 from perf_lost_cycles.views.fit_obstacle import fit_obstacle
 from perf_lost_cycles.views.models_file import check_formulas, edited_models, formula_mistakes, models_file
-from perf_lost_cycles.views.paths import FORMULAE
+from perf_lost_cycles.views.paths import formulae_path
 from perf_lost_cycles.views.refit import refitted
 from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject, Subject, subject_of
 from perf_views.contents import Action, Block, Field, Notice, Query, Table, Text
@@ -70,7 +70,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 help="TOML, written when you keep the change; sets such as `standard` stay as they are",
             ),
         ),
-        (FORMULAE, category, symbol),
+        formulae_path(category, symbol),
         "Refit and preview",
         "Change them",
     )  # fmt: skip

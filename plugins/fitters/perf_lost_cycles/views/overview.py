@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perf_lost_cycles.views.paths import FITTING, SHADES, VERIFY, category_path, r2_cell
+from perf_lost_cycles.views.paths import SHADES, VERIFY, category_path, fitting_path, r2_cell
 from perf_lost_cycles.views.subject import Subject
 from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Query, Table, Text
 from perf_views.drawable import chosen_figures
@@ -81,7 +81,7 @@ def _table(
         columns.append((
             f"over {subject.names[title]}" if is_factor else title,
             [
-                r2_cell(values[k], Link("", (FITTING, name, title)) if is_factor else _to_category(name))
+                r2_cell(values[k], Link("", fitting_path(name, title)) if is_factor else _to_category(name))
                 for k, name in zip(chosen, names, strict=True)
             ],
         ))  # fmt: skip

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from perf_views.contents import Cell, Link, ViewPath
 
-__all__ = ["CATEGORY", "FIT", "FITTING", "FORMULAE", "SHADES", "STEPS", "VERIFY", "category_path", "r2_cell", "r2_text"]
+__all__ = [
+    "CATEGORY",
+    "FORMULAE",
+    "OVER",
+    "SHADES",
+    "STEPS",
+    "VERIFY",
+    "category_path",
+    "fit_path",
+    "fitting_path",
+    "formulae_path",
+    "r2_cell",
+    "r2_text",
+    "steps_path",
+]
 
-CATEGORY, STEPS, FITTING, FIT, FORMULAE, VERIFY = "category", "steps", "fitting", "fit", "formulae", "verify"
+CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
 
 _DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
 SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the times do not vary"
@@ -15,6 +29,26 @@ SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the tim
 def category_path(category: str) -> ViewPath:
     """The view of a category's model."""
     return (CATEGORY, category)
+
+
+def steps_path(category: str) -> ViewPath:
+    """The view of how that model was put together."""
+    return (CATEGORY, category, STEPS)
+
+
+def fitting_path(category: str, symbol: str) -> ViewPath:
+    """The view of all lines of a category over a factor."""
+    return (CATEGORY, category, OVER, symbol)
+
+
+def fit_path(category: str, symbol: str, line: int) -> ViewPath:
+    """The view of one of them."""
+    return (CATEGORY, category, OVER, symbol, str(line))
+
+
+def formulae_path(category: str, symbol: str) -> ViewPath:
+    """The view that changes what is fitted to them."""
+    return (CATEGORY, category, OVER, symbol, FORMULAE)
 
 
 def r2_text(value: float | None) -> str:

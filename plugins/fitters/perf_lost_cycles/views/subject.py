@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perf_formulas.functions import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum
+from perf_lost_cycles.default_models.linear_terms import formula_over
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.history import Generation
 from perf_lost_cycles.modgen.model import ModgenModel
@@ -54,6 +55,8 @@ class Candidate:
     ----------
     formula, origin : str
         Of the default model.
+    text : str
+        The formula with its factor as texts call it.
     terms : tuple of str
         In the factor's symbol.
     coefficients, standard_errors : tuple of float or None
@@ -65,6 +68,7 @@ class Candidate:
     """
 
     formula: str
+    text: str
     origin: str
     terms: tuple[str, ...]
     coefficients: tuple[float | None, ...]
@@ -187,6 +191,7 @@ class ModgenSubject:
         fits = [
             Candidate(
                 candidate.formula,
+                formula_over(candidate.formula, candidate.terms, symbol, self.names[symbol]),
                 candidate.origin,
                 candidate.terms,
                 candidate.coefficients,
@@ -259,6 +264,7 @@ class LcaSubject:
         return tuple(
             Candidate(
                 one.formula,
+                one.form(self._model.factor_name),
                 one.origin,
                 tuple(map(self._model.in_factor, one.terms)),
                 one.coefficients,
