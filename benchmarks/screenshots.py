@@ -58,7 +58,7 @@ VIEWS: dict[str, tuple[Callable[[], Viewable], str, bool]] = {
     "laws": (LAWS, "", True),
     "growth": (LAWS, "growth", False),
     "law": (LAWS, "path/pairs", False),
-    "joint": (JOINT, "curves", False),
+    "joint": (JOINT, "", False),
     "pair": (JOINT, "pair/LU/Paragon", False),
     "structural": (example("structural/sor.toml"), "candidates", False),
     "judged": (

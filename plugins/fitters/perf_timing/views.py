@@ -1,8 +1,9 @@
-"""Views of codes on systems: how well each pair fits, each pair's own view, curves, and residuals."""
+"""Views of codes on systems: curves and how well each pair fits, each pair's own view, and residuals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ScalingViews"]
 
-PAIR, CURVES, RESIDUALS, PARAMETERS = "pair", "curves", "residuals", "parameters"
+PAIR, RESIDUALS, PARAMETERS = "pair", "residuals", "parameters"
 _FIGURES = (
     ("n_observations", "measurements", ",d"),
     ("mean_relative_error", "mean relative error", ".1%"),
     ("max_relative_error", "largest relative error", ".1%"),
     ("mean_relative_error_left_out_cells", "of pairs predicted from the others", ".1%"),
 )
+_FOLDED = ("Parameters", "Correlations")  # tables that few need
 _MOST_ROWS = 60  # of residuals
 _MOST_SHOWN = 30  # codes or systems in the table of pairs; the tables below it name the worst of all
 _LARGE_ERROR = 0.5  # relative error that gets the darkest colour
@@ -52,14 +54,12 @@ class ScalingViews:
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The overview, curves, parameters, residuals, or one pair; see `perf_views.Viewable.view`."""
+        """The overview, parameters, residuals, or one pair; see `perf_views.Viewable.view`."""
         trail = (Link(self.title, ()),)
         if path == ():
             return View(self.title, self._overview())
         if len(path) == 3 and path[0] == PAIR and path[1] in self._model.codes and path[2] in self._model.systems:
             return pair_view(self._model, path[1], path[2], path, query, trail)
-        if path == (CURVES,):
-            return View("Curves", (self._curves(),), path, trail)
         if path == (RESIDUALS,):
             return View("Residuals", (self._residuals(),), path, trail)
         if path == (PARAMETERS,):
@@ -67,8 +67,8 @@ class ScalingViews:
         raise NoViewError(path)
 
     def paths(self) -> Iterable[ViewPath]:
-        """The overview, curves, parameters, residuals, and the pairs that were measured."""
-        yield from ((), (CURVES,), (PARAMETERS,), (RESIDUALS,))
+        """The overview, parameters, residuals, and the pairs that were measured."""
+        yield from ((), (PARAMETERS,), (RESIDUALS,))
         yield from ((PAIR, *names) for names in sorted(self._pairs()))
 
     def parameter_blocks(self) -> tuple[Block, ...]:
@@ -89,13 +89,14 @@ class ScalingViews:
 
     def _overview(self) -> tuple[Block, ...]:
         model = self._model
-        links = (Link("Curves", (CURVES,)), Link("Parameters", (PARAMETERS,)), Link("Residuals and Q-Q", (RESIDUALS,)))
+        links = (Link("Parameters", (PARAMETERS,)), Link("Residuals and Q-Q", (RESIDUALS,)))
         return (
             *chosen_figures(model, _FIGURES),
+            self._curves(),
             Text(tuple(model.summary()[1:]), links=links),
             self._pair_table(),
             Text(tuple(model.formula.split("\n")), "Formula", "formula"),
-            *(Table.of(*table) for table in model.tables()),
+            *(replace(Table.of(*table), is_folded=table[0].startswith(_FOLDED)) for table in model.tables()),
             statistics_table(model),
         )
 

@@ -39,6 +39,16 @@ __all__ = [
 
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
+# What figures of fits are called where their name does not say it, and how they are written.
+_CALLED = {
+    "crps": ("mean CRPS", ".4g"),
+    "held_by_50": ("held by 50 % intervals", ".0%"),
+    "held_by_80": ("held by 80 % intervals", ".0%"),
+    "held_by_95": ("held by 95 % intervals", ".0%"),
+    "r2_centered": ("R^2 centered", ".4f"),
+    "r2_uncentered": ("R^2 uncentered", ".4f"),
+    "sse": ("sum of squared errors", ".4g"),
+}
 
 
 class DrawableViews:
@@ -136,10 +146,11 @@ def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tupl
 def key_figures(model: Any) -> KeyFigures:
     """The first figures of a fit that are numbers, which are the most telling ones."""
     numbers = [(name, value) for name, value in model.statistics.items() if isinstance(value, (int, float))]
-    figures = [
-        KeyFigure(name.replace("_", " "), f"{value:,}" if isinstance(value, int) else f"{value:.4g}")
-        for name, value in numbers[:_MOST_FIGURES]
-    ]
+    figures = []
+    for name, value in numbers[:_MOST_FIGURES]:
+        plain = name.removeprefix("n_").replace("_n_", " ").replace("_", " ")
+        called, form = _CALLED.get(name, (plain, "," if isinstance(value, int) else ".4g"))
+        figures.append(KeyFigure(called, format(value, form)))
     return KeyFigures(tuple(figures))
 
 

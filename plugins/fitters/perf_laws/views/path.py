@@ -135,7 +135,10 @@ def _law_table(outlook: Outlook, path: int) -> Table:
     if omitted := laws[_MOST_LAWS:]:
         rows.append((f"{len(omitted)} others", share_cell(sum(share for _, share, _ in omitted)), ""))
     header = ("beside a constant", "probability", f"predicts at {model.target_text}")
-    return Table(header, tuple(rows), "Laws that the data leave", "Each with what the data leave of drift from it.")
+    note = "Each with what the data leave of drift from it."
+    if len(model.symbols) > 1:
+        note += " A parameter stands for any power that rises with it, one over it for any that falls."
+    return Table(header, tuple(rows), "Laws that the data leave", note)
 
 
 def _next_table(outlook: Outlook, path: int) -> Table:
