@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 import perfcore
 from perf_pictures.figures import COLUMNS
+from perf_pictures.fitting import fit_texts
 from perf_pictures.picture import inches, plot
-from perf_pictures.style import drawing, finish, fit_width
+from perf_pictures.style import drawing, finish
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
@@ -166,7 +167,7 @@ def test_names_and_numbers_stay_readable():
     axes.legend(bbox_to_anchor=(0.0, -0.2), loc="upper left")
     with drawing():
         finish(figure)
-        fit_width(figure)
+        fit_texts(figure)
     assert axes.get_window_extent().width > 0.6 * figure.bbox.width
     assert [axis.get_offset_text().get_text() for axis in (axes.xaxis, axes.yaxis)] == ["", ""]
     empty = Figure()

@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 
+from perf_pictures.style import add_legend
 from perfcore.results import Result
 
 __all__ = ["derived_panels"]
@@ -46,13 +48,27 @@ def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]
 def _draw(model: Result, data: Any, number: int, axes: Axes) -> None:
     stage = _Stage(axes, number)
     model.draw(stage, data)
-    for legend in stage.legends:  # of the whole picture; a single panel has it inside
-        if axes.get_legend() is None:
-            names = [text.get_text() for text in legend.get_texts()]
-            handles: list[Any] = list(legend.legend_handles)
-            panel_legend = axes.legend(handles, list(map(str, range(len(names)))), framealpha=0.85)
-            for text, name in zip(panel_legend.get_texts(), names, strict=True):
-                text.set(text=name, parse_math=False)
+    if axes.get_legend() is not None:
+        return
+    names: list[str] = []
+    handles: list[Any] = []
+    drawn: set[str] = set().union(*map(_colours, (*axes.lines, *axes.patches, *axes.collections)))
+    for legend in stage.legends:  # of the whole picture: a single panel has inside what it shows of it
+        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
+            if handle is not None and _colours(handle) & drawn:
+                names.append(text.get_text())
+                handles.append(handle)
+    if not stage.legends:  # that of another panel names the same things, if there is one
+        handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1:
+        add_legend(axes, names, handles, frameon=True, framealpha=0.85)
+
+
+def _colours(artist: Any) -> set[str]:
+    """Colours of lines, of areas, or of points."""
+    getters = (getattr(artist, f"get_{part}", None) for part in ("color", "markerfacecolor", "facecolor"))
+    colours = (to_rgba_array(getter()) for getter in getters if getter is not None)
+    return {to_hex(colour) for part in colours for colour in part if colour[3] > 0.0}
 
 
 class _Stage(Figure):

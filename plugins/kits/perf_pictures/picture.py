@@ -38,7 +38,6 @@ __all__ = [
     "check_files",
     "draw_curve",
     "draw_measurements",
-    "drawn",
     "inches",
     "plot",
     "readable_unit",
@@ -53,7 +52,8 @@ Floats = npt.NDArray[np.float64]
 _MOST_STEPS = 1000
 _BAND_BINS = 2000
 _MEAN_BINS = 300
-_COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel over its width
+_COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
+_LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
 _SCREEN = 80  # dots per inch in a notebook
 _SIZE = re.compile(r"(?P<width>[0-9]+\.?[0-9]*)(x(?P<height>[0-9]+\.?[0-9]*))? ?(?P<unit>in|cm|mm)?")
@@ -140,7 +140,7 @@ def plot(
     <Drawing of 3.4 x 2.3 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import drawing, finish, fit_width, has_free_legend, move_legends, set_text_size
+    from perf_pictures.style import drawing, finish
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -154,13 +154,7 @@ def plot(
     ending = None if path is None else check_ending(path)
     extent = None if size is None else inches(size)
     with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
-        figure = drawn(model, data, names, extent)
-        if font is not None:
-            set_text_size(figure, font)
-        if names or extent is not None:
-            fit_width(figure)
-        if names or has_free_legend(figure):
-            move_legends(figure, may_grow=extent is None or extent[1] is None)
+        figure = _drawn(model, data, names, extent, font)
         if figures is not None:
             write_figures(figure, figures)
         if path is not None and ending is not None:
@@ -226,29 +220,26 @@ def inches(size: str) -> tuple[float, float | None]:
     return width or _WIDEST, height
 
 
-def drawn(
-    model: Result | None, data: Any, panels: Sequence[str] = (), extent: tuple[float, float | None] | None = None
+def _drawn(
+    model: Result | None,
+    data: Any,
+    panels: Sequence[str],
+    extent: tuple[float, float | None] | None,
+    font: float | None,
 ) -> Figure:
-    """A figure of a model, data, or a model over its data; make and use it within `perf_pictures.style.drawing`.
-
-    Parameters
-    ----------
-    model : Result, optional
-    data : object, optional
-    panels : sequence of str
-        All but these are left out.
-    extent : (float, float or None), inches, optional
-        Width and height; without a height, that of the picture in proportion.
-
-    Raises
-    ------
-    OptionError, DataError
-        There is nothing that has a picture, or no such panel.
-    """
+    """A figure of all or of some panels; without a height, it is as high as panels and texts need."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from perf_pictures.style import finish
+    from perf_pictures.fitting import (
+        fit_texts,
+        has_free_legend,
+        move_legends,
+        panel_shapes,
+        raise_panels,
+        thin_out_ticks,
+    )
+    from perf_pictures.style import finish, set_text_size
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -260,14 +251,29 @@ def drawn(
         figure.set_size_inches(width, _SHAPE * width * rows / columns)
         for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
             draw(axes)
+        shapes = dict.fromkeys(figure.axes, _LEAST_SHAPE)
     elif model is not None:
         model.draw(figure, data)
     else:
         _draw_data(figure.add_subplot(), data)
+    finish(figure)
+    if not panels and extent is not None:
+        shapes = panel_shapes(figure)
+    may_grow = extent is None or extent[1] is None
     if extent is not None:
         width, height = figure.get_size_inches()
         figure.set_size_inches(extent[0], extent[1] or extent[0] * height / width)
-    finish(figure)
+    if font is not None:
+        set_text_size(figure, font)
+    is_sized = bool(panels) or extent is not None
+    if is_sized:
+        fit_texts(figure)
+    if is_sized or has_free_legend(figure):
+        move_legends(figure, may_grow)
+    if is_sized:
+        if may_grow:
+            raise_panels(figure, shapes)
+        thin_out_ticks(figure)
     return figure
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import textwrap
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,17 +13,15 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter, StrMethodFormatter
-from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from perf_views.colours import DARK, GRID, SERIES, SIZES
-from perf_views.short_names import shortened, shortened_apart
+from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import FigureBase
     from matplotlib.legend import Legend
 
 __all__ = [
@@ -36,9 +33,6 @@ __all__ = [
     "add_legend",
     "drawing",
     "finish",
-    "fit_width",
-    "has_free_legend",
-    "move_legends",
     "set_logarithmic",
     "set_plain",
     "set_text_size",
@@ -48,12 +42,7 @@ __all__ = [
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
-_SHORTEST_LINE = 12  # letters, where a label is broken
 _LONGEST_LINE = 140  # letters, in the width of a page
-_MOST_COLUMNS = 5  # of a legend below a panel
-_MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
-_BESIDE_LABELS = 0.8  # of the width of a picture
-_LABEL_ROOM = 1.2  # of a tick, over its width
 _LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # times since 1970 in seconds have ten digits
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
@@ -134,149 +123,6 @@ def set_text_size(figure: FigureBase, points: float) -> None:
         axes.tick_params(which="both", labelsize=points)
     for text in figure.findobj(Text):
         text.set_fontsize(points)
-
-
-def fit_width(figure: Figure) -> None:
-    """Break what a narrow picture would cut off: legends below the panels, and titles and labels of axes."""
-    engine = figure.get_layout_engine()
-    figure.set_layout_engine("none")  # a legend that is too wide leaves no room for any panel
-    figure.draw_without_rendering()
-    for legend in [*figure.legends, *(axes.get_legend() for axes in figure.axes)]:
-        if legend is not None:
-            _narrow(legend, figure)
-    figure.set_layout_engine(engine)
-    figure.draw_without_rendering()
-    _thin_out_ticks(figure)
-    _break_long_lines(figure)
-
-
-def has_free_legend(figure: Figure) -> bool:
-    """Whether matplotlib chose the place of any legend, which may lie over what is drawn where nothing is free."""
-    legends = (axes.get_legend() for axes in figure.axes)
-    return any(legend is not None and legend._loc == 0 for legend in legends)  # type: ignore[attr-defined]
-
-
-def move_legends(figure: Figure, may_grow: bool) -> None:
-    """Put legends that lie over what is drawn below their panels.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    may_grow : bool
-        Whether the picture may become as much higher as the legends are; else one that is too high stays where it is.
-    """
-    figure.draw_without_rendering()
-    heights: dict[int, float] = {}  # inches, by row of panels
-    moved = []
-    for axes in figure.axes:
-        legend = axes.get_legend()
-        room = np.inf if may_grow else _MOST_OF_PANEL * axes.get_window_extent().height
-        if legend is None or legend.get_window_extent().height > room or not _hides(legend, axes):
-            continue
-        moved.append(_moved_below(axes, legend, figure))
-        row = 0 if (place := axes.get_subplotspec()) is None else place.rowspan.start
-        heights[row] = max(heights.get(row, 0.0), moved[-1].get_window_extent().height / figure.dpi)
-    if may_grow and heights:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + sum(heights.values()))
-    for legend in moved:
-        legend.set_in_layout(True)
-
-
-def _hides(legend: Legend, axes: Axes) -> bool:
-    """Whether lines, points, bars or areas of a panel lie behind its legend."""
-    box = legend.get_window_extent()
-    for line in axes.lines:
-        path = line.get_transform().transform_path(line.get_path())
-        if line.get_linestyle() in ("None", "", " "):
-            if box.count_contains(path.vertices):
-                return True
-        elif path.intersects_bbox(box, filled=False):
-            return True
-    if any(patch.get_window_extent().overlaps(box) for patch in axes.patches):
-        return True
-    for area in axes.collections:
-        offsets = area.get_offset_transform().transform(np.ma.filled(area.get_offsets(), np.nan))
-        if isinstance(area, PathCollection):
-            if box.count_contains(offsets):
-                return True
-        elif any(area.get_transform().transform_path(path).intersects_bbox(box) for path in area.get_paths()):
-            return True
-    return bool(axes.images)
-
-
-def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
-    """A legend anew, below the label of the horizontal axis, in as many columns as there is room for."""
-    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    handles: list[Any] = list(legend.legend_handles)
-    width = figure.bbox.width / len({each.get_window_extent().x0 for each in figure.axes})
-    box = axes.get_tightbbox()
-    assert box is not None  # it is visible
-    below = (axes.get_window_extent().y0 - box.y0) / figure.dpi  # labels keep their height
-    place = axes.transAxes + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
-    for columns in range(min(len(names), _MOST_COLUMNS), 0, -1):
-        legend.remove()
-        legend = add_legend(
-            axes, names, handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=place, ncols=columns,
-            fontsize=size, borderaxespad=0.2, columnspacing=1.0, handletextpad=0.5,
-        )  # fmt: skip
-        legend.set_in_layout(False)
-        figure.draw_without_rendering()
-        if legend.get_window_extent().width <= width:
-            break
-    return legend
-
-
-def _thin_out_ticks(figure: Figure) -> None:
-    """Leave out ticks of linear horizontal axes where their labels would run into each other."""
-    for axes in figure.findobj(Axes):
-        labels = [label.get_window_extent().width for label in axes.get_xticklabels() if label.get_text()]
-        most = int(axes.get_window_extent().width / (_LABEL_ROOM * max(labels, default=1.0)))
-        if len(labels) > most and isinstance(axes.xaxis.get_major_locator(), MaxNLocator):
-            axes.xaxis.set_major_locator(MaxNLocator(max(most, 1)))
-
-
-def _break_long_lines(figure: Figure) -> None:
-    for axes in figure.findobj(Axes):
-        box = axes.get_window_extent()
-        titles = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
-        for text, length in [
-            *((each, box.width) for each in (*titles, axes.xaxis.label)), (axes.yaxis.label, box.height)
-        ]:  # fmt: skip
-            content = text.get_text()
-            extent = text.get_window_extent()
-            reaches = max(extent.width, extent.height)
-            if content and reaches > length:
-                letters = max(int(len(max(content.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
-                text.set_text("\n".join(part for line in content.split("\n") for part in textwrap.wrap(line, letters)))
-
-
-def _narrow(legend: Legend, figure: Figure) -> None:
-    """Give a legend fewer columns until it fits, and then shorter names."""
-    if not legend.get_texts():
-        return
-    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
-    # One of a panel begins where that does, beside the labels of its axis.
-    room = figure.bbox.width * (1.0 if legend in figure.legends else _BESIDE_LABELS)
-    columns, anchor = legend._ncols, legend.get_bbox_to_anchor()  # type: ignore[attr-defined]
-    while columns > 1 and legend.get_window_extent().width > room:
-        columns -= 1
-        handles: list[Any] = list(legend.legend_handles)
-        how: dict[str, Any] = {"ncols": columns, "fontsize": size, "frameon": legend.get_frame_on()}
-        axes: Any = legend.axes  # None of the figure's
-        place = legend._loc  # type: ignore[attr-defined]
-        legend.remove()
-        if axes is not None:
-            legend = add_legend(axes, names, handles, loc=place, **how)
-            legend.set_bbox_to_anchor(anchor, IdentityTransform())
-        else:
-            legend = add_legend(figure, names, handles, loc="outside lower center", **how)
-        figure.draw_without_rendering()
-    widest = max(text.get_window_extent().width for text in legend.get_texts())
-    if (excess := legend.get_window_extent().width - room) > 0.0:
-        letters = int(max(map(len, names)) * (1.0 - excess / widest)) - 2
-        for text, name in zip(legend.get_texts(), shortened_apart(names, max(letters, _SHORTEST_LINE)), strict=True):
-            text.set_text(name)
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:

@@ -1,0 +1,83 @@
+"""Pictures in the width of a column: of every presenter, whole and panel by panel, nothing is cut off or overlaps."""
+
+import itertools
+
+import pytest
+from every_kind import KINDS
+from matplotlib.axes import Axes
+
+import perfcore
+from perf_pictures.derived_panels import derived_panels
+from perf_pictures.picture import plot
+from perf_structural import StructuralModel
+from perfcore.base.errors import OptionError
+from perfcore.results import Result, presenter_of
+
+WITHOUT = {
+    "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Series",
+}  # fmt: skip
+TOO_WIDE = {"LawModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
+COLUMN = {"size": "3.4in", "font": 8}
+
+
+def subject(kind):
+    """A result and nothing, or nothing and data."""
+    made = KINDS[kind]()
+    if isinstance(made, str):
+        made = StructuralModel.read(made) if made.endswith(".toml") else perfcore.read(made)
+    return (made, None) if isinstance(made, Result) else (None, made)
+
+
+def panel_names(model):
+    """Of all panels but those that are like an earlier one."""
+    names = presenter_of(model).panels(model) or derived_panels(model, None)
+    return [name for name in names if "-" not in name]
+
+
+def collisions(figure):
+    """Texts that are cut off, and pairs of titles, labels and legends of which one lies over the other."""
+    figure.draw_without_rendering()
+    boxes = []
+    for axes in figure.findobj(Axes):
+        if not axes.axison:
+            continue
+        ticks = [
+            label
+            for axis in (axes.xaxis, axes.yaxis)
+            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+            if min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())
+        ]
+        titles = [axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        legend = axes.get_legend()
+        boxes += [(text.get_text(), text) for text in (*ticks, *titles) if text.get_text() and text.get_visible()]
+        boxes += [] if legend is None else [("legend", legend)]
+    boxes += [("legend", legend) for legend in figure.legends]
+    boxes += [(title.get_text(), title) for title in (figure._suptitle,) if title is not None]
+    placed = [(name, artist.get_window_extent()) for name, artist in boxes]
+    whole = figure.bbox
+    for name, box in placed:
+        if box.x0 < whole.x0 - 1 or box.y0 < whole.y0 - 1 or box.x1 > whole.x1 + 1 or box.y1 > whole.y1 + 1:
+            yield f"{name!r} is cut off"
+    for (name, box), (other, beside) in itertools.combinations(placed, 2):
+        across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+        along = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+        if across > 1.0 and along > 1.0:
+            yield f"{name!r} and {other!r} overlap"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
+def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
+    model, data = subject(kind)
+    choices = [] if model is None else [[name] for name in panel_names(model)]
+    for panels in ([] if kind in TOO_WIDE else [()], *choices):
+        if panels != []:
+            figure = plot(model, data, panels=panels, **COLUMN).figure
+            assert list(collisions(figure)) == [], panels
+
+
+@pytest.mark.parametrize("kind", sorted(WITHOUT))
+def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
+    model, data = subject(kind)
+    with pytest.raises(OptionError, match=r"has no picture|name a column"):
+        plot(model, data, tmp_path / "x.pdf", figures=tmp_path / "x.csv", **COLUMN)
+    assert list(tmp_path.iterdir()) == []
