@@ -2,6 +2,7 @@
 
 A result class inherits `Result` and computes; a `Presenter` registered for it draws. So no result imports a drawing,
 and whoever writes a result of their own gets text, a table, a page and a notebook cell before writing any presenter.
+Data inherit `Shown`: a frame, a picture and a notebook cell.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import functools
 import html
 import importlib
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +25,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"]
+__all__ = ["Presenter", "Result", "Shown", "Tables", "further_presenters", "presenter_of"]
 
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
 _LINES = 10  # of a repr, at most
-_HEAD, _LETTERS, _CELL_SIZE = 6, 200, "6in"  # lines, letters of each, and width of the picture in a notebook cell
+# Of a notebook cell: width of the picture, letters of a line, rows and columns of the table, and letters of an entry.
+_CELL_SIZE, _LINE_LETTERS, _ROWS, _COLUMNS, _ENTRY_LETTERS = "6in", 200, 6, 16, 80
 
 
 class Presenter:
@@ -100,7 +103,33 @@ class Presenter:
         return None
 
 
-class Result:
+class Shown:
+    """Base of data and results: a table of pandas, a picture, and a short cell of a notebook."""
+
+    __slots__ = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """All of it as a data frame of pandas: one row for each thing that it is about."""
+        return presenter_of(self).frame(self)
+
+    def plot(self, **how: Any) -> Any:
+        """The picture: in a file, in axes or in a notebook; ``how`` as `perfcore.plot`."""
+        return importlib.import_module("perfcore").plot(None, self, **how)
+
+    def _lines_and_tables(self) -> tuple[list[str], Tables]:
+        """What a notebook cell says."""
+        return [repr(self)], presenter_of(self).tables(self)
+
+    def _repr_html_(self) -> str:
+        """First lines, a small picture, and the head of the first table, for a notebook."""
+        lines, tables = self._lines_and_tables()
+        parts = ['<pre style="white-space:pre-wrap">', html.escape("\n".join(_first_lines(lines))), "</pre>"]
+        with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
+            parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
+        return "".join([*parts, *map(_table_head, tables[:1])])
+
+
+class Result(Shown):
     """Base of what commands and functions give back: shown by its presenter, a table of pandas, short in a notebook."""
 
     __slots__ = ()
@@ -127,10 +156,6 @@ class Result:
         """Tables for other programs, as CSV: rows are not limited and cells not joined."""
         return presenter_of(self).plain_tables(self)
 
-    def to_frame(self) -> pd.DataFrame:
-        """The result as a data frame of pandas: one row for each thing that it is about."""
-        return presenter_of(self).frame(self)
-
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         presenter_of(self).draw(self, figure, data)
@@ -153,21 +178,36 @@ class Result:
 
     def __repr__(self) -> str:
         """The summary, in a few lines."""
-        lines = self.summary()
-        first_lines = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "..."]
-        return f"<{type(self).__name__}: " + "\n  ".join(first_lines) + ">"
+        return f"<{type(self).__name__}: " + "\n  ".join(_first_lines(self.summary())) + ">"
 
-    def _repr_html_(self) -> str:
-        """Summary, a small picture, and the head of the first table, for a notebook."""
-        lines = [line[:_LETTERS] + "…" * (len(line) > _LETTERS) for line in self.summary()[:_HEAD]]
-        parts = [f"<p>{'<br>'.join(map(html.escape, lines))}</p>"]
-        with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
-            parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
-        for _, header, rows in self.tables()[:1]:
-            table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]
-            parts.append(f"<table><tr>{'</tr><tr>'.join(map(''.join, table))}</tr></table>")
-            parts.append(f"<p>{len(rows) - _HEAD} more rows: to_frame()</p>" * (len(rows) > _HEAD))
-        return "".join(parts)
+    def _lines_and_tables(self) -> tuple[list[str], Tables]:
+        return self.summary(), self.tables()
+
+
+def _first_lines(lines: list[str]) -> list[str]:
+    """As many as a cell should have, none longer than a few lines of it: names may have thousands of letters."""
+    single_lines = [_cut(part, _LINE_LETTERS) for line in lines for part in line.split("\n")]
+    return single_lines if len(single_lines) <= _LINES else [*single_lines[: _LINES - 1], "..."]
+
+
+def _cut(text: str, most: int) -> str:
+    return text[:most] + "…" * (len(text) > most)
+
+
+def _table_head(table: tuple[str, list[str], list[list[str]]]) -> str:
+    """First rows and columns of a table as HTML, and how many there are more."""
+    title, header, rows = table
+    lines = []
+    for tag, row in zip(("th", *repeat("td", _ROWS)), [header, *rows], strict=False):
+        cells = (html.escape(_cut(entry, _ENTRY_LETTERS)) for entry in row[:_COLUMNS])
+        lines.append(f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>")
+    caption = f"<caption>{html.escape(_cut(title, _LINE_LETTERS))}</caption>" if title else ""
+    left_out = ((len(rows) - _ROWS, "row"), (len(header) - _COLUMNS, "column"))
+    more = " and ".join(f"{count} more {what}{'s' * (count != 1)}" for count, what in left_out if count > 0)
+    return (
+        f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+        f"{f'<p>{more}: to_frame()</p>' if more else ''}"
+    )
 
 
 def presenter_of(result: Any) -> Presenter:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 from perfcore.data.units import nanoseconds_per
+from perfcore.results import Shown
 
 __all__ = ["UtilizationCurve"]
 
@@ -21,7 +22,7 @@ _FINGERPRINT_SAMPLES = 1 << 16
 Floats = npt.NDArray[np.float64]
 
 
-class UtilizationCurve:
+class UtilizationCurve(Shown):
     """A nonnegative step function of time.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
 from perfcore.data.units import same_unit, unit_of
+from perfcore.results import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ Names = str | Iterable[str] | None
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that tell whether it is meant to hold numbers
 
 
-class Measurements:
+class Measurements(Shown):
     """A tidy table: one row for each measurement.
 
     Parameters

@@ -10,11 +10,14 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
+from perfcore.results import Shown
 
 __all__ = ["Series"]
 
+_MOST_NAMED = 6  # columns, in a line
 
-class Series:
+
+class Series(Shown):
     """Columns of values sampled at increasing times.
 
     Parameters
@@ -74,7 +77,7 @@ class Series:
             )
 
     def __repr__(self) -> str:
-        return f"Series({len(self.times)} samples of {', '.join(self.columns)}, from {self.source})"
+        return f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})"
 
     def curve(self, column: str | None = None) -> UtilizationCurve:
         """One column as a step function, each sample valid until the next.

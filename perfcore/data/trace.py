@@ -12,11 +12,12 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.registry import registry
+from perfcore.results import Shown
 
 __all__ = ["Trace", "busy_mask", "curve_from_changes", "curve_from_intervals", "default_busy"]
 
 
-class Trace:
+class Trace(Shown):
     """State intervals ``(location, state, start, end)``.
 
     Parameters

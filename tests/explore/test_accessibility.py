@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from every_kind import KINDS
+from result_kinds import KINDS
 
 from perf_explore import blocks
 from perf_explore.blocks import Writer
@@ -13,7 +13,6 @@ from perfcore.hooks.registry import registry
 from .conftest import accessibility_problems
 
 SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
-
 # What is shown as another is: phases as benchmarks, a line of counts, several tables of messages, a notebook's cell.
 AS_ANOTHER = {"PartsGate", "Summary", "MessageRuns", "Inline", "Model"}
 

@@ -83,7 +83,7 @@ def test_the_value_is_a_histogram_with_the_same_quantiles(rng):
 def test_the_frame_has_a_row_for_each_step_ahead(rng):
     model = forecast(rng.normal(5.0, 1.0, 50), horizon=4)
     frame = model.to_frame()
-    np.testing.assert_array_equal(frame["time"], [50.0, 51.0, 52.0, 53.0])  # samples are at 0, 1, ..., 49 s
+    np.testing.assert_array_equal(frame["time_s"], [50.0, 51.0, 52.0, 53.0])  # samples are at 0, 1, ..., 49 s
     np.testing.assert_array_equal(frame[["value", "lower", "upper"]], model.predict([1, 2, 3, 4], interval=0.95))
     assert len(repr(model).splitlines()) <= 10
 

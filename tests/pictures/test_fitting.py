@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
-from every_kind import KINDS
 from matplotlib.axes import Axes
+from result_kinds import KINDS
 
 import perfcore
 from perf_pictures.derived_panels import derived_panels

@@ -238,7 +238,7 @@ def test_the_frame_has_a_row_for_each_phase_with_all_digits():
     """Means by hand: a step function is its heights, and a ramp's mean is its middle."""
     model = perfcore.fit(UtilizationCurve([1_000_000, 1_000_004, 1_000_010], [2, 8]), phases=2, degree=0)
     frame = model.to_frame()
-    assert frame[["start", "end", "duration"]].to_numpy().tolist() == [
+    assert frame[["start_us", "end_us", "duration_us"]].to_numpy().tolist() == [
         [1_000_000.0, 1_000_004.0, 4.0],
         [1_000_004.0, 1_000_010.0, 6.0],
     ]

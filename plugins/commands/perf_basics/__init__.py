@@ -32,13 +32,18 @@ def register_commands(register: Register) -> None:
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how predictions, facts and listings are shown."""
+    """Announce how predictions, facts, listings and comparisons of candidates are shown."""
     for name, text in (
         ("Predictions", "values of a model at points"),
         ("Facts", "what a file is"),
         ("Listing", "what is installed"),
     ):
         register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
+    register(
+        "perfcore.models.ranking:Ranking",
+        "perf_views.rankings:RankingPresenter",
+        help="models compared with one another",
+    )
 
 
 @hookimpl

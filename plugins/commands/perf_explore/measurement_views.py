@@ -10,14 +10,16 @@ from perf_pictures.picture import draw_measurements
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.results import Presenter
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from perf_views.contents import Viewable
 
 __all__ = ["MeasurementsPresenter", "MeasurementsViews"]
 
-_MOST_ROWS = 40
+_MOST_ROWS, _FEW_ROWS = 40, 6  # in a page, and in a notebook's cell
 
 
 class MeasurementsPresenter(Presenter):
@@ -26,6 +28,14 @@ class MeasurementsPresenter(Presenter):
     def title(self, result: Measurements) -> str:
         """What it is and where it is from."""
         return f"Measurements: {result.source}"
+
+    def tables(self, result: Measurements) -> Tables:
+        """The first rows."""
+        return [_first_rows(result, _FEW_ROWS)]
+
+    def frame(self, result: Measurements) -> pd.DataFrame:
+        """The rows, with all columns; a copy, since data do not change."""
+        return result.table.copy()
 
     def views(self, result: Measurements, data: Any = None, file: Path | None = None) -> Viewable:
         """Picture and rows."""
@@ -68,10 +78,15 @@ class MeasurementsViews:
         return Chart(lambda figure: draw_measurements(figure.add_subplot(), self._data), alternative, ())
 
     def _rows(self) -> Table:
-        table = self._data.table
-        rows = tuple(tuple(map(_shown, row)) for row in table.head(_MOST_ROWS).itertuples(index=False))
-        title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
-        return Table(tuple(map(str, table.columns)), rows, title)
+        title, header, rows = _first_rows(self._data, _MOST_ROWS)
+        return Table(tuple(header), tuple(map(tuple, rows)), title)
+
+
+def _first_rows(data: Measurements, most: int) -> tuple[str, list[str], list[list[str]]]:
+    table = data.table
+    rows = [[_shown(value) for value in row] for row in table.head(most).itertuples(index=False)]
+    title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
+    return title, list(table.columns), rows
 
 
 def _shown(value: Any) -> str:

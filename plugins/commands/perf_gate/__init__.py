@@ -61,3 +61,8 @@ def register_presenters(register: Register) -> None:
         "perf_gate.presenters.history:HistoryGatePresenter",
         help="where each benchmark changed, by how much and how surely",
     )
+    register(
+        "perf_gate.history.adding:Added",
+        "perf_gate.presenters.added:AddedPresenter",
+        help="what was added to a history",
+    )

@@ -76,7 +76,7 @@ class ForecastPresenter(Presenter):
         value, lower, upper = result.predict(steps, COVERAGE).T
         _, lower_50, upper_50 = result.predict(steps, 0.5).T
         time = result.last_time + steps * result.step
-        columns = {"steps": steps, "time": time, "value": value, "lower": lower, "upper": upper}
+        columns = {"steps": steps, f"time_{result.time_unit}": time, "value": value, "lower": lower, "upper": upper}
         halves = {"lower_50": lower_50, "upper_50": upper_50}
         return pd.DataFrame({**columns, **halves, "crps": [ahead.crps for ahead in result.ahead]})
 

@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_views.contents import Notice, NoViewError, Query, View, ViewPath
 from perf_views.short_names import shortened
 from perf_worley.curve_blocks import Zoom, zoom_blocks
@@ -13,9 +17,12 @@ from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.results import Presenter
+from perfcore.data.units import readable
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from perf_views.contents import Viewable
 
 __all__ = ["CurvePresenter", "CurveViews"]
@@ -30,9 +37,57 @@ class CurvePresenter(Presenter):
         """What it is and where it is from."""
         return f"Processor utilization: {result.source}"
 
+    def tables(self, result: Trace | UtilizationCurve) -> Tables:
+        """The time of each state, the longest first; of a curve without states its extent and its heights."""
+        if isinstance(result, UtilizationCurve):
+            figures = [result.duration, result.mean, result.heights.min(), result.heights.max()]
+            header = ["steps", f"duration ({result.time_unit})", "mean", "lowest", "highest"]
+            return [("Processors computing", header, [[f"{result.n_steps:,}", *(f"{value:.6g}" for value in figures)]])]
+        times, total = _state_times(result), result.span_ns[1] - result.span_ns[0]
+        rows = [
+            [
+                result.states[k],
+                "computing" if result.states[k] in result.busy_states else "",
+                readable(int(times[k]), "ns"),
+                f"{times[k] / (total * len(result.locations)):.2%}" if total else "-",
+            ]
+            for k in np.argsort(-times, kind="stable")
+        ]
+        return [("Time of all locations in each state", ["state", "counts as", "time of all", "share"], rows)]
+
+    def frame(self, result: Trace | UtilizationCurve) -> pd.DataFrame:
+        """A row for each interval, or for each step of a curve; of a summary for each location and state."""
+        import pandas as pd
+
+        if isinstance(result, UtilizationCurve):
+            edges, unit = result.edges, result.time_unit
+            return pd.DataFrame({f"start_{unit}": edges[:-1], f"end_{unit}": edges[1:], "processors": result.heights})
+        if isinstance(result, SummarizedTrace):
+            times, entries = result.times_and_entries()
+            location, state = times.nonzero()
+            columns = {"time_ns": times[location, state], "entries": entries[location, state]}
+        else:
+            location, state = result.location, result.state
+            columns = {"start_ns": result.start_ns, "end_ns": result.end_ns}
+        # By positions: names may be alike, which categories may not be.
+        names = {
+            "location": np.array(result.locations, dtype=object)[location],
+            "state": np.array(result.states, dtype=object)[state],
+        }
+        return pd.DataFrame({**names, **columns})
+
     def views(self, result: Trace | UtilizationCurve, data: Any = None, file: Path | None = None) -> Viewable:
         """The curve, closer and wider."""
         return CurveViews(result, self.title(result))
+
+
+def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
+    """Time of all locations in each state, nanoseconds."""
+    if isinstance(trace, SummarizedTrace):
+        times: npt.NDArray[np.int64] = trace.times_and_entries()[0].sum(axis=0)
+        return times
+    # Sums of whole numbers are exact in float64 up to 104 days of all locations.
+    return np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states)).astype(np.int64)
 
 
 class CurveViews:

@@ -134,7 +134,8 @@ def phase_frame(model: PhaseModel) -> pd.DataFrame:
         form, heights = _form(model, phase), _heights(model, phase)
         name = "" if phase.activity is None else phase.activity.name
         rows.append((number, phase.start, phase.end, length, form, *heights, phase.error, name))
-    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
+    times = [f"{name}_{model.time_unit}" for name in ("start", "end", "duration")]
+    columns = ["phase", *times, "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
     frame = pd.DataFrame(rows, columns=columns)
     if any(phase.marker is not None for phase in model.phases):
         frame.insert(1, "marker", [phase.marker or "" for phase in model.phases])

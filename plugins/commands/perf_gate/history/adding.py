@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -17,9 +17,6 @@ from perf_gate.reading.matching import text_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Added", "append_rows", "rows_to_add"]
 
@@ -41,16 +38,6 @@ class Added(Result):
     commit: str
     benchmarks: tuple[str, ...]
     values: int
-
-    def summary(self) -> list[str]:
-        """What was added, and what there is."""
-        return [f"{self.path}: {len(self.benchmarks)} values of {self.commit} added; {self.values} in all"]
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each value that was added."""
-        import pandas as pd
-
-        return pd.DataFrame({"benchmark": list(self.benchmarks), "commit": self.commit, "file": self.path})
 
 
 def rows_to_add(table: LongTable, commit: str, machine: str = "", better: str | None = None) -> list[dict[str, Any]]:

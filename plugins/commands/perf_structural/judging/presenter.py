@@ -153,6 +153,15 @@ class RecalibrationPresenter(Presenter):
             ("Quantiles", ["level", "is the predicted"], rows),
         ]
 
+    def frame(self, result: Recalibration) -> pd.DataFrame:
+        """A row for each central interval: shares of the runs left out that lay in it, as predicted and after."""
+        import pandas as pd
+
+        coverages = list(result.held_before)
+        after = [result.held_after[coverage] for coverage in coverages]
+        columns = {"held_before": list(result.held_before.values()), "held_after": after}
+        return pd.DataFrame({"coverage": coverages, **columns})
+
     def draw(self, result: Recalibration, figure: Figure, data: Any = None) -> None:
         """The map, and the diagonal of predictions that need none."""
         axes = figure.subplots()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_pictures.picture import draw_series
 from perf_series.window import take_window
 from perf_structural.measured_value import represent
 from perf_structural.views.parts import answered, linked_table
@@ -25,7 +26,6 @@ __all__ = ["SeriesPresenter", "SeriesViews", "column_view", "series_blocks"]
 
 COLUMN = "column"
 _MOST_DRAWN = 8  # columns in one picture
-_BINS = 1500
 _REPRESENTATION, _WINDOW = "as", "window"
 
 
@@ -53,20 +53,8 @@ class SeriesPresenter(Presenter):
         return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
 
     def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
-        """The first columns over time; of a long one the band between the extremes of short stretches."""
-        axes = figure.add_subplot()
-        seconds = result.times - result.times[0]
-        step = -(-len(seconds) // _BINS)
-        for name in list(result.columns)[:_MOST_DRAWN]:
-            values = result.columns[name]
-            first = np.arange(0, len(values), step)
-            # Extremes, not means: nothing that stands out is left out.
-            low, high = np.fmin.reduceat(values, first), np.fmax.reduceat(values, first)
-            (line,) = axes.plot(seconds[first], 0.5 * (low + high), linewidth=0.9, label=name)
-            if step > 1:
-                axes.fill_between(seconds[first], low, high, color=line.get_color(), alpha=0.3, linewidth=0.0)
-        axes.set_xlabel(f"time since the first sample ({result.time_unit})")
-        axes.legend(fontsize=8, loc="upper right", frameon=False)
+        """The first columns over time; see `perf_pictures.picture.draw_series`."""
+        draw_series(figure.add_subplot(), result)
 
     def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:
         """All columns over time, and each as a stochastic value."""

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from perfcore.models.ranking import Candidate, Ranking, candidate_table
+from perf_views.rankings import candidate_table
+from perfcore.models.ranking import Candidate, Ranking
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", Table 1: class A SP on the T3D.
 TABLE_1 = (

@@ -1,14 +1,19 @@
-"""One result or data of each kind that a presenter shows, as tests of all pictures and of all views take them."""
+"""One of every kind of result and data that a public function gives, by the name of its class."""
+
+import functools
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import perfcore
+from perf_experiments import Summary
+from perf_gate.history.adding import append_rows
 from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
-
-__all__ = ["KINDS"]
+from perf_whatif.api import messages_of_runs
 
 STORE, HALO = "examples/study/recorded/sor.db", "examples/halo/halo.prv"
 SOR, PREDICTED = "examples/structural/sor.toml", "examples/sor/recorded/predictions-normal.json"
@@ -37,7 +42,18 @@ def history():
     return perfcore.gate(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
 
 
-# What is shown, by the name of the class that a presenter is registered for.
+def added():
+    with tempfile.TemporaryDirectory() as folder:
+        row = {"commit": "c1", "benchmark": "sort", "value": 1.5, "unit": "s"}
+        return append_rows(Path(folder) / "history.jsonl", [row])
+
+
+def summary_of_trace():
+    with tempfile.TemporaryDirectory() as folder:
+        return perfcore.summarize(HALO, Path(folder) / "halo.summary")
+
+
+# Data and structural models by their files, from which pages open them.
 KINDS = {
     "Facts": lambda: perfcore.info("examples/npb/timings.csv"),
     "Listing": perfcore.formats,
@@ -84,3 +100,22 @@ KINDS = {
     "Series": lambda: AVAILABILITY,
     "Trace": lambda: HALO,
 }
+# What pages show as another: phases as benchmarks, tables of candidates and of traffic, counts in a line, a cell.
+FURTHER_KINDS = {
+    "PartsGate": lambda: perfcore.gate([HALO] * 3, [HALO] * 3, parts="categories"),
+    "Ranking": lambda: perfcore.rank("examples/npb/timings.csv", fitter="individual", where="system=T3D,code=LU"),
+    "MessageRuns": lambda: messages_of_runs([HALO, HALO]),
+    "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),
+    "Inline": lambda: perfcore.view("examples/step.csv", views=1),
+    "Added": added,
+    "SummarizedTrace": summary_of_trace,
+}
+
+
+@functools.cache
+def result_of(kind):
+    """An object of that class; of what pages open by its file, what the file holds."""
+    made = {**KINDS, **FURTHER_KINDS}[kind]()
+    if not isinstance(made, str):
+        return made
+    return StructuralModel.read(made) if kind == "StructuralModel" else perfcore.read(made)

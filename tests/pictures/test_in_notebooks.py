@@ -1,0 +1,147 @@
+"""Every kind of result and data in a notebook: a frame of numbers, a short cell, a picture, a frame with pages."""
+
+import math
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from result_kinds import FURTHER_KINDS, KINDS, result_of
+
+import perfcore
+from perf_pictures.picture import Drawing
+from perfcore import Model
+from perfcore.base.errors import OptionError
+from perfcore.hooks.registry import registry
+from perfcore.results import Presenter, Result, Shown, _presenter_of
+
+ALL_KINDS = [*KINDS, *FURTHER_KINDS]
+# Rows of text, plans, and counts: a picture would say no more than the table.
+WITHOUT_PICTURE = {
+    *("Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
+    *("Inline", "Added"),
+}
+WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}
+# What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.
+COMPUTED = {
+    "Verification": ("P", "D", "error"),
+    "OverheadRuns": ("p", "time_s"),
+    "OverheadProfile": ("p", "time_s"),
+    "Decomposition": ("machine",),
+    "Judgement": ("at",),
+    "MeasuredValue": ("p05", "p50", "p95", "lowest", "highest"),
+    "Iterations": ("iteration", "duration_us"),
+    "PhaseComparison": ("lower", "upper"),
+}
+MOST_OF_CELL = 64_000  # letters
+NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(\.[0-9]+)?(e[-+]?[0-9]+)? ?%?")
+
+
+class Elements(HTMLParser):
+    """Whether every element is closed in its turn, and which ones there are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        if tag not in ("img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def subclasses(base):
+    return {base} | {kind for each in base.__subclasses__() for kind in subclasses(each)}
+
+
+def test_every_kind_is_made_and_has_a_presenter():
+    named = {name.rpartition(":")[2] for name in registry().entries("presenters") if "#" not in name}
+    assert named - {"Model"} == set(ALL_KINDS) - {"SummarizedTrace"}
+    for kind in ALL_KINDS:
+        assert type(result_of(kind)).__name__ == kind
+    bundled = [kind for kind in subclasses(Shown) if kind.__module__.startswith("perf")]
+    assert [kind for kind in bundled if type(_presenter_of(kind)) is Presenter] == [Result, Shown]
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_frame_holds_numbers_and_not_their_texts(kind):
+    frame = result_of(kind).to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame)
+    assert len(set(frame.columns)) == len(frame.columns)
+    for name in frame.columns.difference(["value"] if kind == "Facts" else []):
+        texts = [each for each in frame[name] if isinstance(each, str) and each]
+        assert not texts or not all(NUMBER.fullmatch(each) for each in texts), name
+
+
+def numbers(value):
+    """All numbers of nested lists and mappings."""
+    if isinstance(value, dict):
+        value = [*value.values(), *value]
+    if isinstance(value, (list, tuple)):
+        return {number for each in value for number in numbers(each)}
+    return {float(value)} if isinstance(value, (int, float)) else set()
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_frame_has_the_numbers_that_json_has(kind):
+    """To the last digit; those that JSON leaves to the reader are few, and named."""
+    result = result_of(kind)
+    # The JSON of a model is its file, of which the frame's numbers are computed; data have none.
+    if isinstance(result, Model) or not hasattr(result, "to_dict"):
+        return
+    known = numbers(result.to_dict())
+    for name, column in result.to_frame().items():
+        if column.dtype.kind in "if" and name not in COMPUTED.get(kind, ()):
+            assert {number for number in column.dropna() if math.isfinite(number)} <= known, name
+
+
+def cell_of(kind):
+    return result_of(kind)._repr_html_()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind != "Inline"])
+def test_a_cell_is_short_and_well_formed_and_has_picture_and_table(kind):
+    result = result_of(kind)
+    cell = cell_of(kind)
+    names = Elements(cell).names
+    assert set(names) <= {"pre", "img", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}  # no script
+    assert len(cell) <= MOST_OF_CELL
+    assert names.count("img") == (kind not in WITHOUT_PICTURE)
+    assert names.count("table") == (kind not in WITHOUT_TABLE)
+    assert "style=" not in cell.replace(' style="white-space:pre-wrap"', "")  # colours are those of the notebook
+    assert len(repr(result)) <= 1000
+    assert repr(result).count("\n") < 10
+
+
+def test_a_cell_of_pages_has_a_frame_that_cannot_reach_the_notebook():
+    cell = cell_of("Inline")
+    assert Elements(cell).names == ["iframe"]
+    assert 'sandbox="allow-scripts"' in cell
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_picture_goes_into_given_axes_or_is_a_drawing(kind):
+    result, axes = result_of(kind), Figure().add_subplot()
+    if kind in WITHOUT_PICTURE:
+        for place in ({}, {"ax": axes}):
+            with pytest.raises(OptionError, match=rf"^{kind} has no picture"):
+                result.plot(**place)
+        return
+    assert result.plot(ax=axes) is axes
+    assert axes.has_data() or axes.texts
+    assert isinstance(result.plot(), Drawing)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind != "Inline"])
+def test_pages_fit_into_a_cell(kind):
+    shown = perfcore.view(result_of(kind), views=1)
+    assert shown.page.count('<section id="view') == 1
+    assert "Traceback" not in shown.page
