@@ -162,7 +162,7 @@ def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours:
     left = np.zeros(len(rows))
     for index, colour in zip(present, colours, strict=True):
         height = 0.9 if len(rows) < 20 or bars.is_grouped else 1.0
-        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height)
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
         left += 100.0 * shares[index]
     names = [
         shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
