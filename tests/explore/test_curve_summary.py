@@ -63,7 +63,7 @@ def test_the_address_says_the_stretch_and_links_stay_inside():
 
 @pytest.mark.parametrize("query", [{"from": "x"}, {"from": "nan"}, {"from": "5", "to": "5"}, {"from": "1e9"}])
 def test_no_stretch_is_an_error_of_one_line(query):
-    with pytest.raises(OptionError, match="no part of the curve, which goes from|no time, such as 1.5s"):
+    with pytest.raises(OptionError, match=r"no part of the curve, which goes from|no time, such as 1.5s"):
         Zoom.of(noisy(10), query)
 
 
