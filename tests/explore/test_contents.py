@@ -145,7 +145,9 @@ def test_mounted_views_keep_the_state_above_them():
     assert [(item.name, item.value) for item in form.fields if item.name in ("o", "n")] == [("o", "5"), ("n", "3")]
     assert [item.name for item in action.fields] == ["o", "n", "t"]
     rows = Table(("from",), ((Cell("0", Link("", (), {"from": "0"})),),))
-    part = Chart(lambda figure: None, "c", (rows,), stretch=Stretch(Link("", (), {"n": "3"}), ("from", "to"), 0, 1, 2))
+    part = Chart(
+        lambda figure: None, "c", (rows,), stretch=Stretch(Link("", (), {"n": "3"}), ("from", "to"), 0, 1, (0, 2))
+    )
     (chart,) = View("v", (part,)).mounted(("fit",), {"n": "2"}).blocks
     assert chart.tables[0].rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
     assert chart.stretch.link == Link("", ("fit",), {"n": "3"})

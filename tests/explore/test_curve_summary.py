@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from perf_traces.windows import part_of_curve
+from perf_views import Form
 from perf_worley.curve_blocks import Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perfcore import UtilizationCurve
@@ -46,29 +48,49 @@ def test_one_step_of_a_million_is_seen():
 
 def test_the_address_says_the_stretch_and_links_stay_inside():
     summary = CurveSummary(noisy(1000))
-    whole = Zoom.of(summary, {})
+    whole = Zoom.of(summary.curve, {})
     assert whole.query() == {}
     assert [link.text for link in whole.links((), {})] == ["Closer"]
-    inner = Zoom.of(summary, {"from": "100", "to": "200"})
-    assert (inner.start, inner.end) == (150.0, 250.0)  # the curve begins at 50
-    assert Zoom.of(summary, inner.query()) == inner
+    inner = Zoom.of(summary.curve, {"from": "100", "to": "200"})
+    assert (inner.start, inner.end) == (100.0, 200.0)  # times of the axis, which begins at 50
+    assert Zoom.of(summary.curve, inner.query()) == inner
     for link in inner.links(("x",), {"phases": "3"}):
         assert link.query["phases"] == "3"
-        there = Zoom.of(summary, link.query)
+        there = Zoom.of(summary.curve, link.query)
         assert whole.start <= there.start < there.end <= whole.end
-    assert Zoom.of(summary, {"from": "-5", "to": "1e9"}) == whole
+    assert Zoom.of(summary.curve, {"from": "-5", "to": "1e9"}) == whole
 
 
 @pytest.mark.parametrize("query", [{"from": "x"}, {"from": "nan"}, {"from": "5", "to": "5"}, {"from": "1e9"}])
 def test_no_stretch_is_an_error_of_one_line(query):
-    with pytest.raises(OptionError, match="from"):
-        Zoom.of(CurveSummary(noisy(10)), query)
+    with pytest.raises(OptionError, match=r"no part of the curve, which goes from|no time, such as 1.5s"):
+        Zoom.of(noisy(10), query)
+
+
+@pytest.mark.parametrize(("since", "until"), [("0.1ms", "25%"), ("60", "0.3 ms"), ("10%", ""), ("", "400 us")])
+def test_a_stretch_is_typed_as_for_the_command_line(since, until):
+    """The part that `perf` reads by ``--from`` and ``--until``; the form shows the same in readable units."""
+    summary = CurveSummary(noisy(1000))
+    part = part_of_curve(summary.curve, since=since or None, until=until or None)
+    zoom = Zoom.of(summary.curve, {"from": since, "to": until})
+    assert (zoom.start, zoom.end) == pytest.approx((part.start, part.end), abs=1e-3)  # whole nanoseconds
+    form = next(block for block in zoom_blocks(summary, zoom, (), {}) if isinstance(block, Form))
+    shown = {field.name: field.value for field in form.fields}
+    assert all(text.endswith(("us", "ms")) for text in shown.values())
+    assert Zoom.of(summary.curve, shown).query() == zoom.query()
+
+
+def test_times_of_dates_count_from_the_start():
+    curve = UtilizationCurve(1.7e9 + np.arange(5.0), [1, 2, 3, 4], "s")
+    zoom = Zoom.of(curve, {"from": "1500ms", "to": "75%"})
+    assert (zoom.start - 1.7e9, zoom.end - 1.7e9) == (1.5, 3.0)
+    assert (zoom.text(zoom.start), zoom.query()) == ("1.5s", {"from": "1.5", "to": "3"})
 
 
 def test_the_table_beside_the_picture_adds_up():
     curve = noisy(5000)
     summary = CurveSummary(curve)
-    chart = zoom_blocks(summary, Zoom.of(summary, {}), (), {})[0]
+    chart = zoom_blocks(summary, Zoom.of(summary.curve, {}), (), {})[0]
     rows = chart.tables[0].rows
     assert min(float(row[3]) for row in rows) == pytest.approx(curve.heights.min(), rel=1e-3)
     assert max(float(row[4]) for row in rows) == pytest.approx(curve.heights.max(), rel=1e-3)

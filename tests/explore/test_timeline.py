@@ -99,14 +99,14 @@ def test_lanes_fold_and_leave_out_levels_that_tell_nothing():
 
 
 def test_the_page_gets_the_class_of_most_time_and_its_share(views, trace):
-    said, (top, share, _) = lanes_of(views, {"from": "1", "to": "9", "find": "wait"}, ("timeline",))
+    said, (top, share, _) = lanes_of(views, {"from": "2", "to": "10us", "find": "wait"}, ("timeline",))
     lane = next(at for at, row in enumerate(said["rows"]) if row["name"] == "rank 1 / thread 0")
     data = timeline_data(trace)
     classes = data.classes
     assert data.class_of_state == tuple(
         "computing" if name == "other" else name for name in perf_classes(trace.states)
     )  # all that is not known counts as busy here
-    edges = np.rint(np.linspace(1000, 9000, 41)).astype(int) + trace.span_ns[0]
+    edges = np.rint(np.linspace(2000, 10_000, 41)).astype(int)  # on the clock of the trace, as the command line
     in_class = np.array([classes.index(name) for name in data.class_of_state])
     index = SortedIntervals.of(trace, in_class, len(classes))
     time = index.time_in(edges, np.array([2]), np.array([0]), 1)[0]
@@ -147,7 +147,7 @@ def test_jumps_lead_to_the_longest_interval_and_the_slowest_rank(views, trace):
 
 def test_what_stands_at_a_place_is_told(views, trace):
     at = int(np.argmax(trace.end_ns - trace.start_ns))
-    middle = (trace.start_ns[at] + trace.end_ns[at]) // 2 - trace.span_ns[0]
+    middle = (trace.start_ns[at] + trace.end_ns[at]) // 2
     lanes = timeline_data(trace).lanes
     lane = lanes.path_to(int(trace.location[at]))[-1]
     lines = asked(views, "at", lane=str(lane), **{"from": f"{middle / 1000}", "to": f"{(middle + 1) / 1000}"})["lines"]
@@ -170,10 +170,13 @@ def test_a_bad_address_is_one_line(views, query):
 
 
 def test_states_of_a_window_are_addresses():
-    window = Window.of({"from": "2", "top": "3", "toggled": "5.1", "find": "a&b", "rows": "500"}, 10_000, "us")
+    trace = Trace([0], [0], [0], [10_000], ["cpu"], ["run"], time_unit="us", markers=[("step", 4000, 6000)])
+    window = Window.of({"from": "2", "top": "3", "toggled": "5.1", "find": "a&b", "rows": "500"}, trace)
     assert window.rows == 200
-    assert Window.of(window.query(10_000, "us"), 10_000, "us") == window
-    assert Window.of({"from": "-5", "to": "99"}, 10_000, "us") == Window(0, 10_000)
+    assert Window.of(window.query((0, 10_000), "us"), trace) == window
+    assert Window.of({"from": "-5", "to": "99"}, trace) == Window(0, 10_000)
+    assert Window.of({"from": "3 us", "to": "45%"}, trace) == Window(3000, 4500)
+    assert Window.of({"from": "step", "to": "step"}, trace) == Window(4000, 6000)
     closer = window.stretched(0.5, 0.0, 10_000)
     assert (closer.start_ns, closer.end_ns) == (4000, 8000)
 
@@ -211,7 +214,7 @@ def test_perfetto_gets_every_interval_that_is_seen(views, trace):
     feed = views.feed(("timeline", "perfetto"), {"from": "3", "to": "5"})
     assert (feed.media, feed.file_name) == ("application/json", "random.json")
     events = json.loads(feed.content)["traceEvents"]
-    start, end = (trace.span_ns[0] + at for at in (3000, 5000))
+    start, end = 3000, 5000
     inside = (trace.start_ns < end) & (trace.end_ns > start)
     spans = [event for event in events if event["ph"] == "X" and event["cat"] != "user_annotation"]
     assert len(spans) == inside.sum()
@@ -282,7 +285,7 @@ def test_an_iteration_leads_to_its_stretch():
     for (cell, *_), (start, end) in zip(table.rows, edges, strict=True):
         assert cell.link.path == ("timeline",)
         shown = views.view(cell.link.path, cell.link.query).blocks[0].live.query
-        window = [round(float(shown[name]) * 1000) + 900 for name in ("from", "to")]
+        window = [round(float(shown[name]) * 1000) for name in ("from", "to")]
         assert start - 20 < window[0] < start < end < window[1] < end + 30
     irregular = Trace([0, 0], [0, 0], [0, 70], [50, 90], ["cpu"], ["run"])
     (said,) = DataViews(irregular, "t.csv").view(("timeline", "iterations"), {}).blocks

@@ -16,7 +16,7 @@ from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import Frame
 from perf_explore.report import report_text
 from perf_explore.session import Session
-from perf_views import Chart, Form, Notice, NoViewError, Table, Viewable
+from perf_views import Chart, Form, Notice, NoViewError, Table, Text, Viewable
 from perf_views.drawable import views_of
 from perf_views.opener import Opener
 from perfcore import Measurements, Series, Trace, UtilizationCurve
@@ -79,6 +79,16 @@ def test_what_the_phases_of_a_trace_show_is_under_its_own_title():
     assert any(isinstance(block, Table) and block.title.startswith("What the processors do") for block in blocks)
     (by_phase,) = [b for b in views.view(("messages",), {}).blocks if isinstance(b, Table) and b.title == "By phase"]
     assert sum(int(row[1]) for row in by_phase.rows) == 80
+    for number, count, total, pairs, _ in by_phase.rows:
+        assert number.link.path == ("messages",)
+        of_phase = views.view(number.link.path, number.link.query)
+        assert of_phase.title == f"Messages of phase {number.text}"
+        (text,) = [block for block in of_phase.blocks if isinstance(block, Text)]
+        if int(count):
+            messages = f"{int(count):,} messages of {int(total):,} bytes between {pairs} pairs of ranks"
+            assert messages in text.lines
+    with pytest.raises(OptionError, match=r"phase '4': there are [1-3], counted from 1"):
+        views.view(("messages",), {"phase": "4"})
 
 
 def test_every_view_is_shown_and_leads_only_to_views(subject):

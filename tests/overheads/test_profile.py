@@ -167,8 +167,35 @@ def test_pictures_cover_all_locations(n_locations):
     for bar in by_location.patches:
         middle = bar.get_y() + bar.get_height() / 2
         ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
-    assert len(ends) == min(n_locations, 64)
+    assert len(ends) == min(n_locations, 40)
     assert list(ends.values()) == pytest.approx([100.0] * len(ends))
+
+
+def test_of_many_locations_the_extreme_ones_have_bars_of_their_own():
+    """Each location computes its own time; those with most and with least are named, the others stand as means."""
+    from matplotlib.figure import Figure
+
+    n = 500
+    shares = np.random.default_rng(5).permutation(n) / n
+    busy = np.rint(shares * 10_000).astype(int)
+    trace = Trace(
+        np.repeat(np.arange(n), 2), np.tile([0, 1], n), np.stack([0 * busy, busy], 1).ravel(),
+        np.stack([busy, 0 * busy + 10_000], 1).ravel(), [f"cpu{k}" for k in range(n)], ["run", "lock"],
+    )  # fmt: skip
+    figure = Figure(layout="constrained")
+    profile_overheads(trace).draw(figure)
+    axes = figure.axes[1]
+    bars = [bar.get_width() for bar in axes.containers[0]]  # of the first category, which is computing
+    by_share = np.sort(100.0 * shares)[::-1]
+    assert len(bars) == 40
+    assert bars[:12] == pytest.approx(by_share[:12])
+    assert bars[-12:] == pytest.approx(by_share[-12:])
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names[:12] == [f"cpu{location}" for location in np.argsort(-shares)[:12]]
+    members = [int(name.removeprefix("mean of ")) for name in names[12:-12]]
+    assert sum(members) == n - 24
+    assert np.average(bars[12:-12], weights=members) == pytest.approx(by_share[12:-12].mean())
+    assert "pure computation" in axes.get_title()
 
 
 def test_measurements_of_runs_can_be_read_back(profile, tmp_path):

@@ -206,9 +206,9 @@ class Writer:
 
     def _stretch(self, stretch: Stretch) -> str:
         """Where a script finds other parts of what is drawn."""
-        whole = self.address(stretch.link.path, stretch.link.query)
+        address = self.address(stretch.link.path, stretch.link.query)
         ends = [stretch.start, stretch.end]
-        return json.dumps({"whole": whole, "names": stretch.names, "ends": ends, "length": stretch.length})
+        return json.dumps({"address": address, "names": stretch.names, "ends": ends, "whole": stretch.whole})
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)

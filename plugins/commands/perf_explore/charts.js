@@ -150,14 +150,14 @@ class TouchedChart {
   clear() { this.tip.hidden = true; this.hint.replaceChildren(); }
   reset(panel) { this.toWhole(panel); this.changed(panel); }
   isWhole(panel) {
-    const { ends: [start, end], length } = this.stretch || { ends: [0, 1], length: 1 };
-    return start <= 0 && end >= length && panel.scales.every((scale) => scale.isWhole);
+    const { ends: [start, end], whole: [first, last] } = this.stretch || { ends: [0, 1], whole: [0, 1] };
+    return start <= first && end >= last && panel.scales.every((scale) => scale.isWhole);
   }
   toWhole(panel) {
     panel.scales.forEach((scale) => scale.reset());
     if (!this.stretch) return;
-    const { ends: [start, end], length } = this.stretch, { from, to } = panel.x, unit = (to - from) / (end - start);
-    Object.assign(panel.scales[0], { from: from - start * unit, to: from + (length - start) * unit });
+    const { ends: [start, end], whole: [first, last] } = this.stretch, { from, to } = panel.x, unit = (to - from) / (end - start);
+    Object.assign(panel.scales[0], { from: from + (first - start) * unit, to: from + (last - start) * unit });
   }
 
   // ---- what the pointer says
@@ -317,11 +317,11 @@ class TouchedChart {
 
   // The part between the ends of the axis, as an address.
   ask(panel, isStep) {
-    const { whole, names, ends: [start, end], length } = this.stretch, { axis, from, to } = panel.scales[0];
+    const { address: all, names, ends: [start, end], whole: [earliest, latest] } = this.stretch, { axis, from, to } = panel.scales[0];
     const [begin, stop] = [from, to].map((at) => start + (at - axis.from) / (axis.to - axis.from) * (end - start));
-    const width = Math.min(stop - begin, length), first = clamp(begin, 0, length - width);
+    const width = Math.min(stop - begin, latest - earliest), first = clamp(begin, earliest, latest - width);
     const query = new URLSearchParams([[names[0], Number(first.toPrecision(12))], [names[1], Number((first + width).toPrecision(12))]]);
-    const address = width < length ? `${whole}${whole.includes("?") ? "&" : "?"}${query}` : whole;
+    const address = width < latest - earliest ? `${all}${all.includes("?") ? "&" : "?"}${query}` : all;
     if (address === location.pathname + location.search) this.readAddress(); // at an end: nothing is beyond it
     else document.dispatchEvent(new CustomEvent("go", { detail: { address, isStep } }));
   }

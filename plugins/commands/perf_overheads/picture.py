@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
 from perf_pictures.picture import time_axis
@@ -37,7 +39,8 @@ _CLASS_OF = {
 _HIDDEN = {"hidden communication": "communicating", "hidden copies": "transferring"}  # under computing
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
 _MOST_IN_TITLE = 90
-_MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
+_MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
+_BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around all of them
 
 
 def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
@@ -50,7 +53,8 @@ def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     figure : matplotlib Figure
         Empty.
     """
-    figure.set_size_inches(11, 5)
+    n_bars = min(len(profile.locations), _MOST_BARS)
+    figure.set_size_inches(11, max(5.0, _BAR * n_bars + _FRAME))
     over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
     present = np.flatnonzero(profile.by_category_ns)
     by_category = _category_colours(profile.categories)
@@ -152,19 +156,49 @@ def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list
 
 
 def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
-    count = len(profile.locations)
-    first = np.unique(np.linspace(0, count, min(count, _MOST_BARS) + 1).astype(int))[:-1]
-    members = np.diff(np.append(first, count))
-    shares = np.add.reduceat(profile.by_location_ns, first, axis=1) / (members * profile.elapsed_ns)
-    rows = np.arange(len(first))
-    left = np.zeros(len(first))
+    bars = _location_bars(profile)
+    rows = np.arange(len(bars.members))
+    shares = np.column_stack([bars.shares[:, group].mean(axis=1) for group in bars.members])
+    left = np.zeros(len(rows))
     for index, colour in zip(present, colours, strict=True):
-        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
+        height = 0.9 if len(rows) < 20 or bars.is_grouped else 1.0
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
         left += 100.0 * shares[index]
-    few = rows if len(rows) <= 16 else rows[:: -(-len(rows) // 16)]
-    names = [shortened(profile.locations[first[index]], _MOST_LETTERS) for index in few]
-    axes.set_yticks(few, names, fontsize=7, parse_math=False)
-    axes.set_ylim(len(first) - 0.5, -0.5)
+    names = [
+        shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
+        for group in bars.members
+    ]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)
     axes.set_xlabel("share of time (%)")
-    axes.set_title("by location", fontsize=9)
+    axes.set_title(bars.title, fontsize=9, parse_math=False)
+
+
+@dataclass(frozen=True)
+class _LocationBars:
+    """Which locations each bar stands for."""
+
+    shares: npt.NDArray[np.float64]  # of each location's time (n_categories, n_locations)
+    members: list[npt.NDArray[np.int64]]
+    title: str
+    is_grouped: bool
+
+
+def _location_bars(profile: OverheadProfile) -> _LocationBars:
+    """Each location by itself; of many the extreme ones, and the others as means of those that are like them.
+
+    Extreme are those with most and with least of the category whose share differs most.
+    """
+    count = len(profile.locations)
+    shares = profile.by_location_ns / profile.elapsed_ns
+    if count <= _MOST_BARS:
+        return _LocationBars(shares, np.split(np.arange(count), count), "by location", False)
+    category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
+    order = np.argsort(-shares[category], kind="stable")
+    most, others, least = order[:_EXTREME], order[_EXTREME:-_EXTREME], order[-_EXTREME:]
+    n_groups = min(len(others), _MOST_BARS - 2 * _EXTREME)
+    members = [*np.split(most, _EXTREME), *np.array_split(others, n_groups), *np.split(least, _EXTREME)]
+    name = shortened(profile.categories[category], _MOST_LETTERS)
+    title = f"by location: most and least\n{name}"
+    return _LocationBars(shares, members, title, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from perf_messages.communication import Communication
 from perf_whatif.collective_table import CollectiveRow, collective_rows
 from perfcore.results import Result
 
-__all__ = ["MessageTable", "message_table", "messages_by_phase"]
+__all__ = ["MessageTable", "message_table", "messages_by_phase", "of_phase"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -46,6 +46,11 @@ class MessageTable(Result):
     bytes_of_size: Integers
     collectives: tuple[CollectiveRow, ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a message nor a collective."""
+        return not len(self.sizes) and not self.collectives
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -107,16 +112,43 @@ def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> 
     >>> messages_by_phase(run, [run.start_ns, int(run.end_ns.max())])[1]
     [['1', '1', '8', '1', '1']]
     """
-    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
-    begins = np.full(len(collectives), np.iinfo(np.int64).max)
-    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
-    edges = np.asarray(edges_ns)
-    sent = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
-    begun = np.searchsorted(edges, begins[collectives.of_data], side="right")
+    messages = communication.messages
+    sent, begun = _phases(communication, edges_ns)
+    begun = begun[communication.collectives.of_data]
     pairs = communication.sender.astype(np.int64) * len(communication.locations) + communication.receiver
     rows = []
-    for phase in range(1, len(edges)):
+    for phase in range(1, len(edges_ns)):
         here = sent == phase
         figures = here.sum(), messages.bytes[here].sum(), len(np.unique(pairs[here])), (begun == phase).sum()
         rows.append([str(phase), *map(str, figures)])
     return ["phase", "messages", "bytes", "pairs", "collectives"], rows
+
+
+def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) -> Communication:
+    """What `messages_by_phase` counts in one phase, from 1 on.
+
+    Examples
+    --------
+    >>> from perf_messages.testing import exchange
+    >>> run = exchange()
+    >>> len(of_phase(run, [run.start_ns, int(run.end_ns.max())], 1).messages)
+    1
+    """
+    sent, begun = _phases(communication, edges_ns)
+    return replace(
+        communication,
+        messages=communication.messages.only(sent == phase),
+        collectives=communication.collectives.only(begun == phase),
+        source=f"{communication.source}, phase {phase}",
+    )
+
+
+def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Integers, Integers]:
+    """The phase, from 1 on, that each message is sent in, and in which the first member of each collective is there."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    begins = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
+    edges = np.asarray(edges_ns)
+    sent: Integers = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
+    begun: Integers = np.searchsorted(edges, begins, side="right")
+    return sent, begun

@@ -12,8 +12,8 @@ from perf_messages.communication import communication_of
 from perf_traces.model_phases import model_edges
 from perf_views.colours import SIZES
 from perf_views.short_names import shortened
-from perf_whatif.message_table import MessageTable, message_table, messages_by_phase
-from perfcore.base.errors import PerfError
+from perf_whatif.message_table import MessageTable, message_table, messages_by_phase, of_phase
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_messages.communication import Communication
-    from perf_views.contents import Query, View, Viewable, ViewPath
+    from perf_views.contents import Query, Table, View, Viewable, ViewPath
     from perfcore.data.trace import Trace
 
 __all__ = ["MessageTablePresenter", "TracePresenter"]
@@ -29,7 +29,7 @@ __all__ = ["MessageTablePresenter", "TracePresenter"]
 _MOST_PAIRS = 12
 _MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
 _PAIRS = ["from", "to", "messages", "bytes"]
-_TITLE = "Messages"
+_TITLE, _PHASE = "Messages", "phase"
 
 
 class MessageTablePresenter(Presenter):
@@ -154,11 +154,11 @@ def _communication(trace: Trace) -> Communication | None:
 
 
 class _MessageViews:
-    """One view, of the whole run, and of each phase where there are any."""
+    """One view: of the whole run or, where there are phases, of the one that the address names."""
 
     def __init__(self, communication: Communication, edges_ns: Sequence[int] | None) -> None:
-        self._shown = message_table(communication)
-        self._by_phase = None if edges_ns is None else messages_by_phase(communication, edges_ns)
+        self._communication, self._edges_ns = communication, edges_ns
+        self._whole = message_table(communication)
 
     @property
     def title(self) -> str:
@@ -171,12 +171,37 @@ class _MessageViews:
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
-        from perf_views.contents import NoViewError, Table, Text, View
+        from perf_views.contents import Link, NoViewError, Table, Text, View
         from perf_views.drawable import drawing_of
 
         if path:
             raise NoViewError(path)
-        tables = [Table.of(*table) for table in self._shown.tables()]
-        if self._by_phase is not None:
-            tables.insert(0, Table.of("By phase", *self._by_phase))
-        return View(_TITLE, (Text(tuple(self._shown.summary())), drawing_of(self._shown), *tables))
+        phase = self._phase(query.get(_PHASE, ""))
+        if phase is None or self._edges_ns is None:
+            table = self._whole
+        else:
+            table = message_table(of_phase(self._communication, self._edges_ns, phase))
+        tables = [Table.of(*each) for each in table.tables()]
+        if self._edges_ns is not None:
+            tables.insert(0, self._phase_table(self._edges_ns))
+        lines = table.summary() or ["nothing is sent here"]
+        drawing = () if table.is_empty else (drawing_of(table),)
+        if phase is None:
+            return View(_TITLE, (Text(tuple(lines)), *drawing, *tables))
+        return View(f"{_TITLE} of phase {phase}", (Text(tuple(lines)), *drawing, *tables), (), (Link(_TITLE, ()),))
+
+    def _phase(self, text: str) -> int | None:
+        """The phase that an address names; None for the whole run."""
+        if not text:
+            return None
+        n_phases = 0 if self._edges_ns is None else len(self._edges_ns) - 1
+        if text not in map(str, range(1, n_phases + 1)):
+            raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
+        return int(text)
+
+    def _phase_table(self, edges_ns: Sequence[int]) -> Table:
+        from perf_views.contents import Cell, Link, Table
+
+        header, rows = messages_by_phase(self._communication, edges_ns)
+        linked = [(Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows]
+        return Table(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

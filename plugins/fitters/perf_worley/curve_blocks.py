@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_pictures.picture import time_axis
+from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.colours import DARK, FAINT
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Stretch, Table, Text, ViewPath
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
-from perfcore.data.units import readable
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per, readable, shown_origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,35 +44,53 @@ class Zoom:
         In the curve's unit, within the curve.
     first, last : float
         Those of the whole curve.
+    time_unit : str
     """
 
     start: float
     end: float
     first: float
     last: float
+    time_unit: str
 
     @classmethod
-    def of(cls, summary: CurveSummary, query: Query) -> Zoom:
-        """From an address, whose times count from the curve's start; by default all of it.
+    def of(cls, curve: UtilizationCurve, query: Query, data: Any = None) -> Zoom:
+        """From an address, whose times are those that ``--from`` and ``--until`` take; by default all of it.
+
+        Parameters
+        ----------
+        curve : UtilizationCurve
+        query : mapping of str to str
+        data : Trace, optional
+            Of which it is the curve, and whose markers can be named.
 
         Raises
         ------
         OptionError
             What was given is no time, or nothing of the curve lies there.
         """
-        first, last = float(summary.curve.start), float(summary.curve.end)
-        try:
-            start = first + float(query.get(FROM) or 0.0)
-            end = first + float(query[TO]) if query.get(TO) else last
-        except ValueError:
-            raise OptionError(f"from {query.get(FROM)!r} to {query.get(TO)!r}: two times are expected") from None
-        start, end = max(start, first), min(end, last)
-        if not start < end:  # also where one is no number at all
+        first, last = float(curve.start), float(curve.end)
+        unit_ns = nanoseconds_per(curve.time_unit)
+        run = Fraction(first) * unit_ns, Fraction(last) * unit_ns
+        ends_of = ends_in(data if isinstance(data, Trace) else curve)
+        begin, stop = stretch_ns(query.get(FROM) or None, query.get(TO) or None, run, curve.time_unit, ends_of)
+        start, end = float(max(begin, run[0]) / unit_ns), float(min(stop, run[1]) / unit_ns)
+        zoom = cls(start, end, first, last, curve.time_unit)
+        if not start < end:
             raise OptionError(
-                f"from {query.get(FROM)!r} to {query.get(TO)!r}: no part of the curve, which lasts {last - first:.9g} "
-                f"{summary.curve.time_unit}"
+                f"from {query.get(FROM)!r} to {query.get(TO)!r}: no part of the curve, which goes from "
+                f"{zoom.text(first)} to {zoom.text(last)}"
             )
-        return cls(start, end, first, last)
+        return zoom
+
+    @property
+    def origin(self) -> float:
+        """What addresses, tables and the picture count from; see `perfcore.data.units.shown_origin`."""
+        return shown_origin(self.first, self.last)
+
+    def text(self, time: float) -> str:
+        """A time as it is typed."""
+        return moment_text((time - self.origin) * nanoseconds_per(self.time_unit))
 
     def query(self, start: float | None = None, end: float | None = None) -> dict[str, str]:
         """Start and end as an address has them, by default those of this stretch; empty for the whole curve."""
@@ -76,7 +98,7 @@ class Zoom:
         stop = min(self.end if end is None else end, self.last)
         if begin <= self.first and stop >= self.last:
             return {}
-        return {FROM: f"{begin - self.first:.12g}", TO: f"{stop - self.first:.12g}"}
+        return {FROM: f"{begin - self.origin:.12g}", TO: f"{stop - self.origin:.12g}"}
 
     def links(self, path: ViewPath, state: Query) -> tuple[Link, ...]:
         """To neighbouring, closer and wider stretches."""
@@ -107,11 +129,10 @@ def zoom_blocks(
     overlay : callable, optional
         Draws a model on top: takes axes, what places times on them, and the zoom.
     """
-    unit = summary.curve.time_unit
     fields = (
         *(Field(name, value=value, kind="hidden") for name, value in state.items()),
-        Field(FROM, f"from ({unit} since the start)", f"{zoom.start - zoom.first:.12g}", "number", minimum="0"),
-        Field(TO, f"to ({unit} since the start)", f"{zoom.end - zoom.first:.12g}", "number", minimum="0"),
+        Field(FROM, "from, such as 1.2s or 10%", zoom.text(zoom.start)),
+        Field(TO, "to", zoom.text(zoom.end)),
     )
     return (
         curve_chart(summary, zoom, path, state, overlay),
@@ -146,18 +167,18 @@ def curve_chart(
         axes.set_ylabel("processors computing")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, fontsize=8, frameon=False)
 
-    span = f"{readable(zoom.start - zoom.first, curve.time_unit)} to {readable(zoom.end - zoom.first, curve.time_unit)}"
+    origin = zoom.origin
+    span = f"{readable(zoom.start - origin, curve.time_unit)} to {readable(zoom.end - origin, curve.time_unit)}"
     part = summary.stretch(zoom.start, zoom.end, _ROWS)
     rows = []
     for index, (low, high, mean) in enumerate(zip(part.low, part.high, part.mean, strict=True)):
         start, end = float(part.edges[index]), float(part.edges[index + 1])
         link = Link("", path, {**state, **zoom.query(start, end)})
-        begin, stop = (readable(time - zoom.first, curve.time_unit) for time in (start, end))
+        begin, stop = (readable(time - origin, curve.time_unit) for time in (start, end))
         rows.append((Cell(begin, link), stop, f"{mean:.4g}", f"{low:.4g}", f"{high:.4g}"))
     table = Table(("from", "to", "mean", "lowest", "highest"), tuple(rows))
-    part_of = Stretch(
-        Link("", path, state), (FROM, TO), zoom.start - zoom.first, zoom.end - zoom.first, zoom.last - zoom.first
-    )
+    ends = (zoom.start - origin, zoom.end - origin)
+    part_of = Stretch(Link("", path, state), (FROM, TO), *ends, (zoom.first - origin, zoom.last - origin))
     return Chart(draw, f"Processors computing over time, {span}", (table,), size=(10.0, 3.6), stretch=part_of)
 
 

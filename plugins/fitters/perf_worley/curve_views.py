@@ -118,7 +118,7 @@ class CurveViews:
             except PerfError as error:  # no state is known to compute; the view of lost cycles asks what each one is
                 return View(self.title, (Notice(f"no picture: {shortened(str(error), _LONGEST)}", "warning"),))
             self._summary = CurveSummary(curve)
-        return View(self.title, zoom_blocks(self._summary, Zoom.of(self._summary, query), (), {}))
+        return View(self.title, zoom_blocks(self._summary, Zoom.of(self._summary.curve, query, self._data), (), {}))
 
     def paths(self) -> Iterable[ViewPath]:
         """The only one."""

@@ -147,7 +147,7 @@ class PhaseViews:
         if self._summary is None:
             blocks: list[Block] = [*figures, drawing_of(model), summary, *tables]
         else:
-            zoom = Zoom.of(self._summary, query)
+            zoom = Zoom.of(self._summary.curve, query, self._data)
             phases = self._phase_table(model, tables[0], zoom, state)
             blocks = [
                 *figures,

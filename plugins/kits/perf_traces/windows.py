@@ -25,14 +25,16 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
 
-__all__ = ["cut_trace", "part_of", "part_of_curve", "wanted_part"]
+__all__ = ["cut_trace", "ends_in", "moment_text", "part_of", "part_of_curve", "stretch_ns", "wanted_part"]
 
-_AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?|)\s*")
+# An exponent of more digits is no time, and takes a Fraction very long.
+_AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")
 _EVER = (-(1 << 63), (1 << 63) - 1)
 _LONGEST_NAME = 60  # in a message
 
 Moment = str | float | None
+_Time = int | Fraction
 
 
 def wanted_part(data: Any, options: CurveOptions) -> Any:
@@ -109,7 +111,7 @@ def part_of(
         raise OptionError("--between says both where the part begins and where it ends: leave out --from and --until")
     run = run_of(trace)
     requested = (since, until) if between is None else (between, between)
-    first, last = _window(run, requested, trace.time_unit, trace.source, lambda name: _ends_of(trace, name))
+    first, last = _window(run, requested, trace.time_unit, trace.source, ends_in(trace))
     kept = _Kept.of(trace, patterns)
     notes, words = kept.notes(), kept.words()
     if (first, last) != run:
@@ -164,13 +166,9 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
     if since is None and until is None:
         return curve
     factor = nanoseconds_per(curve.time_unit)
-    run = tuple(_whole(Fraction(edge) * factor) for edge in (curve.start, curve.end))
+    run = tuple(round(Fraction(edge) * factor) for edge in (curve.start, curve.end))
 
-    def refused(name: str) -> tuple[int, int]:
-        raise OptionError(f"{curve.source}: {name!r} is no time, such as 1.5s, 10% or a number of {curve.time_unit}; "
-                          "markers are those of traces")  # fmt: skip
-
-    first, last = _window((run[0], run[1]), (since, until), curve.time_unit, curve.source, refused)
+    first, last = _window((run[0], run[1]), (since, until), curve.time_unit, curve.source, ends_in(curve))
     begin = curve.start if first == run[0] else first / factor
     end = curve.end if last == run[1] else last / factor
     inner = curve.edges[(curve.edges > begin) & (curve.edges < end)]
@@ -271,9 +269,22 @@ def _fits(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
 
 
-def _ends_of(trace: Trace, name: str) -> tuple[int, int]:
-    marks = occurrences(trace, name)
-    return int(marks.starts.min()), int(marks.ends.max())
+def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
+    """What gives the start of the first and the end of the last marker of a name, for `stretch_ns`.
+
+    It raises `OptionError` where there is none; a curve has no markers at all.
+    """
+
+    def ends_of(name: str) -> tuple[int, int]:
+        if isinstance(data, Trace):
+            marks = occurrences(data, name)
+            return int(marks.starts.min()), int(marks.ends.max())
+        raise OptionError(
+            f"{data.source}: {name!r} is no time, such as 1.5s, 10% or a number of {data.time_unit}; markers are those "
+            "of traces"
+        )
+
+    return ends_of
 
 
 def _window(
@@ -284,12 +295,7 @@ def _window(
     ends_of: Callable[[str], tuple[int, int]],
 ) -> tuple[int, int]:
     """The part as nanoseconds, within the run."""
-
-    def placed(which: int) -> int:
-        moment = requested[which]
-        return run[which] if moment is None else _moment(moment, run, time_unit, lambda name: ends_of(name)[which])
-
-    first, last = placed(0), placed(1)
+    first, last = map(round, stretch_ns(*requested, run, time_unit, ends_of))
     origin = shown_origin(*run)
     begin, end, start, stop = (readable(moment - origin, "ns") for moment in (first, last, *run))
     if first >= run[1] or last <= run[0]:
@@ -304,24 +310,68 @@ def _window(
     return max(first, run[0]), min(last, run[1])
 
 
-def _moment(moment: str | float, run: tuple[int, int], time_unit: str, marked: Callable[[str], int]) -> int:
+def stretch_ns(
+    since: Moment,
+    until: Moment,
+    run: tuple[_Time, _Time],
+    time_unit: str,
+    ends_of: Callable[[str], tuple[int, int]],
+) -> tuple[Fraction, Fraction]:
+    """A part as users write it, on the clock of the run; also one that is empty, or beyond the run.
+
+    Parameters
+    ----------
+    since, until : float or str, optional
+        As for `part_of`.
+    run : (int, int) or (Fraction, Fraction), nanoseconds
+        Start and end of the run, which stand for what is not given.
+    time_unit : str
+        Of a number without a unit.
+    ends_of : callable
+        Takes a text that is no time, such as the name of a marker; see `ends_in`.
+
+    Returns
+    -------
+    (Fraction, Fraction)
+        Nanoseconds, not rounded.
+
+    Examples
+    --------
+    >>> curve = UtilizationCurve([0, 5], [2], "s")
+    >>> [float(end) for end in stretch_ns("1.2s", "50%", (0, 5 * 10**9), "s", ends_in(curve))]
+    [1200000000.0, 2500000000.0]
+    """
+    first = Fraction(run[0]) if since is None else _moment(since, run, time_unit, lambda name: ends_of(name)[0])
+    last = Fraction(run[1]) if until is None else _moment(until, run, time_unit, lambda name: ends_of(name)[1])
+    return first, last
+
+
+def _moment(moment: str | float, run: tuple[_Time, _Time], time_unit: str, marked: Callable[[str], int]) -> Fraction:
     """A time on the clock of the run, nanoseconds."""
-    origin = round(shown_origin(*run)) and run[0]
+    origin = Fraction(run[0]) if shown_origin(float(run[0]), float(run[1])) else Fraction(0)
     if not isinstance(moment, str):
-        return origin + _whole(Fraction(moment) * nanoseconds_per(time_unit))
+        return origin + Fraction(moment) * nanoseconds_per(time_unit)
     match = _AMOUNT.fullmatch(moment)
     if match is None:
-        return marked(moment)
+        return Fraction(marked(moment))
     amount, unit = Fraction(match[1]), match[2]
     if unit == "%":
-        return run[0] + _whole(amount * (run[1] - run[0]) / 100)
+        return run[0] + amount * (run[1] - run[0]) / 100
     if unit and seconds_per(unit) is None:
-        return marked(moment)
-    return origin + _whole(amount * LABELS[same_unit(unit) if unit else time_unit][1] * 10**9)
+        return Fraction(marked(moment))
+    return origin + amount * Fraction(LABELS[same_unit(unit) if unit else time_unit][1]) * 10**9
 
 
-def _whole(amount: Fraction) -> int:
-    return round(amount)
+def moment_text(time_ns: float) -> str:
+    """A time as `stretch_ns` takes it, in the largest unit that keeps it at least 1.
+
+    Examples
+    --------
+    >>> moment_text(1_200_000_000), moment_text(1_234_567_891), moment_text(0)
+    ('1.2s', '1.234567891s', '0s')
+    """
+    unit = next((name for name in ("s", "ms", "us") if abs(time_ns) >= nanoseconds_per(name)), "ns" if time_ns else "s")
+    return f"{time_ns / nanoseconds_per(unit):.14g}{unit}"
 
 
 def _readable_part(run: tuple[int, int], part: tuple[int, int]) -> str:

@@ -203,15 +203,15 @@ class Stretch:
         What the address calls the ends of a part.
     start, end : float
         Of what is drawn, as the address has it: the ends of the first panel's horizontal axis, which is linear.
-    length : float
-        Of the whole, which begins at 0.
+    whole : (float, float)
+        Ends of the whole.
     """
 
     link: Link
     names: tuple[str, str]
     start: float
     end: float
-    length: float
+    whole: tuple[float, float]
 
 
 @dataclass(frozen=True)

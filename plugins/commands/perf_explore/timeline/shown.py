@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perf_explore.timeline.intervals import Integers, SortedIntervals
 from perf_explore.timeline.lanes import Lane, Lanes
-from perf_explore.timeline.window import Window
+from perf_explore.timeline.window import Window, shown_start_ns
 from perf_states.classes import state_classes
 from perf_states.table import CLASSES, OTHER
 from perf_traces.lazy_columns import run_of
@@ -23,7 +23,7 @@ from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.data.units import nanoseconds_per, readable, shown_origin
+from perfcore.data.units import nanoseconds_per, readable
 
 __all__ = ["CLASS_PREFIX", "Bins", "Longest", "Slowest", "TimelineData", "state_name", "timeline_data"]
 
@@ -117,8 +117,8 @@ class TimelineData:
 
     @property
     def shown_from_ns(self) -> int:
-        """What tables show for the run's start: its time, or 0 where that is a date."""
-        return self.run_ns[0] - round(shown_origin(*self.run_ns))
+        """What addresses and tables show for the run's start."""
+        return shown_start_ns(self.run_ns)
 
     @functools.cached_property
     def _index(self) -> SortedIntervals:
@@ -152,7 +152,7 @@ class TimelineData:
 
     def window(self, query: Any) -> Window:
         """What an address asks for; see `Window.of`."""
-        return Window.of(query, self.duration_ns, self.time_unit)
+        return Window.of(query, self.given)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
         """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``."""

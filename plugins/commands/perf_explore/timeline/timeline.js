@@ -13,6 +13,11 @@ const readable = (ns) => {
   const [unit, size] = UNITS.find(([, size]) => Math.abs(ns) >= size) || UNITS[3];
   return `${Number((ns / size).toPrecision(6))} ${unit}`;
 };
+// A time as the fields and the command line take it, to the nanosecond.
+const typed = (ns) => {
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(ns) >= size) || UNITS[0];
+  return `${Number((ns / size).toPrecision(14))}${unit.replace("µ", "u")}`;
+};
 const element = (tag, attributes = {}, text = "") => {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -65,6 +70,14 @@ class Timeline {
       return made;
     };
     bar.append(this.search, known);
+    this.ends = ["from", "to"].map((name) => {
+      const field = element("input", { type: "text", id: `timeline-${name}`, title: "A time such as 1.2s, 10% or 300 us, or the name of a marker",
+        autocomplete: "off", spellcheck: "false" });
+      const label = element("label", { for: field.id }, name);
+      field.addEventListener("change", () => this.seek(true));
+      bar.append(label, field);
+      return field;
+    });
     button("Longest", "To the longest interval of what is searched, or of all", () => this.jump("longest"));
     button("Slowest rank", "To the rank that computes longest in what is shown", () => this.jump("slowest"));
     button("−", "Wider (-)", () => this.zoom(2));
@@ -148,21 +161,41 @@ class Timeline {
   // ---- the state, and its address
 
   readAddress() {
-    const query = new URLSearchParams(location.search), { unitNs, durationNs } = this.settings;
+    const query = new URLSearchParams(location.search), { unitNs, durationNs, shownFromNs } = this.settings;
     this.others = [...query].filter(([name]) => !PARTS.includes(name));
-    const time = (name, unasked) => query.get(name) ? Math.round(Number(query.get(name)) * unitNs) : unasked;
+    const isTyped = ["from", "to"].some((name) => Number.isNaN(Number(query.get(name) ?? 0))); // such as 1.2s
+    const time = (name, unasked) => query.get(name) && !isTyped ? Math.round(Number(query.get(name)) * unitNs - shownFromNs) : unasked;
     const toggled = (query.get("toggled") || "").split(".").filter(Boolean).map(Number);
     this.state = { from: clamp(time("from", 0), 0, durationNs), to: clamp(time("to", durationNs), 0, durationNs),
       top: Number(query.get("top") || 0), toggled: new Set(toggled), find: query.get("find") || "",
       rows: Number(query.get("rows") || this.settings.rows) };
+    this.tell();
+    if (!isTyped) return;
+    this.ends.forEach((field, at) => { field.value = query.get(at ? "to" : "from") ?? ""; });
+    this.seek(false);
+  }
+
+  // What is searched, and where the stretch begins and ends, in the fields.
+  tell() {
+    const { shownFromNs } = this.settings, { from, to } = this.state;
     this.search.value = this.state.find;
+    this.ends.forEach((field, at) => { field.value = typed((at ? to : from) + shownFromNs); });
+  }
+
+  // To the stretch that the fields name, as the server reads them.
+  async seek(isStep) {
+    try {
+      const query = new URLSearchParams([["from", this.ends[0].value.trim()], ["to", this.ends[1].value.trim()]]);
+      const { from, to } = await this.fetchJson("window", query);
+      this.go({ from, to }, isStep);
+    } catch (error) { this.say(error.message); }
   }
 
   query(state = this.state) {
-    const { unitNs, durationNs, rows } = this.settings, query = new URLSearchParams(this.others);
+    const { unitNs, durationNs, shownFromNs, rows } = this.settings, query = new URLSearchParams(this.others);
     const put = (name, value) => { if (value) query.set(name, value); };
-    put("from", state.from / unitNs);
-    put("to", state.to < durationNs ? state.to / unitNs : 0);
+    put("from", state.from > 0 ? String((state.from + shownFromNs) / unitNs) : "");
+    put("to", state.to < durationNs ? String((state.to + shownFromNs) / unitNs) : "");
     put("top", state.top);
     put("toggled", [...state.toggled].sort((one, other) => one - other).join("."));
     put("find", state.find);
@@ -173,7 +206,7 @@ class Timeline {
   // A step of its own in the history, or one with the step before, as while a wheel turns.
   go(change, isStep = true) {
     this.state = { ...this.state, ...change };
-    this.search.value = this.state.find;
+    this.tell();
     const query = this.query().toString(), address = this.settings.place + (query ? `?${query}` : "");
     if (address !== location.pathname + location.search) {
       history[isStep ? "pushState" : "replaceState"](null, "", address);
@@ -466,12 +499,12 @@ class Timeline {
     if (this.asking) return;
     this.asking = true;
     while (this.wanted) {
-      const [at, left, top] = this.wanted, { unitNs } = this.settings;
+      const [at, left, top] = this.wanted, { unitNs, shownFromNs } = this.settings;
       this.wanted = undefined;
       const from = Math.floor(this.time(left)), to = Math.min(Math.max(Math.floor(this.time(left + 1)), from + 1), this.settings.durationNs);
       const start = Math.min(from, to - 1);
       try {
-        const said = await this.fetchJson("at", new URLSearchParams({ lane: at, from: start / unitNs, to: to / unitNs }));
+        const said = await this.fetchJson("at", new URLSearchParams({ lane: at, from: (start + shownFromNs) / unitNs, to: (to + shownFromNs) / unitNs }));
         this.show(left, top, said.lines);
       } catch (error) { this.say(error.message); }
     }

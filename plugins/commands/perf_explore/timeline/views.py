@@ -96,8 +96,8 @@ class TimelineViews:
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """What the page's script asks for; see `Feeding.feed`."""
         answers = {
-            "lanes": self._lanes, "at": self._lane_lines, "longest": self._longest, "slowest": self._slowest,
-            "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
+            "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
+            "slowest": self._slowest, "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
         }  # fmt: skip
         if len(path) != 1 or path[0] not in answers:
             raise NoViewError(path)
@@ -118,8 +118,8 @@ class TimelineViews:
             "letters": max(len(state_name(lane.name)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
-        links = tuple(Link(text, (), to.query(data.duration_ns, data.time_unit)) for text, to in self._steps(window))
-        live = Live(_KIND, (), window.query(data.duration_ns, data.time_unit), settings, links)
+        links = tuple(Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
+        live = Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
         alternative = f"{self.title}: states of {len(data.trace.locations)} locations over time, by class"
         return Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
 
@@ -273,6 +273,9 @@ class TimelineViews:
             raise OptionError(f"there is no lane {position}; there are {len(lanes)}")
         return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
+    def _window(self, window: Window, query: Query) -> Feed:
+        return _json({"from": window.start_ns, "to": window.end_ns})
+
     def _longest(self, window: Window, query: Query) -> Feed:
         longest = self.data.longest(window.find)
         place = self._lane_query(longest.location, window)
@@ -324,7 +327,7 @@ def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, 
     start, end = max(start_ns - margin, 0), min(end_ns + margin, data.duration_ns)
     if start >= end:
         return {}
-    return dict(Window(start, end).query(data.duration_ns, data.time_unit))
+    return dict(Window(start, end).query(data.run_ns, data.time_unit))
 
 
 def _moved(window: Window, pages: int) -> Window:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from perf_traces.lazy_columns import run_of
+from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.contents import Query
 from perfcore.base.errors import OptionError
-from perfcore.data.units import nanoseconds_per
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per, shown_origin
 
-__all__ = ["MOST_COLUMNS", "MOST_ROWS", "ROWS", "Window"]
+__all__ = ["MOST_COLUMNS", "MOST_ROWS", "ROWS", "Window", "shown_start_ns"]
 
 MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower
 ROWS = 32  # that are shown unasked
+
+
+def shown_start_ns(run_ns: tuple[int, int]) -> int:
+    """What addresses and tables show for the run's start: its time, or 0 where that is a date."""
+    return 0 if shown_origin(*run_ns) else run_ns[0]
 
 
 @dataclass(frozen=True)
@@ -41,51 +49,60 @@ class Window:
     rows: int = ROWS
 
     @classmethod
-    def of(cls, query: Query, duration_ns: int, time_unit: str) -> Window:
-        """From an address; times are in the trace's unit and count from the run's start. By default all of it.
+    def of(cls, query: Query, trace: Trace) -> Window:
+        """From an address, whose times are those that ``--from`` and ``--until`` take. By default all of the run.
 
         Raises
         ------
         OptionError
-            A value is no number, or nothing of the run lies there.
+            A value is no time or number, or nothing of the run lies there.
 
         Examples
         --------
-        >>> Window.of({"from": "2", "to": "4.5"}, 10_000, "us")
+        >>> trace = Trace([0], [0], [0], [10_000], ["cpu"], ["run"], time_unit="us")
+        >>> Window.of({"from": "2", "to": "4500ns"}, trace)
         Window(start_ns=2000, end_ns=4500, top=0, toggled=frozenset(), find='', rows=32)
         """
-        factor = nanoseconds_per(time_unit)
+        run = run_of(trace)
         try:
-            start = round(float(query.get("from") or 0.0) * factor)
-            end = round(float(query["to"]) * factor) if query.get("to") else duration_ns
             top, rows = int(query.get("top") or 0), int(query.get("rows") or ROWS)
             toggled = frozenset(int(part) for part in (query.get("toggled") or "").split(".") if part)
         except (ValueError, OverflowError):
             raise OptionError(
-                "the address of a timeline takes numbers: from, to, top, rows, and toggled such as 0.4; open the view "
-                "anew"
+                "the address of a timeline takes numbers: top, rows, and toggled such as 0.4; open the view anew"
             ) from None
-        start, end = max(start, 0), min(end, duration_ns)
+        begin, stop = stretch_ns(
+            query.get("from") or None, query.get("to") or None, run, trace.time_unit, ends_in(trace)
+        )
+        start, end = round(max(begin, run[0])) - run[0], round(min(stop, run[1])) - run[0]
         if not start < end:
+            shown_from = shown_start_ns(run)
+            ends = " to ".join(moment_text(time + shown_from) for time in (0, run[1] - run[0]))
             raise OptionError(
-                f"from {query.get('from')!r} to {query.get('to')!r}: no part of the run, which lasts "
-                f"{duration_ns / factor:.9g} {time_unit}"
+                f"from {query.get('from')!r} to {query.get('to')!r}: no part of the run, which goes from {ends}"
             )
         rows = min(max(rows, 1), MOST_ROWS)
         return cls(start, end, max(top, 0), toggled, query.get("find", ""), rows)
 
-    def query(self, duration_ns: int, time_unit: str) -> Mapping[str, str]:
+    def query(self, run_ns: tuple[int, int], time_unit: str) -> Mapping[str, str]:
         """The same as an address has it, without what is so unasked.
+
+        Parameters
+        ----------
+        run_ns : (int, int), nanoseconds
+            Start and end of the run.
+        time_unit : str
+            Of the times in the address.
 
         Examples
         --------
-        >>> Window(2000, 10_000, top=3).query(10_000, "us")
+        >>> Window(2000, 10_000, top=3).query((0, 10_000), "us")
         {'from': '2', 'top': '3'}
         """
-        factor = nanoseconds_per(time_unit)
+        factor, shown_from = nanoseconds_per(time_unit), shown_start_ns(run_ns)
         fields = {
-            "from": f"{self.start_ns / factor:.15g}" if self.start_ns else "",
-            "to": f"{self.end_ns / factor:.15g}" if self.end_ns < duration_ns else "",
+            "from": f"{(self.start_ns + shown_from) / factor:.15g}" if self.start_ns else "",
+            "to": f"{(self.end_ns + shown_from) / factor:.15g}" if self.end_ns < run_ns[1] - run_ns[0] else "",
             "top": str(self.top) if self.top else "",
             "toggled": ".".join(map(str, sorted(self.toggled))),
             "find": self.find,

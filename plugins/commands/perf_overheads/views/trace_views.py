@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from perf_overheads.attribution import profile_overheads
@@ -18,6 +19,7 @@ from perfcore.data.trace import Trace
 __all__ = ["TraceViews"]
 
 _TITLE = "Where the cycles go"
+_MOST_ROWS = 100  # of a table that is not folded
 
 
 class TraceViews:
@@ -71,7 +73,8 @@ def _profile_blocks(profile: OverheadProfile, by_phase: bool) -> Iterator[Block]
     yield drawing_of(profile)
     tables = profile_tables(profile, "phase" if by_phase else "category") + profile_tables(profile, "location")[1:2]
     for title, header, rows in tables:
-        yield Table.of(title, header, map(_shaded, rows) if title.startswith("Share") else rows)
+        table = Table.of(title, header, map(_shaded, rows) if title.startswith("Share") else rows)
+        yield replace(table, is_folded=len(rows) > _MOST_ROWS)
     # The states of each class, one on a line.
     states = [(name, "\n".join(names)) for name, names in profile.states.items() if names]
     yield Table.of("States by class", ("class", "states"), states)
