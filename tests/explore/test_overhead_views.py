@@ -148,3 +148,13 @@ def test_lists_have_one_item_on_a_line():
     rows = {row[0]: row[1] for row in table.rows}
     assert "run<a, b>\nwait" in rows.values()
     assert not any(isinstance(block, Text) and "run<a, b>, wait" in str(block.lines) for block in [table])
+
+
+def test_the_page_tells_serialisation_and_transfer_as_the_command_does():
+    trace = perfcore.read("examples/halo/halo.prv", wanted=(Trace,))
+    [profile] = perfcore.overheads(trace).profiles
+    factors = profile.efficiencies().columns
+    assert factors["communication"] == pytest.approx(factors["serialisation"] * factors["transfer"])
+    view = DataViews(trace, "halo").view(OVERHEADS, {})
+    (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title.startswith("Efficiencies ("))
+    assert table.rows == (("run", *(f"{value[0]:.2%}" for value in factors.values())),)

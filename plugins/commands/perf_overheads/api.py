@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, get_args
 
-from perf_messages.burst_classes import burst_classes
-from perf_messages.communication import communication_of
-from perf_messages.pop_factors import Definition, pop_factors
+from perf_messages.pop_factors import Definition
 from perf_messages.same_program import refuse_different_programs
 from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.category_set import CategorySet, read_categories
@@ -22,7 +19,7 @@ from perf_overheads.predicted import predicted_efficiencies, sizes_at
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
 from perf_overheads.state_classes import classify
-from perf_overheads.threads import ThreadTimes, thread_times, threads_beside
+from perf_overheads.with_calls import with_calls
 from perf_summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
@@ -156,7 +153,7 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return overhead_profile if isinstance(trace, SummarizedTrace) else _with_calls(trace, overhead_profile, pop)
+        return with_calls(trace, overhead_profile, pop)
 
     table_by = by or (None if phases is None else "phase")
     profiles = tuple(each for each in map(profile, sources) if each is not None)
@@ -175,33 +172,6 @@ def overheads(
     )
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
     return OverheadRuns(profiles, table_by, dict(settings or {}), predicted, tuple(others))
-
-
-def _with_calls(trace: Trace, profile: OverheadProfile, pop: Definition) -> OverheadProfile:
-    """Also with what the messages, calls and counters of the whole run say, as far as it has them.
-
-    They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
-    """
-    if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
-        return profile
-    notes: list[str] = []
-    replayed, bursts = None, None
-    threads: tuple[ThreadTimes, ...] = ()
-    try:
-        calls = communication_of(trace)
-        processes = threads_beside(trace, calls)
-        if calls is not None and processes is not None:
-            threads = thread_times(trace, calls, processes, profile.states)
-        replayed = pop_factors(trace, pop, processes)
-    except DataError as error:
-        notes.append(f"serialisation and transfer are not known: {error}")
-    try:
-        bursts = burst_classes(trace)
-    except DataError as error:
-        notes += [] if notes else [f"bursts between calls are not known: {error}"]
-    if bursts is not None:
-        notes += bursts.notes
-    return replace(profile, replayed=replayed, bursts=bursts, threads=threads, notes=(*profile.notes, *notes))
 
 
 def _trace(path: Path, read: Read) -> Trace | Measurements:

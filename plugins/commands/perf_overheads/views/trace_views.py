@@ -10,6 +10,7 @@ from perf_overheads.attribution import profile_overheads
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.tables import profile_tables
 from perf_overheads.views.class_form import class_form, file_form, given_classes
+from perf_overheads.with_calls import with_calls
 from perf_traces.model_phases import model_edges
 from perf_views.contents import Block, Cell, Notice, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.drawable import drawing_of
@@ -63,6 +64,7 @@ class TraceViews:
             return View(_TITLE, (Notice(text, "warning"), form))
         try:
             profile = profile_overheads(self._trace, classes.rules, classes=classes.own, phase_edges_ns=self._edges)
+            profile = with_calls(self._trace, profile)
         except PerfError as error:
             return View(_TITLE, (Notice(str(error), "error"), form))
         return View(profile.title, (*_profile_blocks(profile, self._edges is not None), form))
