@@ -14,7 +14,7 @@ from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
 
 WITHOUT = {
-    "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Series",
+    "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs",
 }  # fmt: skip
 TOO_WIDE = {"LawModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}

@@ -222,6 +222,16 @@ def test_a_corrected_normal_is_the_one_that_happens(learned):
     np.testing.assert_allclose(learned.corrected(normal(100.0, 5.0)).quantile(levels), expected, atol=1.2)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_predictions_much_too_narrow_are_mended_as_far_as_floats_reach(seed):
+    actual = np.random.default_rng(seed).normal(0.0, 4.0, 80)  # up to quantiles of 1 - 1e-20 of what is predicted
+    learned = recalibrate([normal(0.0, 1.0)] * 80, actual)
+    scores = (judge([normal(0.0, 1.0)] * 80, actual, recalibration=given) for given in (None, learned))
+    before, after = (each.statistics["crps"] for each in scores)
+    assert np.isfinite(after)
+    assert after < before
+
+
 def test_recalibration_leaves_bounds_and_what_has_no_distribution(learned):
     corrected = learned.corrected(histogram([0.0, 1.0, 2.0], [0.5, 0.5]))
     assert corrected.support == (0.0, 2.0)

@@ -279,7 +279,8 @@ def _map_of(places: Floats) -> Recalibration:
 
 def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
     """Mean quantile loss of the predicted quantiles at some places, taken as those of the scored levels."""
-    return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
+    inner = np.clip(places, _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)  # as a corrected prediction has them
+    return float(quantile_loss(value.quantile(inner), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
 
 
 def _coverage(places: Floats) -> dict[float, float]:
