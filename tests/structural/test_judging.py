@@ -10,7 +10,7 @@ from perf_pictures.picture import plot
 from perf_structural.api import schedule
 from perf_structural.judging.judge import judge, recalibrate
 from perf_structural.judging.presenter import rank_names
-from perf_structural.judging.recalibration import COVERAGES, Recalibration
+from perf_structural.judging.recalibration import COVERAGES, Recalibration, learn_recalibration
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import DataError, InputError
 from perfcore.hooks.registry import registry
@@ -220,6 +220,13 @@ def test_a_corrected_normal_is_the_one_that_happens(learned):
     levels = [0.05, 0.25, 0.5, 0.75, 0.95]
     expected = stats.norm.ppf(levels, 102.0, 10.0)
     np.testing.assert_allclose(learned.corrected(normal(100.0, 5.0)).quantile(levels), expected, atol=1.2)
+
+
+def test_a_recalibration_of_much_too_narrow_predictions_has_a_finite_loss():
+    """Runs spread four times as wide as predicted, with quantiles beyond what a probability below 1 can be."""
+    runs = stats.norm(scale=4.0).rvs(80, random_state=0)
+    learned = learn_recalibration([normal(0.0, 1.0)] * 80, runs)
+    assert 0.0 < learned.score_after < learned.score_before < np.inf
 
 
 def test_recalibration_leaves_bounds_and_what_has_no_distribution(learned):

@@ -231,6 +231,7 @@ def _drawn(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from perf_pictures.black_and_white import tell_apart
     from perf_pictures.fitting import (
         fit_texts,
         has_free_legend,
@@ -257,6 +258,7 @@ def _drawn(
     else:
         _draw_data(figure.add_subplot(), data)
     finish(figure)
+    tell_apart(figure)
     if not panels and extent is not None:
         shapes = panel_shapes(figure)
     may_grow = extent is None or extent[1] is None
@@ -273,6 +275,7 @@ def _drawn(
     if is_sized:
         if may_grow:
             raise_panels(figure, shapes)
+            move_legends(figure, may_grow)  # what a legend lay beside may have come nearer
         thin_out_ticks(figure)
     return figure
 

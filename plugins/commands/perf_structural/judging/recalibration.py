@@ -235,7 +235,8 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         levels[left_out] = learned.levels_of(places[left_out])
         for run in scored[left_out[scored]].tolist():
             before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
-            after[run] = _loss(values[run], learned.places_of(_SCORED_LEVELS), actual[run])
+            corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
+            after[run] = _loss(values[run], corrected, actual[run])
     gains = before[scored] - after[scored]
     if gains.mean() <= gains.std() / np.sqrt(len(gains)):
         raise DataError(
