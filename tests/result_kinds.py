@@ -81,7 +81,9 @@ KINDS = {
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"
     ),
     "Judgement": lambda: perfcore.judge(PREDICTED, "examples/sor/recorded/runs.csv", column="time_s"),
-    "Recalibration": lambda: learn_recalibration([Normal(0.0, 1.0)] * 80, RNG.normal(0.0, 4.0, 80)),
+    "Recalibration": lambda: learn_recalibration(
+        [Normal(0.0, 1.0)] * 80, np.random.default_rng(1).normal(0.0, 4.0, 80)
+    ),
     "MeasuredValue": lambda: perfcore.value(AVAILABILITY, "normal", column="cpu 0 available"),
     "Prediction": lambda: perfcore.evaluate("a*b", {"a": "normal:120,3", "b": "interval:0.1,0.3"}),
     "Decision": lambda: perfcore.decide([1.0, 1.1, 1.2, 1.05], [1.5, 1.6, 1.55, 1.7]),

@@ -135,8 +135,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
         linewidth=1.4,
         label=f"model, cut at {ends}" if is_cut else "model",
     )
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(min(bottom, 1.05 * float(drawn.min())), max(top, 1.05 * float(drawn.max())))
+    axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.05 * float(drawn.max())))
     axes.set_title(model.title, fontsize=10, loc="left", pad=20)
     # Above the axes, where no data can lie behind it, and below the title.
     axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=5, fontsize=8, frameon=False)

@@ -52,12 +52,15 @@ def _draw(model: Result, data: Any, number: int, axes: Axes) -> None:
         return
     names: list[str] = []
     handles: list[Any] = []
-    drawn: set[str] = set().union(*map(_colours, (*axes.lines, *axes.patches, *axes.collections)))
+    artists = (*axes.lines, *axes.patches, *axes.collections)
+    drawn: set[str] = set().union(*map(_colours, artists))
     for legend in stage.legends:  # of the whole picture: a single panel has inside what it shows of it
         for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True):
             if handle is not None and _colours(handle) & drawn:
-                names.append(text.get_text())
-                handles.append(handle)
+                name = text.get_text()
+                names.append(name)
+                # Areas of one panel may be points in another, as which the legend shows both.
+                handles.append(next((artist for artist in artists if artist.get_label() == name), handle))
     if not stage.legends:  # that of another panel names the same things, if there is one
         handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:

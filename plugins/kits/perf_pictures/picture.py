@@ -78,7 +78,7 @@ def check_ending(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def check_files(picture: str | None, *others: str | None) -> None:
+def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLike[str] | None) -> None:
     """Refuse files that cannot be written, before anything is computed for them.
 
     Raises
@@ -133,7 +133,9 @@ def plot(
     Raises
     ------
     OptionError
-        Neither model nor data were given, or the ending, a panel or the size is not accepted.
+        Neither model nor data were given, the ending, a panel or the size is not accepted, or one file is to be both.
+    InputError
+        A folder is not there, or a file cannot be written.
 
     Examples
     --------
@@ -154,19 +156,21 @@ def plot(
                 draw(ax)
             finish(ax)
         return ax
-    ending = None if path is None else check_ending(path)
+    check_files(path, figures)
+    if path is not None and figures is not None and os.path.realpath(path) == os.path.realpath(figures):
+        raise OptionError(f"{os.fspath(path)}: cannot hold both the picture and its data; give two names")
     extent = None if size is None else inches(size)
     with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
         figure = _drawn(model, data, names, extent, font)
+        if path is not None:
+            _write(figure, path, model, data)
         if figures is not None:
             write_figures(figure, figures)
-        if path is not None and ending is not None:
-            _write(figure, path, ending, model, data)
     return Drawing(figure)
 
 
-def _write(figure: Figure, path: str | os.PathLike[str], ending: str, model: Result | None, data: Any) -> None:
-    if ending == ".html":
+def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, data: Any) -> None:
+    if (ending := check_ending(path)) == ".html":
         write_bytes(path, _page(figure, model, _title(model, data)).encode())
         return
     with atomic_path(path) as temporary:
@@ -242,6 +246,7 @@ def _drawn(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from perf_pictures.black_and_white import tell_apart
     from perf_pictures.fitting import (
         fit_texts,
         has_free_legend,
@@ -268,6 +273,7 @@ def _drawn(
     else:
         _draw_data(figure.add_subplot(), data)
     finish(figure)
+    tell_apart(figure)
     if not panels and extent is not None:
         shapes = panel_shapes(figure)
     may_grow = extent is None or extent[1] is None
@@ -284,6 +290,7 @@ def _drawn(
     if is_sized:
         if may_grow:
             raise_panels(figure, shapes)
+            move_legends(figure, may_grow)  # what a legend lay beside may have come nearer
         thin_out_ticks(figure)
     return figure
 

@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter, StrMethodFormatter
 
-from perf_views.colours import DARK, GRID, SERIES, SIZES
+from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError
 
@@ -41,6 +41,7 @@ __all__ = [
 
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
+_HATCH_POINTS = 0.6
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _LONGEST_LINE = 140  # letters, in the width of a page
 _LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # times since 1970 in seconds have ten digits
@@ -64,7 +65,12 @@ def drawing(**settings: Any) -> Iterator[None]:
         More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
     """
     chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
-    series: Any = {"axes.prop_cycle": cycler(color=SERIES), "image.cmap": SIZES}
+    series: Any = {
+        "axes.prop_cycle": cycler(color=SERIES),
+        "image.cmap": SIZES,
+        "hatch.linewidth": _HATCH_POINTS,
+        "hatch.color": PAPER,
+    }
     with mpl.rc_context({"text.parse_math": False, **series, **chosen}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("error", message="constrained_layout not applied")
@@ -73,7 +79,9 @@ def drawing(**settings: Any) -> Iterator[None]:
         except UserWarning as warning:
             if "constrained_layout" not in str(warning):
                 raise
-            raise OptionError("the picture has no room for its panels; choose some, or a larger size") from None
+            raise OptionError(
+                "the picture has no room for its panels; choose some, a larger size or smaller text"
+            ) from None
 
 
 def finish(area: FigureBase | Axes) -> None:

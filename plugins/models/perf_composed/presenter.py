@@ -19,6 +19,7 @@ __all__ = ["ComposedPresenter"]
 
 _COVERAGE = 0.95
 _PLACES = 120  # of a line
+_DASHES = ("--", ":", "-.")  # of components, so that a print in grey tells them apart
 _LOGARITHMIC = 10.0  # a range whose ends have a larger ratio is drawn on logarithmic axes
 
 
@@ -96,7 +97,8 @@ class ComposedPresenter(ModelPresenter):
         for number, (name, where) in enumerate(points_of_each(points, result.components).items()):
             component = result.components[name]
             axes.plot(
-                places, component.predict(where), color=SERIES[number % len(SERIES)], linewidth=0.8, linestyle="--",
+                places, component.predict(where), color=SERIES[number % len(SERIES)], linewidth=0.8,
+                linestyle=_DASHES[number % len(_DASHES)],
                 label=f"{name}: {component.title}",
             )  # fmt: skip
         if data is not None:

@@ -104,6 +104,7 @@ class HistoryGatePresenter(Presenter):
         figure.set_figheight(max(figure.get_figheight(), 2.0 * len(drawn)))
         for axes, each in zip(np.atleast_1d(figure.subplots(len(drawn), 1)), drawn, strict=True):
             _draw_series(axes, each)
+        axes.set_xlabel("commit")
         figure.suptitle(self.title(result))
 
 
@@ -120,7 +121,7 @@ def _draw_series(axes: Axes, each: JudgedSeries) -> None:
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
         out = list(detected.outliers)
         axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
-    unit = f" [{series.unit}]" if series.unit else ""
+    unit = f" ({series.unit})" if series.unit else ""
     axes.set_ylabel(f"{series.name}{unit}"[:40], fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
     axes.set_xticks(ticks, [_name(series.commits[k]) for k in ticks.tolist()], fontsize="small")

@@ -87,7 +87,7 @@ class SelfTestPresenter(Presenter):
         axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
         axes.set_yticks(places, list(result.benchmarks))
         axes.invert_yaxis()
-        axes.set_xlabel("noise [%]")
+        axes.set_xlabel("noise (%)")
         axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
         axes.legend(loc="upper right")
         axes.set_title(self.title(result))

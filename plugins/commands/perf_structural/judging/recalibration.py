@@ -235,7 +235,8 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         levels[left_out] = learned.levels_of(places[left_out])
         for run in scored[left_out[scored]].tolist():
             before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
-            after[run] = _loss(values[run], learned.places_of(_SCORED_LEVELS), actual[run])
+            corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
+            after[run] = _loss(values[run], corrected, actual[run])
     gains = before[scored] - after[scored]
     if gains.mean() <= gains.std() / np.sqrt(len(gains)):
         raise DataError(
@@ -279,8 +280,7 @@ def _map_of(places: Floats) -> Recalibration:
 
 def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
     """Mean quantile loss of the predicted quantiles at some places, taken as those of the scored levels."""
-    inner = np.clip(places, _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)  # as a corrected prediction has them
-    return float(quantile_loss(value.quantile(inner), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
+    return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
 
 
 def _coverage(places: Floats) -> dict[float, float]:

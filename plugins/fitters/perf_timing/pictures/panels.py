@@ -29,6 +29,7 @@ __all__ = ["add_system_legend", "draw_panels", "legend_columns", "scaling_panels
 
 Floats = npt.NDArray[np.float64]
 
+_HOLLOW_POINTS = 5
 _BAND = f"{COVERAGE:.0%} of single runs"
 
 
@@ -151,7 +152,7 @@ def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]
             lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
             axes.fill_between(curve.over, lower, upper, where=has_bounds.tolist(), color=colour, alpha=0.1, linewidth=0)
             drawn.add(_BAND)
-        drawn |= _draw_line(axes, curve, colour, model.systems[curve.system])
+        drawn |= _draw_line(axes, curve, colour, marker, model.systems[curve.system])
         of_system = of_code & (places.system == curve.system)
         several = of_system & (selection.spread > 0.0)
         if several.any():
@@ -163,12 +164,18 @@ def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]
     return drawn
 
 
-def _draw_line(axes: Axes, curve: Curve, colour: str, system: str) -> set[str]:
-    """Solid where the pair was measured, dashed beyond, dotted where it never was; returns which of these."""
+def _draw_line(axes: Axes, curve: Curve, colour: str, marker: str, system: str) -> set[str]:
+    """Solid where the pair was measured, dashed beyond, dotted where it never was; returns which of these.
+
+    No points tell in grey which system a dotted line is of: hollow ones do.
+    """
     if np.isnan(curve.value).all():
         return set()
     if np.isnan(curve.low):
         axes.plot(curve.over, curve.value, ":", color=colour, linewidth=1.0, label=f"{system} (predicted)")
+        few = np.linspace(0, len(curve.over) - 1, _HOLLOW_POINTS + 2).astype(int)[1:-1]
+        axes.plot(curve.over[few], curve.value[few], marker, color=colour, markersize=4.0, markerfacecolor=PAPER,
+                  label=f"{system} (predicted)")  # fmt: skip
         return {"never measured (predicted)"}
     inside = (curve.over >= curve.low) & (curve.over <= curve.high)
     axes.plot(curve.over[inside], curve.value[inside], color=colour, linewidth=1.2, label=system)

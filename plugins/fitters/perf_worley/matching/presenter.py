@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from perf_views.colours import AREAS, RULE
 from perf_worley.matching.comparison import PhaseComparison, Side
 from perf_worley.matching.order_preserving import ALIKE
-from perfcore.data.units import readable
+from perfcore.data.units import NANOSECONDS, readable
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from perf_worley.phase_model import PhaseModel
 
 __all__ = ["PhaseComparisonPresenter"]
 
@@ -107,11 +109,17 @@ class PhaseComparisonPresenter(Presenter):
         return [("", header, rows)]
 
     def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
-        """Draw both models; phases that are the same have the same colour."""
+        """Draw both models on time axes of one extent; phases that are the same have the same colour."""
         import numpy as np
 
-        axes = figure.subplots(2, 1, sharex=False)
+        from perf_pictures.picture import readable_unit
+        from perf_worley.picture import number_phases
+
+        per_ns, unit = readable_unit(max(_duration_ns(model) for model in result.models), "ns")
+        longest = max(_duration_ns(model) for model in result.models) * per_ns
+        axes = figure.subplots(2, 1, sharex=True)
         for which, (name, model, panel) in enumerate(zip(result.names, result.models, axes, strict=True)):
+            factor = NANOSECONDS[model.time_unit] * per_ns
             for number, pair in enumerate(result.pairs):
                 side, partner = pair[which], pair[1 - which]
                 if side is None:
@@ -121,10 +129,19 @@ class PhaseComparisonPresenter(Presenter):
                 for k in side.phases:
                     phase = model.phases[k]
                     times = np.linspace(phase.start, phase.end, 61)
-                    panel.plot(times - model.start, model.evaluate(phase, times), color=color, linewidth=1.6)
-            panel.set_ylim(bottom=0.0)
-            panel.set_ylabel("processors")
-            panel.set_title(f"{name} ({model.time_unit})", fontsize=9, loc="left")
+                    most = math.inf if model.n_locations is None else float(model.n_locations)
+                    heights = np.clip(model.evaluate(phase, times), 0.0, most)  # no more compute than there are
+                    panel.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
+            edges = np.array([*(phase.start for phase in model.phases), model.end])
+            number_phases(panel, (edges - model.start) * factor)
+            panel.set(xlim=(0.0, longest), ylim=(0.0, 1.15 * panel.get_ylim()[1]), ylabel="processors computing")
+            panel.tick_params(labelbottom=True)
+            panel.set_xlabel(f"time ({unit})")
+            panel.set_title(name, fontsize=9, loc="left", parse_math=False)
+
+
+def _duration_ns(model: PhaseModel) -> float:
+    return (model.end - model.start) * NANOSECONDS[model.time_unit]
 
 
 def _ratio_text(ratio: float) -> str:
