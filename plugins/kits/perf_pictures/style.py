@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -15,17 +16,25 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.collections import PathCollection
+from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter, StrMethodFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    LogFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    ScalarFormatter,
+    StrMethodFormatter,
+)
 from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from perf_views.colours import DARK, GRID, SERIES, SIZES
-from perf_views.short_names import shortened, shortened_apart
+from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
-    from matplotlib.legend import Legend
 
 __all__ = [
     "LABEL_POINTS",
@@ -42,6 +51,7 @@ __all__ = [
     "set_logarithmic",
     "set_plain",
     "set_text_size",
+    "texts_of",
     "tick_base",
 ]
 
@@ -50,6 +60,7 @@ LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _SHORTEST_LINE = 12  # letters, where a label is broken
 _LONGEST_LINE = 140  # letters, in the width of a page
+_LONGEST_NAME = 60  # letters, of a name at a tick or in a legend
 _MOST_COLUMNS = 5  # of a legend below a panel
 _MOST_OF_PANEL = 0.35  # of the height of a panel, for a legend below it in a picture of a given height
 _BESIDE_LABELS = 0.8  # of the width of a picture
@@ -87,16 +98,26 @@ def drawing(**settings: Any) -> Iterator[None]:
             raise OptionError("the picture has no room for its panels; choose some, or a larger size") from None
 
 
-def finish(area: FigureBase | Axes) -> None:
+def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
+    """All texts of a picture, names at ticks and empty ones among them."""
+    at_ticks = [axis.get_ticklabels() for axis in area.findobj(Axis)]  # which are made when they are asked for
+    return {text: text.get_text() for text in itertools.chain(area.findobj(Text), *at_ticks)}
+
+
+def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) -> None:
     """Give a picture, or one panel of it, what all have in common.
 
     Logarithmic axes that a presenter left as they are get the style of all others, lines of text that are longer than
-    the picture is wide are shortened, and a picture without anything in it says so.
+    the picture is wide are shortened, as are names at ticks and in legends that would leave the panels no room, and a
+    picture without anything in it says so. A dollar stays a dollar also where
+    the picture is drawn later, outside of `drawing`.
 
     Parameters
     ----------
     area : matplotlib FigureBase or Axes
         With everything that is drawn.
+    before : mapping of Text to str, optional
+        Texts of axes that somebody else made, which may be meant as mathematics; see `texts_of`.
     """
     artists = area.findobj()
     panels = [artist for artist in artists if isinstance(artist, Axes)]
@@ -106,15 +127,37 @@ def finish(area: FigureBase | Axes) -> None:
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
             elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
                 _write_in_full(axis, *limits)
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                _shorten_ticks(axis)
+    for legend in (artist for artist in artists if isinstance(artist, Legend)):
+        texts = legend.get_texts()
+        for text, name in zip(texts, _short([text.get_text() for text in texts]), strict=True):
+            text.set_text(name)
     for text in (artist for artist in artists if isinstance(artist, Text)):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
+    for text, content in texts_of(area).items():
+        if content != (before or {}).get(text, ""):
+            text.set_parse_math(False)
     if not any(axes.has_data() or axes.texts for axes in panels):
         transform: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
         for axes in panels:
             axes.set_axis_off()
         area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=transform)
+
+
+def _shorten_ticks(axis: Axis) -> None:
+    names = [text.get_text() for text in axis.get_ticklabels()]
+    if (short := _short(names)) != names:
+        axis.set_ticklabels(short)
+
+
+def _short(names: list[str]) -> list[str]:
+    """Names beside a panel or in a legend, where some would leave it no room."""
+    is_long = max(map(len, names), default=0) > _LONGEST_NAME
+    return shortened_apart(names, LABEL_LETTERS) if is_long else names
 
 
 def _write_in_full(axis: Axis, low: float, high: float) -> None:
@@ -237,18 +280,24 @@ def _thin_out_ticks(figure: Figure) -> None:
 
 
 def _break_long_lines(figure: Figure) -> None:
+    above: list[Text] = [] if figure._suptitle is None else [figure._suptitle]  # type: ignore[attr-defined]
+    for text in above:
+        _break(text, figure.bbox.width)
     for axes in figure.findobj(Axes):
         box = axes.get_window_extent()
         titles = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
-        for text, length in [
-            *((each, box.width) for each in (*titles, axes.xaxis.label)), (axes.yaxis.label, box.height)
-        ]:  # fmt: skip
-            content = text.get_text()
-            extent = text.get_window_extent()
-            reaches = max(extent.width, extent.height)
-            if content and reaches > length:
-                letters = max(int(len(max(content.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
-                text.set_text("\n".join(part for line in content.split("\n") for part in textwrap.wrap(line, letters)))
+        for text in (*titles, axes.xaxis.label):
+            _break(text, box.width)
+        _break(axes.yaxis.label, box.height)
+
+
+def _break(text: Text, length: float) -> None:
+    """Break the lines of a text that reach further than a length, pixels."""
+    content, extent = text.get_text(), text.get_window_extent()
+    reaches = max(extent.width, extent.height)
+    if content and reaches > length:
+        letters = max(int(len(max(content.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
+        text.set_text("\n".join(part for line in content.split("\n") for part in textwrap.wrap(line, letters)))
 
 
 def _narrow(legend: Legend, figure: Figure) -> None:
