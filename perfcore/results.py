@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Presenter", "Result", "Shown", "Tables", "further_presenters", "presenter_of"]
+__all__ = ["Presenter", "Result", "Shown", "Tables", "cut", "further_presenters", "presenter_of"]
 
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
@@ -186,11 +186,12 @@ class Result(Shown):
 
 def _first_lines(lines: list[str]) -> list[str]:
     """As many as a cell should have, none longer than a few lines of it: names may have thousands of letters."""
-    single_lines = [_cut(part, _LINE_LETTERS) for line in lines for part in line.split("\n")]
+    single_lines = [cut(part) for line in lines for part in line.split("\n")]
     return single_lines if len(single_lines) <= _LINES else [*single_lines[: _LINES - 1], "..."]
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int = _LINE_LETTERS) -> str:
+    """A text of which nobody wants to see thousands of letters, such as a name."""
     return text[:most] + "…" * (len(text) > most)
 
 
@@ -199,9 +200,9 @@ def _table_head(table: tuple[str, list[str], list[list[str]]]) -> str:
     title, header, rows = table
     lines = []
     for tag, row in zip(("th", *repeat("td", _ROWS)), [header, *rows], strict=False):
-        cells = (html.escape(_cut(entry, _ENTRY_LETTERS)) for entry in row[:_COLUMNS])
+        cells = (html.escape(cut(entry, _ENTRY_LETTERS)) for entry in row[:_COLUMNS])
         lines.append(f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>")
-    caption = f"<caption>{html.escape(_cut(title, _LINE_LETTERS))}</caption>" if title else ""
+    caption = f"<caption>{html.escape(cut(title))}</caption>" if title else ""
     left_out = ((len(rows) - _ROWS, "row"), (len(header) - _COLUMNS, "column"))
     more = " and ".join(f"{count} more {what}{'s' * (count != 1)}" for count, what in left_out if count > 0)
     return (

@@ -2,6 +2,7 @@
 
 import functools
 import tempfile
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +122,25 @@ def result_of(kind):
     if not isinstance(made, str):
         return made
     return StructuralModel.read(made) if kind == "StructuralModel" else perfcore.read(made)
+
+
+CELL_ELEMENTS = {"pre", "img", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}  # of a notebook's cell
+
+
+class Elements(HTMLParser):
+    """Whether every element is closed in its turn, and which ones there are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.names = [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        if tag not in ("img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag

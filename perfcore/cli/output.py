@@ -23,8 +23,20 @@ _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ
 _AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?")
 
 
+_LONGEST, _TAIL = 240, 80  # letters of a cell, and of its end; CSV and JSON have all
+_JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
+
+
+def _printable(text: str) -> str:
+    """A name on one line: what moves the cursor, turns the direction or colours a terminal is spelt out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in _JOINERS else ascii(sign)[1:-1] for sign in text)
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns aligned: text to the left, numbers to the right."""
+    """Columns aligned: text to the left, numbers to the right; of very long names the middle is left out."""
+    header, *rows = ([_cell(text) for text in row] for row in (header, *rows))
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     numeric = [_is_numeric(column) for column in (zip(*rows, strict=True) if rows else [()] * len(header))]
     for row in (header, *rows):
@@ -33,6 +45,11 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         typer.echo("  ".join(cells).rstrip())
+
+
+def _cell(text: str) -> str:
+    line = _printable(text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - _TAIL]}…{line[-_TAIL:]}"
 
 
 def _is_numeric(column: Sequence[str]) -> bool:
@@ -109,11 +126,11 @@ def print_findings(findings: Findings, **files: str | None) -> None:
     """Summary and tables, and by what they are the files that were written."""
     summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
     for line in summary:
-        typer.echo(line)
+        typer.echo(_printable(line))
     for title, header, rows in tables:
         typer.echo()
         if title:
-            typer.echo(title)
+            typer.echo(_printable(title))
         print_table(header, rows)
     for label, path in files.items():
         if path is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
 from perfcore.data.units import same_unit, unit_of
-from perfcore.results import Shown
+from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,9 +120,8 @@ class Measurements(Shown):
             for role, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
             if columns
         )
-        return (
-            f"Measurements({len(self.table)} rows, {roles.value or 'no value'}{unit} over {over or 'nothing'}{named})"
-        )
+        what = f"{roles.value or 'no value'}{unit} over {over or 'nothing'}{named}"
+        return cut(f"Measurements({len(self.table)} rows, {what})")
 
     def with_roles(
         self,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
-from perfcore.results import Shown
+from perfcore.results import Shown, cut
 
 __all__ = ["Series"]
 
@@ -77,7 +77,7 @@ class Series(Shown):
             )
 
     def __repr__(self) -> str:
-        return f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})"
+        return cut(f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})")
 
     def curve(self, column: str | None = None) -> UtilizationCurve:
         """One column as a step function, each sample valid until the next.

@@ -12,7 +12,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.registry import registry
-from perfcore.results import Shown
+from perfcore.results import Shown, cut
 
 __all__ = ["Trace", "busy_mask", "curve_from_changes", "curve_from_intervals", "default_busy"]
 
@@ -98,10 +98,8 @@ class Trace(Shown):
         self.span_ns = span_ns or (int(self.start_ns.min()), int(self.end_ns.max()))
 
     def __repr__(self) -> str:
-        return (
-            f"Trace({self.n_intervals} intervals, {len(self.locations)} locations, "
-            f"{len(self.states)} states, from {self.source})"
-        )
+        counts = f"{self.n_intervals} intervals, {len(self.locations)} locations, {len(self.states)} states"
+        return cut(f"Trace({counts}, from {self.source})")
 
     @property
     def n_intervals(self) -> int:

@@ -1,23 +1,35 @@
-"""Names that break what takes them for more than names: every picture, report and page of every kind of result."""
+"""Names that break what takes them for more than names, in each kind of result: pictures, cells, pages, text."""
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from result_kinds import CELL_ELEMENTS, Elements
 
 import perfcore
+from perf_experiments import Replications, Run, Runs, Summary
+from perf_experiments.advice.replications import Needed
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects
 from perf_explore.page import address
 from perf_explore.report import report_text
-from perf_pictures.picture import plot
-from perf_pictures.style import drawing
+from perf_gate.history.adding import Added
+from perf_messages.communication import FACT
+from perf_stochastic.normal.normal import Normal
+from perf_structural import StructuralModel
+from perf_structural.judging.recalibration import learn_recalibration
 from perf_views import Chart
-from perfcore import Measurements, Series, Trace, UtilizationCurve
+from perf_whatif.api import messages_of_runs
+from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import print_findings
+from perfcore.hooks.registry import registry
 
 NAMES = (
     "<script>alert('x')</script>",
@@ -27,6 +39,7 @@ NAMES = (
     "n" * 3000,
     "\N{GRINNING FACE}\N{CJK UNIFIED IDEOGRAPH-6C34}",  # which the font lacks
     "two\nlines\tof it",
+    '\x1b[31m\x07 \'of "a terminal"',
     "_hidden",  # not in a legend of matplotlib
     "\\frac{%s}&amp;{}",
 )
@@ -77,47 +90,219 @@ def laws():
     return perfcore.fit(table(NAMES, "callpath"), fitter="scaling")
 
 
+@cache
+def phases():
+    return perfcore.fit(trace(), phases="1..3", degree=1, busy=NAMES[0])
+
+
+def messages():
+    """A run with messages and collectives, of which places and states have other names."""
+    run = perfcore.read("examples/halo/halo.prv")
+    run.locations, run.source = NAMES[: len(run.locations)], NAMES[4]
+    of_file = run.facts[FACT]()
+    run.facts[FACT] = lambda: replace(of_file, locations=run.locations)
+    return run
+
+
+def steps():
+    """Ten steps of one length, marked by one name, and then one that is late."""
+    start = np.arange(11) * 1000
+    markers = [(NAMES[2], int(k), int(k) + (1500 if k == 10_000 else 1000)) for k in start]
+    return Trace(
+        np.zeros(11), np.arange(11) % 2, start, start + 900, NAMES[:1], NAMES[2:4], markers=markers, source=NAMES[4]
+    )
+
+
+def series():
+    values = np.arange(60.0) % 7 + 1.0
+    return Series(np.arange(60.0), {NAMES[2]: values, NAMES[7]: values[::-1]}, "s", source=NAMES[4])
+
+
+def versions(**options):
+    rng = np.random.default_rng(4)
+    rows = [
+        (version, k, name, slow * time)
+        for version, slow in zip(NAMES[:2], (1.0, 1.3), strict=True)
+        for name in NAMES[2:]
+        for k, time in enumerate(rng.lognormal(0.0, 0.02, 8))
+    ]
+    return perfcore.gate(
+        pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]), base=NAMES[0], new=NAMES[1], **options
+    )
+
+
+def history():
+    rng = np.random.default_rng(5)
+    times = rng.lognormal(0.0, 0.01, (len(NAMES), 40)) * np.where(np.arange(40) < 30, 1.0, 1.4)
+    commits = [f"{NAMES[k % len(NAMES)]}{k}" for k in range(40)]
+    rows = [
+        (commit, name, value)
+        for name, values in zip(NAMES, times, strict=True)
+        for commit, value in zip(commits, values, strict=True)
+    ]
+    return perfcore.gate(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
+
+
+def structural():
+    time = [{"normal": [2.0, 0.1]}, {"normal": [3.0, 0.2]}]
+    return StructuralModel(
+        "max_over(work)", inputs={"work": time, "rows": 1.0}, name=NAMES[2], source=NAMES[4],
+        candidates={name: {"rows": float(k)} for k, name in enumerate(NAMES, 1)},
+    )  # fmt: skip
+
+
+def judgement():
+    rng = np.random.default_rng(6)
+    return perfcore.judge([Normal(2.0, 0.3)] * 50, rng.normal(2.0, 0.4, 50), at_name=NAMES[7], name=NAMES[2])
+
+
+def run(number=1):
+    return Run(
+        {COLUMN: NAMES[number], "p": number}, 1, NAMES[2], "2026-01-01T00:00:00+00:00", NAMES, 10**9, 1.0, 0.1, 100, 1,
+        None, None, False, {NAMES[3]: 1.0}, stdout=NAMES[0].encode(), number=number,
+    )  # fmt: skip
+
+
+# By the names of the classes: those that a presenter is registered for, so that a new one is missed here.
 SUBJECTS = {
-    "measurements": lambda: table(NAMES, "code"),
-    "curve": lambda: UtilizationCurve([0, 4, 10], [2, 8], source=NAMES[0]),
-    "series": lambda: Series(np.arange(40.0), {NAMES[2]: np.arange(40.0) % 7 + 1.0}, "s", source=NAMES[4]),
-    "trace": trace,
-    "laws": laws,
-    "individual": individual,
-    "joint": lambda: perfcore.fit(pairs(), fitter="strohmaier", functions="1/p,1"),
-    "lca": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
-    "modgen": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
-    "phases": lambda: perfcore.fit(trace(), phases="1..3", degree=1, busy=NAMES[0]),
-    "overheads": lambda: perfcore.overheads(trace()),
-    "profiles": lambda: perfcore.profile(trace()),
-    "composed": lambda: individual() + individual(),
-    "verification": lambda: perfcore.verify(individual(), pairs()),
-    "comparison": lambda: perfcore.compare(laws(), laws(), at="p=16"),
+    "Facts": lambda: perfcore.info(trace()),
+    "Predictions": lambda: perfcore.predict(
+        individual(), {"p": [2, 64], "code": list(NAMES[2:4]), "system": list(NAMES[:1])}, interval=0.95
+    ),
+    "Comparison": lambda: perfcore.compare(laws(), laws(), at="p=16"),
+    "Verification": lambda: perfcore.verify(individual(), pairs()),
+    "ComposedModel": lambda: individual() + individual(),
+    "Advice": lambda: perfcore.next_points(
+        perfcore.fit(pairs().table.rename(columns={COLUMN: "p"}), fitter="individual", functions="1/p,1"),
+        {"p": 64, "code": NAMES[2], "system": NAMES[0]},
+    ),
+    "Replications": lambda: Replications(tuple(Needed({COLUMN: name}, 3, 3, 0.1, 0.2, 9, 1.0) for name in NAMES), 0.05),
+    "Design": lambda: perfcore.design({"p": [1, 2], "code": [name for name in NAMES if name.isprintable()]}),
+    "Run": run,
+    "Runs": lambda: Runs(NAMES[4], tuple(map(run, range(1, len(NAMES)))), 1, 0, 1, 0),
+    "Summary": lambda: Summary(3, 2, 1, 0, wide=NAMES, store=NAMES[0]),
+    "ForecastModel": lambda: perfcore.fit(series(), fitter="forecast", column=NAMES[2], horizon=3),
+    "VersionGate": versions,
+    "SelfTest": lambda: versions(self_test=True),
+    "HistoryGate": history,
+    "PartsGate": lambda: perfcore.gate([trace()] * 3, [trace()] * 3, parts="categories"),
+    "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
+    "LawModel": laws,
+    "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
+    "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
+    "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),
+    "OverheadProfile": lambda: perfcore.overheads(trace())[0],
+    "Efficiencies": perfcore.overheads(trace())[0].efficiencies,
+    "Profiles": lambda: perfcore.profile(trace()),
+    "Decomposition": lambda: perfcore.schedule(structural(), divide=9, unit_time="work"),
+    "Judgement": judgement,
+    "Recalibration": lambda: learn_recalibration(
+        [Normal(0.0, 1.0)] * 80, np.random.default_rng(7).normal(0.0, 4.0, 80)
+    ),
+    "MeasuredValue": lambda: perfcore.value(series(), "normal", column=NAMES[2]),
+    "Prediction": lambda: structural().predict(),
+    "Decision": lambda: perfcore.decide(series(), series(), column=NAMES[7]),
+    "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),
+    "Choice": lambda: perfcore.schedule(structural()),
+    "StructuralModel": structural,
+    "IndividualModel": individual,
+    "JointModel": lambda: perfcore.fit(pairs(), fitter="strohmaier", functions="1/p,1"),
+    "Answers": lambda: perfcore.whatif(messages(), network="0"),
+    "MessageTable": lambda: perfcore.messages(messages()),
+    "MessageRuns": lambda: messages_of_runs([messages(), messages()]),
+    "Iterations": lambda: perfcore.iterations(steps()),
+    "PhaseComparison": lambda: perfcore.compare(phases(), phases()),
+    "PhaseModel": phases,
+    "Ranking": lambda: perfcore.rank(pairs(), fitter="individual", functions="1/p,1"),
+    "Inline": lambda: perfcore.view(trace(), views=1),
+    "UtilizationCurve": lambda: UtilizationCurve([0, 4, 10], [2, 8], source=NAMES[0]),
+    "Measurements": lambda: table(NAMES, "code"),
+    "Series": series,
+    "Trace": trace,
 }
+WITHOUT_NAMES = {"Listing", "Model"}  # what is installed has names of its own; models are of some class
+_MOST_VIEWS = 12
+
+
+def test_every_kind_is_among_them():
+    named = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
+    assert named == set(SUBJECTS) | WITHOUT_NAMES
+
+
+@cache
+def subject(kind):
+    return SUBJECTS[kind]()
+
+
+@contextmanager
+def strict():
+    """No warning, such as of a panel without room."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def names_alone(html):
+    """Nothing that a browser would run, and no element that a name opened."""
+    assert "<script" not in html
+    assert "alert(" not in html or "&lt;script&gt;" in html
+    assert "<i>" not in html
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)
-def test_names_of_every_kind_are_names(kind, tmp_path):
-    """No traceback, no warning such as of a panel without room, and no name that a browser would run."""
-    subject = SUBJECTS[kind]()
-    is_data = not isinstance(subject, perfcore.Result)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        plot(*((None, subject) if is_data else (subject, None)), tmp_path / "picture.html")
-        if not is_data:
-            with drawing():
-                figure = Figure(layout="constrained")
-                subject.plot(ax=figure.add_subplot())
-                figure.savefig(tmp_path / "panel.svg")
-        shown = open_subjects([subject])
-        report = report_text(shown, 1)
-        first = shown.view((), {})
-        others = tuple(
-            block for block in first.blocks if not isinstance(block, Chart)
-        )  # the report has drawn the charts
-        page = Writer(address).view(replace(first, blocks=others))
-    assert report.count("<script") == 2  # its own; the policy lets no other run
-    report = report[: report.index("<script>")]
-    for text in ((tmp_path / "picture.html").read_text(), report, page):
-        assert "<script" not in text
-        assert "alert(" not in text or "&lt;script&gt;" in text
+def test_pictures_have_names_as_they_are(kind, tmp_path):
+    shown = subject(kind)
+    with strict():
+        try:
+            figure = shown.plot(path=tmp_path / "picture.html").figure
+        except OptionError as error:
+            assert str(error) == f"{kind} has no picture"  # noqa: PT017
+            return
+        for ending in ("png", "svg", "pdf"):
+            shown.plot(path=tmp_path / f"picture.{ending}")
+        names_alone((tmp_path / "picture.html").read_text())
+        names_alone((tmp_path / "picture.svg").read_text())
+        # Axes and figures of one's own are drawn outside of what knows that names are no mathematics.
+        own = Figure(layout="constrained")
+        shown.plot(ax=own.add_subplot())
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        for each in (own, figure):
+            each.savefig(tmp_path / "own.svg")
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_cells_of_notebooks_have_names_as_they_are(kind):
+    shown = subject(kind)
+    with strict():
+        cell, line = shown._repr_html_(), repr(shown)
+    names_alone(cell)
+    assert kind == "Inline" or len(cell) < 64_000
+    assert len(line) < 2200
+    if kind != "Inline":
+        html_parser = Elements(cell)
+        assert set(html_parser.names) <= CELL_ELEMENTS
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_pages_and_reports_have_names_as_they_are(kind):
+    views = open_subjects([subject(kind)])
+    with strict():
+        report = report_text(views, _MOST_VIEWS)
+        names_alone(report[: report.index("<script>")])
+        assert report.count("<script") == 2  # its own; the policy lets no other run
+        for path in islice(views.paths(), _MOST_VIEWS):
+            view = views.view(path, {})
+            # The report has drawn the charts.
+            others = tuple(block for block in view.blocks if not isinstance(block, Chart))
+            names_alone(Writer(address).view(replace(view, blocks=others)))
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_lines_of_text_are_lines(kind, capsys):
+    shown = subject(kind)
+    if not isinstance(shown, Result):
+        return
+    print_findings(shown)
+    lines = capsys.readouterr().out.removesuffix("\n").split("\n")
+    assert len(lines) == len(shown.summary()) + sum(2 + bool(title) + len(rows) for title, _, rows in shown.tables())
+    assert all(line.isprintable() for line in lines)

@@ -145,16 +145,17 @@ def plot(
     <Drawing of 3.4 x 2.3 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import drawing, finish
+    from perf_pictures.style import drawing, finish, texts_of
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
         if len(names) > 1:
             raise OptionError(f"{len(names)} panels for one place: give axes to each, or none")
         with drawing():
+            before = texts_of(ax)
             for draw in _chosen(model, data, names[:1] or [""]).values():
                 draw(ax)
-            finish(ax)
+            finish(ax, before)
         return ax
     check_files(path, figures)
     if path is not None and figures is not None and os.path.realpath(path) == os.path.realpath(figures):
@@ -393,7 +394,9 @@ def draw_series(axes: Axes, data: Series) -> None:
     if len(names) == 1:
         axes.set_ylabel(shortened(names[0]), parse_math=False)
     else:
-        add_legend(axes, shortened_apart(names, LABEL_LETTERS), axes.get_lines(), fontsize=8, loc="upper right")
+        # Above the panel: lines of samples leave no place free.
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
+        add_legend(axes, shortened_apart(names, LABEL_LETTERS), axes.get_lines(), fontsize=8, **place)
 
 
 def draw_measurements(axes: Axes, data: Measurements) -> None:

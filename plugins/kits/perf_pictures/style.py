@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -13,16 +14,24 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter, StrMethodFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    LogFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    ScalarFormatter,
+    StrMethodFormatter,
+)
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
-from perf_views.short_names import shortened
+from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
-    from matplotlib.legend import Legend
 
 __all__ = [
     "LABEL_POINTS",
@@ -36,6 +45,7 @@ __all__ = [
     "set_logarithmic",
     "set_plain",
     "set_text_size",
+    "texts_of",
     "tick_base",
 ]
 
@@ -44,6 +54,7 @@ LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 _HATCH_POINTS = 0.6
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _LONGEST_LINE = 140  # letters, in the width of a page
+_LONGEST_NAME = 60  # letters, of a name at a tick or in a legend
 _LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10  # times since 1970 in seconds have ten digits
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
@@ -84,16 +95,26 @@ def drawing(**settings: Any) -> Iterator[None]:
             ) from None
 
 
-def finish(area: FigureBase | Axes) -> None:
+def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
+    """All texts of a picture, names at ticks and empty ones among them."""
+    at_ticks = [axis.get_ticklabels() for axis in area.findobj(Axis)]  # which are made when they are asked for
+    return {text: text.get_text() for text in itertools.chain(area.findobj(Text), *at_ticks)}
+
+
+def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) -> None:
     """Give a picture, or one panel of it, what all have in common.
 
     Logarithmic axes that a presenter left as they are get the style of all others, lines of text that are longer than
-    the picture is wide are shortened, and a picture without anything in it says so.
+    the picture is wide are shortened, as are names at ticks and in legends that would leave the panels no room, and a
+    picture without anything in it says so. A dollar stays a dollar also where
+    the picture is drawn later, outside of `drawing`.
 
     Parameters
     ----------
     area : matplotlib FigureBase or Axes
         With everything that is drawn.
+    before : mapping of Text to str, optional
+        Texts of axes that somebody else made, which may be meant as mathematics; see `texts_of`.
     """
     artists = area.findobj()
     panels = [artist for artist in artists if isinstance(artist, Axes)]
@@ -103,15 +124,37 @@ def finish(area: FigureBase | Axes) -> None:
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
             elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
                 _write_in_full(axis, *limits)
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                _shorten_ticks(axis)
+    for legend in (artist for artist in artists if isinstance(artist, Legend)):
+        texts = legend.get_texts()
+        for text, name in zip(texts, _short([text.get_text() for text in texts]), strict=True):
+            text.set_text(name)
     for text in (artist for artist in artists if isinstance(artist, Text)):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
+    for text, content in texts_of(area).items():
+        if content != (before or {}).get(text, ""):
+            text.set_parse_math(False)
     if not any(axes.has_data() or axes.texts for axes in panels):
         transform: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
         for axes in panels:
             axes.set_axis_off()
         area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=transform)
+
+
+def _shorten_ticks(axis: Axis) -> None:
+    names = [text.get_text() for text in axis.get_ticklabels()]
+    if (short := _short(names)) != names:
+        axis.set_ticklabels(short)
+
+
+def _short(names: list[str]) -> list[str]:
+    """Names beside a panel or in a legend, where some would leave it no room."""
+    is_long = max(map(len, names), default=0) > _LONGEST_NAME
+    return shortened_apart(names, LABEL_LETTERS) if is_long else names
 
 
 def _write_in_full(axis: Axis, low: float, high: float) -> None:

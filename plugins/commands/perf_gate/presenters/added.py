@@ -18,7 +18,8 @@ class AddedPresenter(Presenter):
 
     def summary(self, result: Added) -> list[str]:
         """What was added, and what there is."""
-        return [f"{result.path}: {len(result.benchmarks)} values of {result.commit} added; {result.values} in all"]
+        count = len(result.benchmarks)
+        return [f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all"]
 
     def frame(self, result: Added) -> pd.DataFrame:
         """A row for each value that was added."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,12 @@ from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
 from perf_gate.presenters.reports import sparkline
 from perf_gating.judging import Outcome
 from perf_views.colours import CAREFUL, DATA, MODEL, QUIET
+from perf_views.short_names import shortened
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -98,6 +102,13 @@ class HistoryGatePresenter(Presenter):
 
         return HistoryViews(result)
 
+    def panels(self, result: HistoryGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Each of the first benchmarks."""
+        drawn = enumerate(result.judged[:_MOST_DRAWN], 1)
+        return {
+            "values" if number == 1 else f"values-{number}": partial(_draw_series, each=each) for number, each in drawn
+        }
+
     def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
         """Draw values, levels, steps with their bounds, and outliers."""
         drawn = result.judged[:_MOST_DRAWN]
@@ -122,9 +133,9 @@ def _draw_series(axes: Axes, each: JudgedSeries) -> None:
         out = list(detected.outliers)
         axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
     unit = f" ({series.unit})" if series.unit else ""
-    axes.set_ylabel(f"{series.name}{unit}"[:40], fontsize="small")
+    axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
-    axes.set_xticks(ticks, [_name(series.commits[k]) for k in ticks.tolist()], fontsize="small")
+    axes.set_xticks(ticks, [shortened(_name(series.commits[k]), _SHORT) for k in ticks.tolist()], fontsize="small")
 
 
 def _verdicts(result: HistoryGate) -> list[str]:

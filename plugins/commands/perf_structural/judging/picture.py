@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_pictures.style import add_legend
 from perf_structural.judging.judgement import PIT_BINS
 from perf_views.colours import DARK, MODEL
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +31,7 @@ def draw_judgement(judgement: Judgement, figure: Figure) -> None:
     figure : matplotlib Figure
         Empty.
     """
+    figure.suptitle(judgement.title, x=0.01, ha="left", fontsize=10, parse_math=False)
     if not judgement.place_counts().sum():
         _draw_runs(judgement, figure.add_subplot())
         return
@@ -46,17 +49,19 @@ def _draw_runs(judgement: Judgement, axes: Axes) -> None:
     outer = np.where(finite, judgement.support, judgement.bounds[_OUTER])[order]
     inner = judgement.bounds[_INNER][order]
     label = "bounds" if finite.all() else f"bounds or {_OUTER:.0%}"
-    axes.fill_between(positions, *outer.T, color=MODEL, alpha=0.15, linewidth=0.0, label=label)
+    handles: list[Any] = [axes.fill_between(positions, *outer.T, color=MODEL, alpha=0.15, linewidth=0.0, label=label)]
     for side in outer.T:
         axes.plot(positions, side, color=MODEL, linewidth=0.8)
     if np.isfinite(inner).any():
-        axes.fill_between(positions, *inner.T, color=MODEL, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
-    axes.plot(positions, judgement.actual[order], "o-", color=DARK, markersize=3, linewidth=0.8, label=judgement.name)
+        band = axes.fill_between(positions, *inner.T, color=MODEL, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
+        handles.append(band)
+    actual = judgement.actual[order]
+    handles += axes.plot(positions, actual, "o-", color=DARK, markersize=3, linewidth=0.8, label=judgement.name)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.set_xlabel(judgement.at_name)
-    axes.set_ylabel(judgement.name)
-    axes.set_title(judgement.title, fontsize=10, loc="left")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, fontsize=8, frameon=False)
+    axes.set_xlabel(shortened(judgement.at_name))
+    axes.set_ylabel(shortened(judgement.name))
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3}
+    add_legend(axes, [shortened(handle.get_label()) for handle in handles], handles, fontsize=8, **place)
 
 
 def _draw_places(judgement: Judgement, axes: Axes) -> None:

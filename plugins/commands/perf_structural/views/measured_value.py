@@ -10,6 +10,7 @@ import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_views.colours import LIGHT, RULE
+from perf_views.short_names import shortened
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -90,10 +91,10 @@ class MeasuredValuePresenter(Presenter):
         if result.window.variation > 0.0:
             density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
         cumulative.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
-        density.set_xlabel(result.window.column)
-        cumulative.set_xlabel(result.window.column)
+        for axes in (density, cumulative):
+            axes.set_xlabel(shortened(result.window.column), parse_math=False)
         cumulative.legend(fontsize="small")
-        density.set_title(self.title(result), fontsize=10, loc="left")
+        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
 
     @staticmethod
     def _figures(result: MeasuredValue) -> dict[str, dict[str, float]]:
