@@ -10,6 +10,7 @@ from perf_explore import blocks
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects
 from perf_explore.page import address, document
+from perf_explore.svg import DrawnChart
 from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
@@ -112,7 +113,7 @@ def sections():
 def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
     kinds = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
     assert kinds - AS_ANOTHER <= set(KINDS), "a kind of result whose views nobody looks at"
-    monkeypatch.setattr(blocks, "drawn_chart", lambda chart, name, places: (SVG, []))
+    monkeypatch.setattr(blocks, "drawn_chart", lambda chart, name, places, width: DrawnChart(SVG, [], False))
     (tmp_path / "kinds.html").write_text(document("kinds", f"<main><h1>kinds</h1>{''.join(sections())}</main>"))
     tab.goto(Path(tmp_path / "kinds.html").as_uri())
     assert accessibility_problems(tab) == []

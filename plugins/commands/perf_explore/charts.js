@@ -416,5 +416,6 @@ const begin = () => {
 };
 addEventListener("popstate", read);
 document.addEventListener("shown", begin); // another view came in the place of the one before
+document.addEventListener("redrawn", begin); // for a window of another width
 begin();
 })();
