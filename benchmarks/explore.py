@@ -1,16 +1,25 @@
-"""How long a page of phases takes after a slider was moved or a stretch was chosen.
+"""How long a page of phases takes after a slider was moved or a stretch was chosen, and one of very many laws to come.
 
     python benchmarks/explore.py [--steps 1000000 10000000]
+    python benchmarks/explore.py --laws LAWS.parquet
 
 Each time is that of the whole answer: fit, drawing and HTML, as the browser waits for it. Phase counts are new ones,
 so that no fit is remembered; the median of several is printed. Last, windows of all widths anywhere in the curve, from
 the change until the page that Chromium shows is the new one and has been painted.
+
+With a table of laws, as `perf fit DATA --fitter scaling -o LAWS.parquet` writes it (benchmarks/many_paths.py makes such
+data): until the program has printed its address, and from the request until Chromium has painted the first view, the view
+of one path, and what a search finds.
 """
 
 import argparse
 import shutil
+import signal
 import statistics
+import subprocess
+import sys
 import time
+from urllib.parse import quote
 
 import numpy as np
 from playwright.sync_api import sync_playwright
@@ -27,6 +36,7 @@ DRAWN = """query => new Promise(done => {
     () => done(performance.now() - began))), { once: true });
   document.dispatchEvent(new CustomEvent("go", { detail: { address: `${location.pathname}?${query}`, isStep: true } }));
 })"""
+NARROW_PX = 340  # of a chart in a window of 390
 DEGREES = ("0", "1", "2", "mixed")
 
 
@@ -39,10 +49,10 @@ def curve_of(n_steps):
     return perfcore.UtilizationCurve(edges, np.abs(shape + rng.normal(0.0, 5.0, n_steps)), source="curve")
 
 
-def answer(session, query):
+def answer(session, query, width_px=None):
     """Seconds until the page of a state is written, and its length."""
     began = time.perf_counter()
-    page = Frame("curve", session.version, None).view(session.view((), query))
+    page = Frame("curve", session.version, None, width_px=width_px).view(session.view((), query))
     return time.perf_counter() - began, len(page)
 
 
@@ -57,11 +67,49 @@ def in_browser(views, windows):
         return [tab.evaluate(DRAWN, query) / 1e3 for query in queries]
 
 
+def painted(tab, address):
+    """Seconds from a request until the browser has painted what came."""
+    tab.goto(address)
+    tab.wait_for_load_state("networkidle")
+    return tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1e3
+
+
+def of_laws(file, repetitions=9):
+    """Times of a page of very many laws, of a program of its own."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "perfcore", "explore", file, "--no-browser"]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    link = program.stdout.readline().split()[1]
+    print(f"{file}: until the address is printed {time.perf_counter() - began:.2f} s")
+    with sync_playwright() as driver:
+        tab = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]).new_page()
+        tab.set_viewport_size({"width": 1600, "height": 1000})
+        began = time.perf_counter()
+        tab.goto(link)
+        tab.wait_for_url("**/")
+        tab.wait_for_selector("main h1")
+        print(f"  the first time, with the way by the link: {(time.perf_counter() - began) * 1e3:.0f} ms")
+        address = tab.url
+        path = tab.locator("main td a, main th a").first.get_attribute("href")
+        name = tab.locator("main th a").first.inner_text()
+        views = {"first view": address, "one path": address[:-1] + path, "search": f"{address}?name={quote(name[-9:])}"}
+        for title, place in views.items():
+            told(f"{title}, from the request until it is painted", [painted(tab, place) for _ in range(repetitions)])
+        tab.goto("about:blank")
+    program.send_signal(signal.SIGINT)
+    program.wait(10)
+
+
 def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("--steps", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--laws")
+    arguments = parser.parse_args()
+    if arguments.laws:
+        of_laws(arguments.laws)
+        return
     perfcore.fit(curve_of(1000), phases=2).views(curve_of(1000)).view((), {})  # compile
-    for n_steps in arguments.parse_args().steps:
+    for n_steps in arguments.steps:
         curve = curve_of(n_steps)
         began = time.perf_counter()
         views = perfcore.fit(curve, phases=4).views(curve)
@@ -76,7 +124,8 @@ def main():
         for share in (0.5, 0.05, 0.0005):
             middle = 0.37 * curve.duration
             stretch = {"from": str(middle), "to": str(middle + share * curve.duration)}
-            print(f"  stretch of {share:.2%}: {answer(session, stretch)[0] * 1e3:4.0f} ms")
+            wide, narrow = (answer(session, stretch, width)[0] * 1e3 for width in (None, NARROW_PX))
+            print(f"  stretch of {share:.2%}: {wide:4.0f} ms, in a narrow window {narrow:4.0f} ms")
         told("window, answer and drawing in Chromium", in_browser(views, windows_of(curve.duration, 60)))
 
 

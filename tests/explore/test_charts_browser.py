@@ -116,3 +116,72 @@ def test_a_report_from_disk_is_alive(tab, tmp_path):
     expect(over.nth(1).locator("g[clip-path] rect")).to_have_count(0)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
+
+
+class Run:
+    """Three panels over the time of a run, two of them above one another, and one of something else."""
+
+    title = "run"
+
+    def view(self, path, query):
+        return View("run", (Chart(self.draw, "a run", (), size=(10.0, 5.0)),))
+
+    def draw(self, figure):
+        panels = figure.subplots(2, 2)
+        for axes in panels.flat[:3]:
+            axes.plot([0, 5, 10], [1.0, 2.0, 1.0], label="busy")
+            axes.set(xlim=(0, 10), ylim=(0, 3), xlabel="time (s)")
+        panels[1, 1].plot([0, 5, 10], [1.0, 2.0, 1.0], label="size")
+        panels[1, 1].set(xlim=(0, 10), xlabel="bytes")
+
+    def paths(self):
+        return [()]
+
+
+ZOOMED = (
+    "() => [...document.querySelectorAll('figure .over > g')].map((layer) => layer.querySelectorAll('polyline').length)"
+)
+TICKS = "() => [...document.querySelectorAll('figure .over .tick')].map((tick) => tick.textContent)"
+
+
+def test_every_state_of_a_chart_is_an_address_and_times_are_linked(tab):
+    with served(Run()) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        over = tab.locator("figure .over")
+        left, top, right, bottom = tab.evaluate("""() => {
+            const figure = document.querySelector('figure'), [panel] = JSON.parse(figure.dataset.panels);
+            const box = figure.querySelector('svg').getBoundingClientRect();
+            return panel.box.map((part, at) => at % 2 ? box.top + part * box.height : box.left + part * box.width);
+        }""")
+        y = (top + bottom) / 2
+        tab.mouse.move(left + 0.2 * (right - left), y)
+        tab.mouse.down()
+        tab.mouse.move(left + 0.6 * (right - left), y + 2, steps=3)
+        tab.mouse.up()
+        assert tab.evaluate(ZOOMED)[:4] == [1, 1, 1, 0]  # all panels of time, and not that of bytes
+        zoomed, ticks = tab.url, tab.evaluate(TICKS)
+
+        def ends(url):
+            return [float(part) for part in url.split("#zoom=0.0:")[1].split(";")[0].split(",")[:2]]
+
+        assert np.allclose(ends(zoomed), [2.0, 6.0], atol=0.1)
+        second = tab.context.new_page()
+        second.goto(zoomed)
+        assert second.evaluate(TICKS) == ticks
+        second.close()
+        tab.reload()
+        assert tab.evaluate(TICKS) == ticks
+        tab.mouse.move(left + 0.5 * (right - left), y)
+        tab.mouse.wheel(0, 100)
+        expect(tab).not_to_have_url(zoomed)
+        assert np.allclose(ends(tab.url), [2.4, 6.4], atol=0.1)  # a tenth of what is seen
+        over.focus()
+        tab.keyboard.press("ArrowLeft")
+        assert np.allclose(ends(tab.url), [2.0, 6.0], atol=0.1)
+        assert tab.evaluate(ZOOMED)[:4] == [1, 1, 1, 0]
+        tab.mouse.dblclick(left + 0.5 * (right - left), y)
+        expect(tab).to_have_url(re.compile("/$"))
+        assert tab.evaluate(ZOOMED)[:4] == [0, 0, 0, 0]
+        tab.go_back()
+        assert tab.evaluate(ZOOMED)[:4] == [1, 1, 1, 0]

@@ -8,6 +8,7 @@ import pytest
 import perfcore
 from perf_explore.data_views import DataViews
 from perf_explore.svg import chart_svg
+from perf_explore.timeline.shown import timeline_data
 from perf_overheads import profile_overheads, read_categories
 from perf_overheads.category_set import STANDARD
 from perf_overheads.views.trace_views import TraceViews
@@ -86,7 +87,9 @@ def test_categories_of_a_file(tmp_path):
     own.write_text(STANDARD.read_text().replace("unknown = []", 'unknown = ["think"]'))
     view = DataViews(trace, "t").view(OVERHEADS, {"categories": str(own)})
     (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title == "States by class")
-    assert ("unknown", "think") in table.rows
+    ((cell, _),) = (row for row in table.rows if row[1] == "think")
+    assert (cell.text, cell.link.path) == ("unknown", ("timeline",))
+    assert cell.link.query["find"] == "class:other"  # as the timeline calls it, which knows nothing of the file
     assert form_of(view).fields[-1].value == str(own)
     none = DataViews(trace, "t").view(OVERHEADS, {"categories": "none.toml"})
     assert none.blocks[0].text.startswith("none.toml: there is no such file")
@@ -158,3 +161,52 @@ def test_the_page_tells_serialisation_and_transfer_as_the_command_does():
     view = DataViews(trace, "halo").view(OVERHEADS, {})
     (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title.startswith("Efficiencies ("))
     assert table.rows == (("run", *(f"{value[0]:.2%}" for value in factors.values())),)
+
+
+# Two ranks compute, wait and are in no state; the longest wait is that of b, and a is idle from 90 on while b is not.
+WAITS = Trace(
+    [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 0], [0, 40_000, 50_000, 0, 10_000, 40_000],
+    [40_000, 50_000, 90_000, 10_000, 40_000, 120_000], ["a", "b"], ["solve", "MPI_Recv", "MPI_Barrier"],
+    busy_states=["solve"], source="waits",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", [(), ("fit", "worley")])
+def test_a_category_leads_to_where_it_is_on_the_timeline(prefix):
+    """In the table of categories and, beside phases, in the headings of their shares; the search finds its states."""
+    views = DataViews(WAITS, "waits.csv")
+    blocks = views.view((*prefix, *OVERHEADS), {}).blocks
+    tables = {block.title: block for block in blocks if isinstance(block, Table)}
+    cells = {getattr(row[0], "text", row[0]): row[0] for row in tables["Cycles by category"].rows}
+    windows = {}
+    for name in ("pure computation", "communication loss", "synchronization loss", "insufficient parallelism"):
+        link = cells[name].link
+        assert link.path == (*prefix, "timeline")
+        live = views.view(link.path, link.query).blocks[0].live
+        windows[name] = *(float(live.query[end]) for end in ("from", "to") if end in live.query), live.query.get("find")
+    # With a tenth of them on both sides; without an end where that is the run's.
+    assert windows["pure computation"] == (32.0, "class:computing")
+    assert windows["communication loss"] == (7.0, 43.0, "class:waiting")
+    assert windows["synchronization loss"] == (46.0, 94.0, "class:synchronizing")
+    assert windows["insufficient parallelism"][0] >= 89.0  # some short stretch, in which there is as much as anywhere
+    assert windows["insufficient parallelism"][-1] is None
+    assert isinstance(cells["sum"], str)
+    assert isinstance(cells["load imbalance"], str)  # of which there is none
+    if prefix:
+        title = next(title for title in tables if title.startswith("Share of each phase's cycles"))
+        heading = {cell.text: cell.link for cell in tables[title].header if not isinstance(cell, str)}
+        assert heading["communication loss"].query == cells["communication loss"].link.query
+        number = tables[title].rows[0][0]
+        assert number.link.path == (*prefix, "timeline")
+
+
+def test_categories_of_several_classes_search_all_of_them():
+    trace = Trace(
+        [0, 0, 0], [0, 1, 2], [0, 50, 70], [50, 70, 100], ["a"], ["MPI_Recv", "Memcpy HtoD", "solve"],
+        busy_states=["solve"],
+    )  # fmt: skip
+    view = DataViews(trace, "t").view(OVERHEADS, {})
+    table = next(block for block in view.blocks if isinstance(block, Table) and block.title == "Cycles by category")
+    (link,) = (row[0].link for row in table.rows if getattr(row[0], "text", "") == "communication loss")
+    assert set(link.query["find"].split(" | ")) == {"class:waiting", "class:transferring"}
+    assert timeline_data(trace).states_like(link.query["find"]).tolist() == [True, True, False]

@@ -69,6 +69,8 @@ class Writer:
         Begins the names of everything that needs one within the document.
     level : int
         Of the headings of blocks.
+    width_px : int, optional
+        Of a window that is too narrow for charts as they are, as far as they have it.
     """
 
     address: Callable[[ViewPath, Query], str | None]
@@ -76,6 +78,7 @@ class Writer:
     hidden: Mapping[str, str] = field(default_factory=dict)
     name: str = "b"
     level: int = 2
+    width_px: int | None = None
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
@@ -192,8 +195,10 @@ class Writer:
         if chart.live is not None and self.is_live:
             return self._live(chart, chart.live)
         places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
-        drawing, panels = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places)
-        data = f" data-panels='{_in_quotes(json.dumps(panels, separators=(',', ':')))}'" if panels else ""
+        drawn = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places, self.width_px)
+        data = ' class="narrow"' if drawn.is_narrow else ""
+        if drawn.panels:
+            data += f" data-panels='{_in_quotes(json.dumps(drawn.panels, separators=(',', ':')))}'"
         if chart.stretch is not None and self.is_live:
             data += f' data-stretch="{escape(self._stretch(chart.stretch))}"'
         tables = "".join(
@@ -201,8 +206,8 @@ class Writer:
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        kind = ' class="upright"' if _is_upright(drawing) else ""
-        return f'<div class="scrolled"><figure{kind}{data}>{drawing}</figure></div>{tables}'
+        kind = ' class="upright"' if _is_upright(drawn.svg) else ""
+        return f'<div class="scrolled"><figure{kind}{data}>{drawn.svg}</figure></div>{tables}'
 
     def _stretch(self, stretch: Stretch) -> str:
         """Where a script finds other parts of what is drawn."""

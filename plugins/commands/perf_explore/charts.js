@@ -300,11 +300,11 @@ class TouchedChart {
       this.ask(panel, isStep);
       return;
     }
-    // Panels above one another over the same axis stay aligned.
-    const isAligned = ({ x, box }) => x.from === panel.x.from && x.to === panel.x.to
-      && [0, 2].every((side) => Math.abs(box[side] - panel.box[side]) < 1);
+    // Panels above one another over the same axis stay aligned, and all of one time show the same stretch of it.
+    const isLinked = ({ x, box }) => x.from === panel.x.from && x.to === panel.x.to
+      && (x.label === panel.x.label && /^time\b/.test(x.label) || [0, 2].every((side) => Math.abs(box[side] - panel.box[side]) < 1));
     const { from, to } = panel.scales[0];
-    for (const each of this.panels.filter(isAligned)) {
+    for (const each of this.panels.filter(isLinked)) {
       Object.assign(each.scales[0], { from, to });
       this.draw(each);
     }
@@ -416,5 +416,6 @@ const begin = () => {
 };
 addEventListener("popstate", read);
 document.addEventListener("shown", begin); // another view came in the place of the one before
+document.addEventListener("redrawn", begin); // for a window of another width
 begin();
 })();

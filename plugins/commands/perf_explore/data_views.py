@@ -13,7 +13,6 @@ from typing import Any
 import perfcore
 from perf_explore.option_form import as_query, given_options, option_form, shown_options
 from perf_explore.saving import SAVE_AS, save_action, saving
-from perf_explore.timeline.views import TimelineViews
 from perf_views.contents import (
     Block,
     Cell,
@@ -31,6 +30,7 @@ from perf_views.contents import (
 from perf_views.drawable import views_of
 from perf_views.edits import Change, Check, Checkable, Editable, Storable
 from perf_views.feeds import Feed, Feeding
+from perf_views.run_stretch import Timeline, led_to_timeline
 from perf_views.short_names import shortened
 from perf_views.ways import ways_of
 from perfcore.base.errors import OptionError, PerfError
@@ -90,7 +90,7 @@ class DataViews:
         try:
             if path[0] in self._further:
                 inner: View = self._further[path[0]][0].view(path[1:], query)
-                return self._led_to_stretches(inner.mounted(path[:1], trail=top))
+                return self._led_to_timeline(inner.mounted(path[:1], trail=top))
             if self._shown is not None:
                 view: View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
@@ -194,16 +194,12 @@ class DataViews:
         summary = f"save {fitter} as {edit.path}"
         return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
-    def _led_to_stretches(self, view: View) -> View:
-        """The view, in whose tables of classes each class of states leads to its longest stretch on the timeline."""
-        timelines = [(name, views) for name, (views, _) in self._further.items() if isinstance(views, TimelineViews)]
-        if not timelines or not any(
-            isinstance(block, Table) and block.header[:1] == ("class",) for block in view.blocks
-        ):
-            return view
-        (name, timeline), *_ = timelines
-        ways = {text: link.mounted((name,), {}) for text, link in timeline.class_ways().items()}
-        return replace(view, blocks=tuple(_led(block, ways) for block in view.blocks))
+    def _led_to_timeline(self, view: View) -> View:
+        """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
+        for name, (views, _) in self._further.items():
+            if isinstance(views, Timeline):
+                return led_to_timeline(view, views, (name,), {})
+        return view
 
     def _overview(self, query: Query) -> tuple[Block, ...]:
         facts = dict(perfcore.info(self._data).facts)
@@ -265,17 +261,6 @@ class DataViews:
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
-
-
-def _led(block: Block, ways: Mapping[str, Link]) -> Block:
-    """A table of classes with links to where the classes are; another block as it is."""
-    if not isinstance(block, Table) or block.header[:1] != ("class",):
-        return block
-    rows = [
-        (Cell(row[0], ways[row[0]]), *row[1:]) if isinstance(row[0], str) and row[0] in ways else row
-        for row in block.rows
-    ]
-    return replace(block, rows=tuple(rows))
 
 
 def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:

@@ -87,12 +87,15 @@ class Frame:
         What the button of undo takes back.
     ways : tuple of Link
         What is listed beside the view.
+    width_px : int, optional
+        For charts in a narrow window; see `perf_explore.blocks.Writer`.
     """
 
     title: str
     version: str
     undoable: str | None
     ways: tuple[Link, ...] = ()
+    width_px: int | None = None
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
         """A page with one view, in the state that the query names."""
@@ -131,7 +134,7 @@ class Frame:
         return self._page(title, body, (Link(self.title, ()), Link(title, ())))
 
     def _writer(self, place: str) -> Writer:
-        return Writer(address, hidden={VERSION: self.version, PLACE: place})
+        return Writer(address, hidden={VERSION: self.version, PLACE: place}, width_px=self.width_px)
 
     def _page(self, title: str, body: str, trail: Sequence[Link]) -> str:
         *above, current = trail

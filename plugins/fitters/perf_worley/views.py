@@ -27,6 +27,7 @@ from perf_views.contents import (
 )
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
 from perf_views.feeds import Feed, Feeding
+from perf_views.run_stretch import Timeline, led_to_timeline
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perf_worley.fitter import as_curve
@@ -96,7 +97,9 @@ class PhaseViews:
             view: View = self._further_views(path[0], model).view(path[1:], query)
         except NoViewError:
             raise NoViewError(path) from None
-        return view.mounted(path[:1], state, (Link(model.title, (), state),))
+        mounted = view.mounted(path[:1], state, (Link(model.title, (), state),))
+        timeline = self._further_views(_TIMELINE, model) if _TIMELINE in self._further else None
+        return led_to_timeline(mounted, timeline, (_TIMELINE,), state) if isinstance(timeline, Timeline) else mounted
 
     def paths(self) -> Iterable[ViewPath]:
         """The phases, and what others show of the data phase by phase."""

@@ -14,6 +14,7 @@ from perf_views.contents import (
     Notice,
     NoViewError,
     Query,
+    RunStretch,
     Stretch,
     Table,
     Text,
@@ -23,6 +24,7 @@ from perf_views.contents import (
 )
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
 from perf_views.feeds import Feed, Feeding
+from perf_views.run_stretch import Timeline, led_to_timeline
 from perf_views.ways import Navigable, ways_of
 
 __all__ = [
@@ -48,12 +50,15 @@ __all__ = [
     "NoViewError",
     "Notice",
     "Query",
+    "RunStretch",
     "Storable",
     "Stretch",
     "Table",
     "Text",
+    "Timeline",
     "View",
     "ViewPath",
     "Viewable",
+    "led_to_timeline",
     "ways_of",
 ]

@@ -30,6 +30,7 @@ __all__ = [
     "NoViewError",
     "Notice",
     "Query",
+    "RunStretch",
     "Stretch",
     "Table",
     "Text",
@@ -71,6 +72,31 @@ class Link:
 
 
 @dataclass(frozen=True)
+class RunStretch:
+    """A part of a run, of which a table tells.
+
+    Parameters
+    ----------
+    start_ns, end_ns : int, nanoseconds
+        On the clock of the trace.
+    location : str
+        Where to look; empty for no place in particular.
+    states : tuple of str
+        What to look for.
+    """
+
+    start_ns: int
+    end_ns: int
+    location: str = ""
+    states: tuple[str, ...] = ()
+
+    @property
+    def duration_ns(self) -> int:
+        """How long it lasts."""
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True)
 class Cell:
     """One cell of a table.
 
@@ -90,6 +116,8 @@ class Cell:
         A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`.
     is_sure : bool
         Whether that class is sure; else its colour is pale and striped.
+    stretch : RunStretch, optional
+        Of the run that the cell tells of: beside a timeline the cell leads there.
     """
 
     text: str
@@ -99,6 +127,7 @@ class Cell:
     bar: float | None = None
     step: int | None = None
     is_sure: bool = True
+    stretch: RunStretch | None = None
 
 
 @dataclass(frozen=True)

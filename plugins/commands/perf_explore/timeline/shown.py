@@ -6,6 +6,7 @@ import fnmatch
 import functools
 import threading
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,8 @@ from perfcore.data.units import nanoseconds_per, readable
 
 __all__ = ["CLASS_PREFIX", "Bins", "Longest", "Slowest", "TimelineData", "state_name", "timeline_data"]
 
-CLASS_PREFIX = "class:"
+CLASS_PREFIX, OR = "class:", " | "
+_LONGEST_SEARCH = 1000  # letters in an address
 _MOST_CELLS = 500_000  # of locations and columns in an answer, some 20 ms; of more, columns are wider
 _FEWEST_COLUMNS = 100
 _MOST_STATES = 6  # of a place where there are several
@@ -155,17 +157,34 @@ class TimelineData:
         return Window.of(query, self.given)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
-        """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``."""
+        """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
+
+        Several are told apart by a stroke between blanks.
+        """
         pattern = find.strip().casefold()
-        if pattern.startswith(CLASS_PREFIX):
-            kind = pattern.removeprefix(CLASS_PREFIX).strip()
-            return np.array([name == kind for name in self.class_of_state], dtype=bool)
         names = [state.strip().casefold() for state in self.trace.states]
         if any(name == pattern for name in names):
             return np.array([name == pattern for name in names], dtype=bool)
+        if OR in pattern:
+            return np.any([self.states_like(part) for part in pattern.split(OR)], axis=0)
+        if pattern.startswith(CLASS_PREFIX):
+            kind = pattern.removeprefix(CLASS_PREFIX).strip()
+            return np.array([name == kind for name in self.class_of_state], dtype=bool)
         if "*" in pattern or "?" in pattern:
             return np.array([fnmatch.fnmatchcase(name, pattern) for name in names], dtype=bool)
         return np.array([pattern in name for name in names], dtype=bool)
+
+    def find_text(self, states: Sequence[str]) -> str:
+        """A search that finds these states: by their classes where these have no others; empty for none or too many."""
+        wanted = set(self.trace.states).intersection(states)
+        of_class: dict[str, set[str]] = {}
+        for state, name in zip(self.trace.states, self.class_of_state, strict=True):
+            of_class.setdefault(name, set()).add(state)
+        whole = [name for name, members in of_class.items() if members <= wanted]
+        if wanted and wanted == set().union(*(of_class[name] for name in whole)):
+            return OR.join(CLASS_PREFIX + name for name in whole)
+        text = OR.join(state for state in self.trace.states if state in wanted)
+        return text if len(text) <= _LONGEST_SEARCH else ""
 
     def search(self, find: str) -> tuple[SortedIntervals, str]:
         """Intervals of the states that a search finds, and in words how many there are."""

@@ -20,7 +20,20 @@ from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
 from perf_traces.model_phases import model_edges
-from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, Text, View, ViewPath
+from perf_views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Link,
+    Live,
+    NoViewError,
+    Query,
+    RunStretch,
+    Table,
+    Text,
+    View,
+    ViewPath,
+)
 from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
@@ -157,12 +170,14 @@ class TimelineViews:
             rows.append((Cell(link.text, link), readable(end - start, "ns")))
         return Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
 
-    def class_ways(self) -> dict[str, Link]:
-        """To the longest stretch of each class that lasts at all."""
-        return {
-            name: self._link(name, stretch.start_ns, stretch.end_ns, stretch.location, CLASS_PREFIX + name)
-            for name, stretch in self.data.longest_of_classes().items()
-        }
+    def way_to(self, text: str, stretch: RunStretch) -> Link:
+        """To a stretch, the lane of its location, and its states as a search; see `perf_views.run_stretch.Timeline`."""
+        begin, lanes = self.data.run_ns[0], self.data.lanes.all
+        location = next(
+            (lane.locations[0] for lane in lanes if stretch.location and lane.name == stretch.location), None
+        )
+        find = self.data.find_text(stretch.states)
+        return self._link(text, stretch.start_ns - begin, stretch.end_ns - begin, location, find)
 
     def _class_table(self) -> Table:
         """Each class of states, with a way to its longest stretch."""
@@ -173,7 +188,7 @@ class TimelineViews:
         time = index.time_in(edges, members, np.zeros_like(members), 1)[0, :, 0]
         total_time = data.duration_ns * len(members)
         rows = []
-        longest, ways = data.longest_of_classes(), self.class_ways()
+        longest = data.longest_of_classes()
         for class_index in np.argsort(-time, kind="stable").tolist():
             name = data.classes[class_index]
             if name not in longest:
@@ -181,7 +196,9 @@ class TimelineViews:
             stretch, share = longest[name], float(time[class_index] / total_time)
             shares = Cell(f"{share:.2%}", bar=share)
             n_states = data.class_of_state.count(name)
-            heading = Cell(name.replace("_", " "), ways[name])
+            ends = stretch.start_ns, stretch.end_ns
+            way = self._link(name, *ends, stretch.location, CLASS_PREFIX + name)
+            heading = Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return Table(
             ("class", "states", "share of the time of all locations", "longest"), tuple(rows), "Classes of states",

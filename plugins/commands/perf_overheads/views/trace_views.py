@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ from perf_overheads.attribution import profile_overheads
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.tables import profile_tables
 from perf_overheads.views.class_form import class_form, file_form, given_classes
+from perf_overheads.views.stretches import category_stretches, class_stretches
 from perf_overheads.with_calls import with_calls
 from perf_traces.model_phases import model_edges
-from perf_views.contents import Block, Cell, Notice, NoViewError, Query, Table, Text, View, ViewPath
+from perf_views.contents import Block, Cell, Notice, NoViewError, Query, RunStretch, Table, Text, View, ViewPath
 from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
@@ -20,6 +22,10 @@ from perfcore.data.trace import Trace
 __all__ = ["TraceViews"]
 
 _TITLE = "Where the cycles go"
+_WHERE = (
+    "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
+    "there is most of it."
+)
 _MOST_ROWS = 100  # of a table that is not folded
 
 
@@ -67,19 +73,43 @@ class TraceViews:
             profile = with_calls(self._trace, profile)
         except PerfError as error:
             return View(_TITLE, (Notice(str(error), "error"), form))
-        return View(profile.title, (*_profile_blocks(profile, self._edges is not None), form))
+        of_classes = class_stretches(self._trace, profile)
+        of_categories = category_stretches(profile, classes.rules, of_classes)
+        blocks = _profile_blocks(profile, self._edges is not None, of_classes, of_categories)
+        return View(profile.title, (*blocks, form))
 
 
-def _profile_blocks(profile: OverheadProfile, by_phase: bool) -> Iterator[Block]:
+def _profile_blocks(
+    profile: OverheadProfile,
+    by_phase: bool,
+    of_classes: Mapping[str, RunStretch],
+    of_categories: Mapping[str, RunStretch],
+) -> Iterator[Block]:
     yield Text(tuple(profile.summary()))
     yield drawing_of(profile)
     tables = profile_tables(profile, "phase" if by_phase else "category") + profile_tables(profile, "location")[1:2]
+    edges = profile.edges_ns.tolist()
+    of_phases = {str(number): RunStretch(*ends) for number, ends in enumerate(itertools.pairwise(edges), 1)}
     for title, header, rows in tables:
-        table = Table.of(title, header, map(_shaded, rows) if title.startswith("Share") else rows)
-        yield replace(table, is_folded=len(rows) > _MOST_ROWS)
+        first = {"category": of_categories, "phase": of_phases}.get(header[0], {})
+        cells = map(_shaded, rows) if title.startswith("Share") else rows
+        table = Table.of(title, _with_stretches(header, of_categories), (_led(row, first) for row in cells))
+        note = _WHERE if first is of_categories and of_categories else ""
+        yield replace(table, is_folded=len(rows) > _MOST_ROWS, note=note)
     # The states of each class, one on a line.
     states = [(name, "\n".join(names)) for name, names in profile.states.items() if names]
-    yield Table.of("States by class", ("class", "states"), states)
+    yield Table.of("States by class", ("class", "states"), (_led(row, of_classes) for row in states))
+
+
+def _led(row: Sequence[Cell | str], stretches: Mapping[str, RunStretch]) -> list[Cell | str]:
+    """A row, whose first cell stands for a stretch of the run where there is one."""
+    return [*_with_stretches(row[:1], stretches), *row[1:]]
+
+
+def _with_stretches(cells: Sequence[Cell | str], stretches: Mapping[str, RunStretch]) -> list[Cell | str]:
+    return [
+        Cell(cell, stretch=stretches[cell]) if isinstance(cell, str) and cell in stretches else cell for cell in cells
+    ]
 
 
 def _shaded(row: Sequence[str]) -> list[Cell | str]:
