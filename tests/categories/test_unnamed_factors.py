@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import perfcore
 from perf_categories.table import by_category
 from perfcore import Measurements
 from perfcore.base.errors import OptionError
@@ -80,3 +81,41 @@ def test_levels_that_come_at_one_point_only_do_not_hide_the_others():
     data.columns = ["p", "nodes", "category", "time_s"]
     with pytest.raises(OptionError, match=r"differ in nodes \(1, 2, 4, 8, "):
         table_of(data)
+
+
+def test_memory_in_whole_pages_is_measured_though_it_recurs():
+    """Six numbers of pages of 4 KiB, each at several points; fractions that were chosen are refused as whole ones."""
+    data = rows(p=[1, 2, 4], run=range(6))
+    data["peak_memory_mib"] = (2410 + 3 * data.run + data.p % 2) / 256
+    assert table_of(data).repetitions.tolist() == [6, 6, 6]
+    with pytest.raises(OptionError, match=r"differ in step \(0\.00125, 0\.0025\)"):
+        table_of(data.assign(step=np.where(data.run % 2, 0.0025, 0.00125)))
+
+
+def codes_at_classes():
+    """Two codes at three numbers of processors, in two classes of problems, of which one takes fifty times as long."""
+    index = pd.MultiIndex.from_product([["lu", "cg"], ["S", "A"], [1, 2, 4]], names=["code", "class", "p"])
+    data = index.to_frame(index=False)
+    return data.assign(time_s=np.where(data["class"] == "A", 50.0, 1.0) / data["p"])
+
+
+@pytest.mark.parametrize("fitter", ["individual", "scaling"])
+def test_every_fitter_of_timings_refuses_runs_of_several_classes(fitter):
+    data = Measurements(codes_at_classes(), source="runs.csv")
+    refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class, or choose"
+    with pytest.raises(OptionError, match=refusal):
+        perfcore.fit(data, fitter=fitter)
+    with pytest.raises(OptionError, match="class"):
+        perfcore.rank(data, fitter="individual")
+
+
+def test_a_class_that_is_named_is_none_of_the_runs():
+    data = Measurements(codes_at_classes(), source="runs.csv").with_roles(code="code,class")
+    assert perfcore.fit(data, fitter="individual", functions="1/p").formula
+
+
+def test_timings_over_one_of_two_parameters_are_refused():
+    index = pd.MultiIndex.from_product([[1, 2, 4, 8], [1, 2, 4]], names=["procs", "nodes"])
+    data = index.to_frame(index=False).eval("time_s = 8 / procs + nodes")
+    with pytest.raises(OptionError, match=r"differ in nodes \(1, 2, 4\).*--parameter procs,nodes"):
+        perfcore.fit(Measurements(data, source="runs.csv"), fitter="individual")

@@ -125,6 +125,22 @@ def test_a_table_of_a_cluster(perf, real_data):
     facts = json.loads(perf("info", real_data / "scaling/npb_mpi_picluster.csv", "--json").out)["facts"]
     assert (facts["rows"], facts["parameters"], facts["value"]) == (73, ["p=procs"], "time_s [s]")
     assert facts["codes"] == "BT, CG, EP, FT, IS, LU, MG, SP"
+    assert "differ in nodes" in facts["observations"]  # and in classes: no two runs of a point are repetitions
+    assert facts["next"] == []
+
+
+def test_runs_of_several_classes_are_no_observations_and_no_fit_is_suggested(perf, refused, folder):
+    """`perf fit` refuses them with the same words."""
+    rows = [f"{code},{size},{p},{factor * 100 / p}" for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
+            for p in (1, 2, 4, 8)]  # fmt: skip
+    (folder / "mixed.csv").write_text("\n".join(["code,class,p,time_s", *rows]))
+    facts = facts_of(perf("info", "mixed.csv"))
+    [why] = facts["observations"]
+    assert "so they are no repeated runs; give each its own model with --code code,class, or choose one" in why
+    assert facts["codes"] == ["lu, cg"]
+    assert "next" not in facts
+    assert "rows to know about" not in facts
+    assert why.removeprefix("none: ") in refused("fit", "mixed.csv", "--fitter", "individual")
 
 
 def test_a_file_of_no_known_format(refused, folder):

@@ -72,6 +72,21 @@ def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
     assert "<h1>Measurements: runs.csv</h1>" in (tmp_path / "x.html").read_text()
 
 
+def test_runs_that_differ_in_more_than_the_parameter_are_drawn_one_by_one():
+    """No line joins classes of problems, and no median of them is drawn."""
+    runs = pd.DataFrame(
+        [(code, size, p, factor * 100.0 / p) for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
+         for p in (1, 2, 4)],
+        columns=["code", "class", "p", "time_s"],
+    )  # fmt: skip
+    axes = Figure().add_subplot()
+    draw_measurements(axes, Measurements(runs))
+    drawn = {line.get_label(): sorted(zip(line.get_xdata(), line.get_ydata(), strict=True)) for line in axes.lines}
+    every = [(1, 100), (1, 5000), (2, 50), (2, 2500), (4, 25), (4, 1250)]
+    assert drawn == {"lu": every, "cg": every}
+    assert {line.get_linestyle() for line in axes.lines} == {"None"}
+
+
 def test_a_legend_names_only_what_it_can():
     for n_codes, shown in ((1, False), (30, True), (31, False)):
         runs = pd.DataFrame({"code": [f"c{k}" for k in range(n_codes)], "p": 1, "time": 2.0})

@@ -11,6 +11,7 @@ from typing import Any
 
 from perf_categories.speeds import is_speed, what_zero_means
 from perf_categories.spread_columns import is_of_spread, spread_in_words
+from perf_categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_messages.communication import communication_of
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.markers import marker_lines
@@ -146,10 +147,12 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         f"{names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
         for symbol, values in observations.points.items()
     ]
+    mixed = _mixed_runs(data)
+    lowest, highest = observations.value.min(), observations.value.max()
     facts |= {
-        "observations": len(observations),
+        "observations": f"none: {mixed}" if mixed else len(observations),
         "points": points,
-        "range": f"{observations.value.min():.6g} to {observations.value.max():.6g} {observations.unit or ''}".rstrip(),
+        **({} if mixed else {"range": f"{lowest:.6g} to {highest:.6g} {observations.unit or ''}".rstrip()}),
         "codes": listing(observations.codes),
         "systems": listing(observations.systems),
     }
@@ -158,11 +161,20 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     absent = [observations.cell_name(cell) for cell in cells if cell not in measured]
     if absent:
         facts["never measured"] = f"{len(absent)} of {len(cells)} pairs: {listing(absent, 6)}"
-    if observations.notes:
+    if observations.notes and not mixed:
         facts["rows to know about"] = list(observations.notes)
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*ranking, *facts["next"], *others]}
+
+
+def _mixed_runs(data: Measurements) -> str:
+    """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
+    try:
+        refuse_unnamed_of_codes(_without_zeros(data)[0])
+    except OptionError as error:
+        return str(error)
+    return ""
 
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:

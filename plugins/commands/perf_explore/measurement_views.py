@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perf_categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_pictures.picture import draw_measurements
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Presenter, Tables
 
@@ -63,19 +64,25 @@ class MeasurementsViews:
         """Every code on every system over the first parameter, and the rows; see `Viewable.view`."""
         if path:
             raise NoViewError(path)
-        return View(self.title, (self._picture(), self._rows()))
+        return View(self.title, (*self._pictures(), self._rows()))
 
     def paths(self) -> Iterable[ViewPath]:
         """The only one."""
         return [()]
 
-    def _picture(self) -> Block:
+    def _pictures(self) -> Iterator[Block]:
+        """The picture, and why its runs are no repetitions of one another, where they are not; or why there is none."""
         try:
             self._data.observations(duplicates="keep")
         except PerfError as error:
-            return Notice(f"no picture: {error}", "warning")
+            yield Notice(f"no picture: {error}", "warning")
+            return
         alternative = f"{self._data.roles.value} of each code on each system over its first parameter"
-        return Chart(lambda figure: draw_measurements(figure.add_subplot(), self._data), alternative, ())
+        yield Chart(lambda figure: draw_measurements(figure.add_subplot(), self._data), alternative, ())
+        try:
+            refuse_unnamed_of_codes(self._data)
+        except OptionError as error:
+            yield Notice(str(error), "warning")
 
     def _rows(self) -> Table:
         title, header, rows = _first_rows(self._data, _MOST_ROWS)

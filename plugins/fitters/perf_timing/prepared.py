@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_categories.speeds import is_speed
+from perf_categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_timing.options import ScalingOptions
 from perf_timing.preparation import OverCode, Preparation, Step, TimesParameter, TimesSystem
 from perf_timing.quantities import quantities_of
@@ -111,6 +112,7 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     if options.where:
         runs = runs.where(options.where)
     observed = runs.observations(options.aggregate, options.duplicates)
+    refuse_unnamed_of_codes(runs)
     unit = f" ({observed.unit})" if observed.unit else ""
     if adds_times and options.prepare == ("auto",) and is_speed(observed.unit, observed.value_name):
         raise OptionError(

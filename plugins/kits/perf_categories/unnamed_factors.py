@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from perf_categories.plain_name import plain_name
 from perf_categories.runs import RUN_COLUMNS
 from perf_categories.spread_columns import is_of_spread
 from perfcore.base.errors import OptionError, listing
+from perfcore.data.observations import numbers_of, paths_of
 from perfcore.data.roles import shown_names
 from perfcore.data.units import is_rate, is_time, unit_of
 
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 
     from perfcore.data.measurements import Measurements
 
-__all__ = ["differing_columns", "refuse_unnamed_factors", "refuse_unnamed_names", "tells_runs_apart"]
+__all__ = [
+    "differing_columns",
+    "refuse_unnamed_factors",
+    "refuse_unnamed_names",
+    "refuse_unnamed_of_codes",
+    "tells_runs_apart",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +44,7 @@ _OF_RUNS = {
 
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _FEWEST_CELLS = 2
+_CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
 
 def differing_columns(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, npt.NDArray[Any]]:
@@ -108,7 +116,7 @@ def refuse_unnamed_factors(
         # A time or a rate is measured, however it was rounded.
         rows = pd.DataFrame({"point": point, "category": category, "level": values}).dropna()
         unit = unit_of(column)
-        if not is_time(unit) and not is_rate(unit) and _recurs(rows):
+        if not is_time(unit) and not is_rate(unit) and _are_chosen(rows["level"]) and _recurs(rows):
             varied[column] = rows
     if not varied:
         return
@@ -129,8 +137,41 @@ def refuse_unnamed_factors(
     )
 
 
+def refuse_unnamed_of_codes(data: Measurements) -> None:
+    """Refuse rows of a code on a system that would pass for repeated runs though something was varied in them.
+
+    Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
+
+    Parameters
+    ----------
+    data : Measurements
+        Of which observations can be made.
+
+    Raises
+    ------
+    OptionError
+        Names the columns, and both ways to go on.
+    """
+    roles = data.roles
+    value = numbers_of(data, str(roles.value), optional=True)
+    kept = ~np.isnan(value)
+    if not kept.any():
+        return
+    points = {symbol: numbers_of(data, column, kept)[kept] for symbol, column in roles.parameters.items()}
+    _, pair = paths_of(data, kept)
+    _, point = np.unique(np.column_stack(list(points.values())), axis=0, return_inverse=True)
+    refuse_unnamed_factors(data, kept, point.ravel(), pair, points)
+    refuse_unnamed_names(data, kept, point.ravel(), pair, value[kept], points, by="code")
+
+
 def refuse_unnamed_names(
-    data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats]
+    data: Measurements,
+    kept: Booleans,
+    point: Ints,
+    path: Ints,
+    value: Floats,
+    points: Mapping[str, Floats],
+    by: Literal["path", "code"] = "path",
 ) -> None:
     """Refuse rows that would pass for repeated runs though a text, such as a problem's class, tells them apart.
 
@@ -147,6 +188,8 @@ def refuse_unnamed_names(
         What was measured, > 0 where it counts.
     points : mapping of str to (n,) float
         Parameters of each row that is kept.
+    by : {"path", "code"}
+        The option that names what is modelled by itself.
 
     Raises
     ------
@@ -175,12 +218,22 @@ def refuse_unnamed_names(
         shown = shown_names(roles.parameters)
         place = ", ".join(f"{shown[symbol]}={values[row]:.6g}" for symbol, values in points.items())
         names = sorted(map(str, cell["level"].unique()))
-        every = ",".join([*roles.code, *roles.system, *roles.category, str(column)])
+        joined = roles.code if by == "code" else (*roles.code, *roles.system, *roles.category)
+        what = "model" if by == "code" else "law"
         raise OptionError(
             f"{data.source}: rows of one point, such as {place}, differ in {column} ({listing(names, 4)}) and are up "
-            f"to {folds.max():.3g}-fold apart, so they are no repeated runs; give each its own law with --path "
-            f"{every}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
+            f"to {folds.max():.3g}-fold apart, so they are no repeated runs; give each its own {what} with --{by} "
+            f"{','.join([*joined, str(column)])}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
         )
+
+
+def _are_chosen(levels: pd.Series) -> bool:
+    """Whether most numbers are such as people choose: whole, or fractions of few digits.
+
+    Memory that was measured in whole pages recurs as levels do, but 9.42578125 MiB is nobody's choice.
+    """
+    few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in levels.unique().tolist()]
+    return sum(few) >= 0.5 * len(few)
 
 
 def _recurring(rows: pd.DataFrame) -> list[Any]:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_views.colours import DARK, FAINT, SIZES
 from perf_views.short_names import shortened
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import labels_of, numbers_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, shown_origin
@@ -402,6 +404,9 @@ def draw_series(axes: Axes, data: Series) -> None:
 def draw_measurements(axes: Axes, data: Measurements) -> None:
     """Draw every code on every system over the first parameter, on logarithmic axes.
 
+    Lines join points, and the median of repeated runs stands for them; where something else was varied at a point, all
+    runs are drawn, and no line joins them.
+
     Raises
     ------
     OptionError
@@ -414,17 +419,23 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
 
     observed = data.observations(duplicates="keep")
     symbol = next(iter(observed.points))
-    cells = np.unique(observed.cell)
+    points, values, cell_of, line = observed.points[symbol], observed.value, observed.cell, "-"
+    try:
+        refuse_unnamed_of_codes(data)
+    except OptionError:
+        points, values, cell_of = _every_run(data, symbol)
+        line = ""
+    cells = np.unique(cell_of)
     colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
     for cell, colour, marker in zip(cells, colours, itertools.cycle(MARKERS), strict=False):
-        rows = observed.cell == cell
-        order = np.argsort(observed.points[symbol][rows], kind="stable")
+        rows = cell_of == cell
+        order = np.argsort(points[rows], kind="stable")
         axes.plot(
-            observed.points[symbol][rows][order], observed.value[rows][order], f"{marker}-", color=colour, markersize=3,
-            linewidth=0.8, label=observed.cell_name(int(cell)),
+            points[rows][order], values[rows][order], f"{marker}{line}", color=colour, markersize=3, linewidth=0.8,
+            label=observed.cell_name(int(cell)),
         )  # fmt: skip
     axes.set(xscale="log", yscale="log")
-    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(observed.points[symbol]))
+    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(points))
     set_logarithmic(axes, "y", *axes.get_ylim())
     axes.set_xlabel(shortened(observed.columns[symbol]), parse_math=False)
     unit = f" ({observed.unit})" if observed.unit else ""
@@ -432,6 +443,16 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     if 1 < len(cells) <= _MOST_NAMED:
         names = shortened_apart([observed.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
         add_legend(axes, names, axes.get_lines(), fontsize="x-small", ncols=2)
+
+
+def _every_run(data: Measurements, symbol: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Parameter, value and cell of each run, as `Measurements.observations` numbers the cells."""
+    values = numbers_of(data, str(data.roles.value), optional=True)
+    kept = ~np.isnan(values)
+    points = numbers_of(data, data.roles.parameters[symbol], kept)
+    _, code = labels_of(data, "code", kept)
+    systems, system = labels_of(data, "system", kept)
+    return points[kept], values[kept], code * len(systems) + system
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import perfcore
+from perf_categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_timing.individual.comparison import Comparison
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions
@@ -51,6 +52,7 @@ class IndividualFitter(Fitter):
         """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`."""
         try:
             observed = data.observations(duplicates="drop")
+            refuse_unnamed_of_codes(data)
         except PerfError:
             return False
         return bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
