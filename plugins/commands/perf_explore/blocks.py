@@ -196,7 +196,8 @@ class Writer:
             return self._live(chart, chart.live)
         places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
         drawn = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places, self.width_px)
-        data = ' class="narrow"' if drawn.is_narrow else ""
+        kind = "narrow" if drawn.is_narrow else "upright" if _is_upright(drawn.svg) else ""
+        data = f' class="{kind}"' if kind else ""
         if drawn.panels:
             data += f" data-panels='{_in_quotes(json.dumps(drawn.panels, separators=(',', ':')))}'"
         if chart.stretch is not None and self.is_live:
@@ -206,8 +207,7 @@ class Writer:
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        kind = ' class="upright"' if _is_upright(drawn.svg) else ""
-        return f'<div class="scrolled"><figure{kind}{data}>{drawn.svg}</figure></div>{tables}'
+        return f'<div class="scrolled"><figure{data}>{drawn.svg}</figure></div>{tables}'
 
     def _stretch(self, stretch: Stretch) -> str:
         """Where a script finds other parts of what is drawn."""
