@@ -159,7 +159,8 @@ def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours:
     rows = np.arange(len(first))
     left = np.zeros(len(first))
     for index, colour in zip(present, colours, strict=True):
-        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
+        height = 0.9 if len(first) < 20 else 1.0
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
         left += 100.0 * shares[index]
     few = rows if len(rows) <= 16 else rows[:: -(-len(rows) // 16)]
     names = [shortened(profile.locations[first[index]], _MOST_LETTERS) for index in few]

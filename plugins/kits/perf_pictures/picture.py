@@ -130,7 +130,7 @@ def plot(
     Raises
     ------
     OptionError
-        Neither model nor data were given, or the ending, a panel or the size is not accepted, or one file is to be both.
+        Neither model nor data were given, or the ending, a panel or the size is not accepted; one file is to be both.
     InputError
         A folder is not there, or a file cannot be written.
 

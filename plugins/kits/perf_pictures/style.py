@@ -79,7 +79,9 @@ def drawing(**settings: Any) -> Iterator[None]:
         except UserWarning as warning:
             if "constrained_layout" not in str(warning):
                 raise
-            raise OptionError("the picture has no room for its panels; choose some, a larger size or smaller text") from None
+            raise OptionError(
+                "the picture has no room for its panels; choose some, a larger size or smaller text"
+            ) from None
 
 
 def finish(area: FigureBase | Axes) -> None:
