@@ -51,7 +51,7 @@ def test_a_panel_for_a_paper(perf, refused, folder):
     look = ("--panels", "model", "--size", "3.4in", "--font", "8", "--format", "pdf", "--data", "drawn.csv")
     assert perf("plot", "model.json", *look).out == "picture: plot.pdf\nits data: drawn.csv\n"
     assert (folder / "plot.pdf").read_bytes().startswith(b"%PDF")
-    assert (folder / "drawn.csv").read_text().startswith("panel,kind,label,x,y,low,high,x_axis,y_axis\n")
+    assert (folder / "drawn.csv").read_text().startswith("panel,kind,label,x,y,low,high,x_axis,y_axis,x_name,y_name\n")
     assert refused("plot", "model.json", *look) == "plot.pdf: exists; --overwrite replaces it"
     assert refused("plot", "model.json", "--panels", "nope").startswith("there is no panel 'nope'; there ")
     assert "of two kinds" in refused("plot", "model.json", "--format", "pdf", "-o", "x.png")

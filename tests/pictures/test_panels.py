@@ -79,9 +79,9 @@ def test_the_numbers_of_a_picture_are_those_of_the_model(laws, tmp_path):
     header, *rows = csv.reader((tmp_path / "figure.csv").read_text().splitlines())
     assert tuple(header) == COLUMNS
     path = laws.rows[0].path
-    assert {(row[0], *row[-2:]) for row in rows} == {(path, "ranks", "time_s (s)")}
+    assert {(row[0], *row[-4:]) for row in rows} == {(path, "ranks", "time_s (s)", "", "")}
     of = {}
-    for _, kind, label, *numbers, _, _ in rows:
+    for _, kind, label, *numbers, _, _, _, _ in rows:
         of.setdefault((kind, label), []).append([float(number or "nan") for number in numbers])
     means = runs("callpath").query("callpath == @path").groupby("ranks").time_s.mean()
     np.testing.assert_allclose(np.array(of["points", "mean of runs"])[:, :2], list(means.items()), rtol=1e-3)

@@ -116,7 +116,7 @@ class AnswersPresenter(Presenter):
         left, bars = [0.0] * len(paths), []
         for name, colour in zip(names, SERIES, strict=False):
             widths = [part[name] for part in parts]
-            bars.append(axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6))
+            bars.append(axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6, label=name))
             left = [start + width for start, width in zip(left, widths, strict=True)]
         axes.set_yticks(range(len(paths)), [label for label, _ in paths])
         axes.invert_yaxis()

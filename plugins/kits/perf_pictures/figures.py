@@ -12,17 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.category import StrCategoryFormatter
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
-from matplotlib.container import ErrorbarContainer
+from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import FigureBase
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from perfcore.base.files import write_bytes
 
 __all__ = ["COLUMNS", "cells_of", "drawn_figures", "labelled_marks", "write_figures"]
 
-COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis")
+COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis", "x_name", "y_name")
+_HALF = 0.5  # of a step between two names of an axis: bars of one name stand side by side about it
 
 
 def write_figures(figure: FigureBase, path: str | os.PathLike[str]) -> None:
@@ -52,26 +56,57 @@ def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
     Returns
     -------
     list of tuple
-        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step, bar or cell), and
-        its name where it has one; x, and y or bounds, both of which are the value of a cell; and what the axes say that
-        x and y are.
+        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step, bar, horizontal bar
+        or cell), and its name where it has one; x, and y or bounds, both of which are the value of a cell; what the
+        axes say that x and y are; and the names that stand there, of axes that have names. A bar reaches from ``low``
+        to ``high``, a horizontal one along x.
     """
     rows = []
     for number, axes in enumerate(figure.findobj(Axes), 1):
         titles = (axes.get_title(side).split("\n")[0] for side in ("left", "center"))
         panel = next(filter(None, titles), str(number))
-        names = [text.replace("\n", "; ") for text in (axes.get_xlabel(), axes.get_ylabel())]
+        labels = [_label_along(axes, side).replace("\n", "; ") for side in "xy"]
+        ticks = [_tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
         for _, label, numbers in labelled_marks(axes):
             for kind, *where in numbers:
                 texts = ["" if value is None else f"{value:.9g}" for value in where]
                 if not any(value in ("nan", "inf", "-inf") for value in texts):
-                    rows.append((panel, kind, label, *texts, *names))
+                    names = (_name_there(place, named) for place, named in zip(where[:2], ticks, strict=True))
+                    rows.append((panel, kind, label, *texts, *labels, *names))
     return rows
+
+
+def _label_along(axes: Axes, side: str) -> str:
+    """What an axis says; of panels with a common horizontal axis only some at the edges may say it for all."""
+    labels: list[str] = [getattr(axes, f"get_{side}label")()]
+    place = axes.get_subplotspec()
+    for beside in axes.get_shared_x_axes().get_siblings(axes):
+        other = beside.get_subplotspec()
+        if side == "x" or (place is not None and other is not None and other.rowspan == place.rowspan):
+            labels.append(getattr(beside, f"get_{side}label")())
+    return next(filter(None, labels), "")
+
+
+def _tick_names(axis: Axis) -> dict[float, str]:
+    """Names of places on an axis, such as those of codes; none of an axis of numbers."""
+    if not isinstance(axis.get_major_formatter(), (FixedFormatter, FuncFormatter, StrCategoryFormatter)):
+        return {}
+    texts = (label.get_text().strip().replace("\n", "; ") for label in axis.get_majorticklabels())
+    ticks = {float(place): text for place, text in zip(axis.get_majorticklocs(), texts, strict=False)}
+    are_names = all(place.is_integer() for place in ticks)
+    return {place: text for place, text in ticks.items() if text != f"{place:g}"} if are_names else {}
+
+
+def _name_there(place: float | None, named: dict[float, str]) -> str:
+    if place is None or not named:
+        return ""
+    nearest = min(named, key=lambda tick: abs(tick - place))
+    return named[nearest] if abs(nearest - place) < _HALF else ""
 
 
 def labelled_marks(axes: Axes) -> Iterator[tuple[Any, str, Iterator[_Number]]]:
     """What is drawn in a panel: the artist, its name or nothing, and its numbers (kind, x, y, low, high)."""
-    labels = _labels_of_error_bars(axes)
+    labels = _labels_of_error_bars(axes) | _labels_of_bars(axes)
     for artist, numbers in _numbers(axes):
         label = labels.get(artist, str(artist.get_label()))
         yield artist, "" if label.startswith("_") else label, numbers
@@ -103,6 +138,8 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
             )
         elif isinstance(area, PathCollection):
             yield area, (("points", x, y, None, None) for x, y in np.ma.filled(area.get_offsets(), np.nan).tolist())
+    bars = (each for each in axes.containers if isinstance(each, BarContainer))
+    horizontal = {patch for each in bars if each.orientation == "horizontal" for patch in each}
     for patch in axes.patches:
         if isinstance(patch, StepPatch):
             heights, edges, baseline = patch.get_data()
@@ -116,8 +153,11 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
             )
         elif isinstance(patch, Rectangle) and patch.get_transform() - axes.transData == patch.get_patch_transform():
             x, y = patch.get_center()
-            yield patch, iter((("bar", x, y, patch.get_y(), patch.get_y() + patch.get_height()),))
-
+            right, top = patch.get_x() + patch.get_width(), patch.get_y() + patch.get_height()
+            if patch in horizontal:
+                yield patch, iter((("horizontal bar", right, y, patch.get_x(), right),))
+            else:
+                yield patch, iter((("bar", x, top, patch.get_y(), top),))
     for image in axes.images:
         x, y, values = cells_of(image)
         yield image, (("cell", x[k], y[j], value, value) for (j, k), value in np.ndenumerate(values))
@@ -152,6 +192,16 @@ def _labels_of_error_bars(axes: Axes) -> dict[Any, str]:
         for part in (bar.lines[0], *bar.lines[2])
         if part is not None  # type: ignore[redundant-expr]
     }
+
+
+def _labels_of_bars(axes: Axes) -> dict[Any, str]:
+    """Names of bars that were drawn together; those of a histogram have theirs at the first."""
+    labels: dict[Any, str] = {}
+    for bars in axes.containers:
+        if isinstance(bars, BarContainer) and bars.patches:
+            name, first = str(bars.get_label()), str(bars.patches[0].get_label())
+            labels |= dict.fromkeys(bars.patches, first if name.startswith("_") else name)
+    return labels
 
 
 def _band(corners: np.ndarray[Any, Any]) -> Iterator[_Number]:

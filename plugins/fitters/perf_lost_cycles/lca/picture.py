@@ -107,7 +107,8 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
     spread = np.array([0.0 if value is None else value for value in fit.spread])
     if spread.any():
         axes.errorbar(levels, measured, yerr=spread, fmt="none", ecolor=DARK, elinewidth=0.8, capsize=2)
-    axes.plot(levels, measured, "o", color=INK, markersize=4, markeredgecolor=PAPER, markeredgewidth=0.4, zorder=3)
+    axes.plot(levels, measured, "o", color=INK, markersize=4, markeredgecolor=PAPER, markeredgewidth=0.4, zorder=3,
+              label="measured")  # fmt: skip
     top = np.nanmax(measured + spread)
     bottom = min(0.0, float(np.nanmin(measured - spread)))
     if top > 0:

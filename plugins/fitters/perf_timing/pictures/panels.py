@@ -150,7 +150,8 @@ def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]
         has_bounds = np.isfinite(curve.lower)
         if has_bands and has_bounds.any():
             lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
-            axes.fill_between(curve.over, lower, upper, where=has_bounds.tolist(), color=colour, alpha=0.1, linewidth=0)
+            axes.fill_between(curve.over, lower, upper, where=has_bounds.tolist(), color=colour, alpha=0.1, linewidth=0,
+                              label=f"{model.systems[curve.system]} ({_BAND})")  # fmt: skip
             drawn.add(_BAND)
         drawn |= _draw_line(axes, curve, colour, marker, model.systems[curve.system])
         of_system = of_code & (places.system == curve.system)
@@ -159,7 +160,7 @@ def _draw_panel(selection: Selection, axes: Axes, code: int, curves: list[Curve]
             axes.errorbar(across[several], value[several], yerr=selection.spread[several], fmt="none", ecolor=colour,
                           elinewidth=0.8, capsize=2)  # fmt: skip
         axes.plot(across[of_system], value[of_system], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
-                  markeredgecolor=PAPER, zorder=3)  # fmt: skip
+                  markeredgecolor=PAPER, zorder=3, label=f"{model.systems[curve.system]} (measured)")  # fmt: skip
     set_logarithmic(axes, "y", bottom, top)
     return drawn
 
