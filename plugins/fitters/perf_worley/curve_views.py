@@ -64,15 +64,14 @@ class CurvePresenter(Presenter):
             return pd.DataFrame({f"start_{unit}": edges[:-1], f"end_{unit}": edges[1:], "processors": result.heights})
         if isinstance(result, SummarizedTrace):
             times, entries = result.times_and_entries()
-            location, state = times.nonzero()
-            columns = {"time_ns": times[location, state], "entries": entries[location, state]}
+            places: tuple[npt.NDArray[Any], ...] = times.nonzero()
+            columns = {"time_ns": times[places], "entries": entries[places]}
         else:
-            location, state = result.location, result.state
+            places = result.location, result.state
             columns = {"start_ns": result.start_ns, "end_ns": result.end_ns}
-        # By positions: names may be alike, which categories may not be.
         names = {
-            "location": np.array(result.locations, dtype=object)[location],
-            "state": np.array(result.states, dtype=object)[state],
+            name: np.array(texts, dtype=object)[place]
+            for name, texts, place in zip(("location", "state"), (result.locations, result.states), places, strict=True)
         }
         return pd.DataFrame({**names, **columns})
 
