@@ -69,15 +69,21 @@ class CurvePresenter(Presenter):
         else:
             places = result.location, result.state
             columns = {"start_ns": result.start_ns, "end_ns": result.end_ns}
-        names = {
-            name: np.array(texts, dtype=object)[place]
-            for name, texts, place in zip(("location", "state"), (result.locations, result.states), places, strict=True)
-        }
+        named = zip(("location", "state"), (result.locations, result.states), places, strict=True)
+        names = {name: _categories(texts, place) for name, texts, place in named}
         return pd.DataFrame({**names, **columns})
 
     def views(self, result: Trace | UtilizationCurve, data: Any = None, file: Path | None = None) -> Viewable:
         """The curve, closer and wider."""
         return CurveViews(result, self.title(result))
+
+
+def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categorical:
+    """Texts at places; each is kept once, since there may be millions of places."""
+    import pandas as pd
+
+    codes, different = pd.factorize(np.array(texts, dtype=object))
+    return pd.Categorical.from_codes(codes[place], different)
 
 
 def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
