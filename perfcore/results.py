@@ -29,7 +29,7 @@ __all__ = ["Presenter", "Result", "Shown", "Tables", "cut", "further_presenters"
 
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
-_LINES = 10  # of a repr, at most
+_LINES, _CELL_LINES = 10, 20  # of a repr and of a notebook cell, at most
 # Of a notebook cell: width of the picture, letters of a line, rows and columns of the table, and letters of an entry.
 _CELL_SIZE, _LINE_LETTERS, _ROWS, _COLUMNS, _ENTRY_LETTERS = "6in", 200, 6, 16, 80
 
@@ -123,7 +123,8 @@ class Shown:
     def _repr_html_(self) -> str:
         """First lines, a small picture, and the head of the first table, for a notebook."""
         lines, tables = self._lines_and_tables()
-        parts = ['<pre style="white-space:pre-wrap">', html.escape("\n".join(_first_lines(lines))), "</pre>"]
+        text = html.escape("\n".join(_first_lines(lines, _CELL_LINES)))
+        parts = [f'<pre style="white-space:pre-wrap">{text}</pre>']
         with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
             parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
         return "".join([*parts, *map(_table_head, tables[:1])])
@@ -184,10 +185,10 @@ class Result(Shown):
         return self.summary(), self.tables()
 
 
-def _first_lines(lines: list[str]) -> list[str]:
+def _first_lines(lines: list[str], most: int = _LINES) -> list[str]:
     """As many as a cell should have, none longer than a few lines of it: names may have thousands of letters."""
     single_lines = [cut(part) for line in lines for part in line.split("\n")]
-    return single_lines if len(single_lines) <= _LINES else [*single_lines[: _LINES - 1], "..."]
+    return single_lines if len(single_lines) <= most else [*single_lines[: most - 1], "..."]
 
 
 def cut(text: str, most: int = _LINE_LETTERS) -> str:

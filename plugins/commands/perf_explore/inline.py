@@ -15,6 +15,7 @@ from perfcore.results import Presenter, Result, Tables
 __all__ = ["Inline", "InlinePresenter", "view"]
 
 _MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
+_MORE = "`views=N` takes more, and `perfcore.explore` has all."
 _LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000
 _EDGE = PAGE["line"][0]
 
@@ -89,4 +90,4 @@ def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read
     if views < 1:
         raise OptionError(f"views {views}: at least 1")
     subject = open_subjects(subjects, Opening(read, options))
-    return Inline(subject.title, report_text(subject, views), height)
+    return Inline(subject.title, report_text(subject, views, has_more=_MORE), height)

@@ -17,11 +17,14 @@ from perfcore.base.errors import PerfError
 __all__ = ["MOST_VIEWS", "report_text"]
 
 MOST_VIEWS = 60  # a view with a picture takes some 80 kB: such a report still opens at once and can be mailed
+_MORE = "`perf report --views N` takes more, `perf explore` has all."
 _SCRIPTS = ("charts.js", "report.js")
 _TOP = "top"
 
 
-def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = ()) -> str:
+def report_text(
+    subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = (), has_more: str = _MORE
+) -> str:
     """One HTML document with everything in it, read-only; links lead to its other sections.
 
     Parameters
@@ -31,6 +34,8 @@ def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequen
         The first so many of `Viewable.paths`, which are the most important ones; the report says what it leaves out.
     remarks : sequence of str
         Below the title, such as where it comes from.
+    has_more : str
+        How to see the views that are left out.
     """
     first_paths = list(islice(subject.paths(), most_views + 1))
     paths, more = first_paths[:most_views], len(first_paths) > most_views
@@ -43,13 +48,12 @@ def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequen
     views = [_view(subject, path) for path in paths]
     lines = "".join(f'<p class="hint">{escape(remark)}</p>' for remark in remarks)
     if more:
-        lines += Writer(address).block(
-            Notice(f"The first {most_views} views; `perf report --views N` takes more, `perf explore` has all.")
-        )
+        first_views = "The first view" if most_views == 1 else f"The first {most_views} views"
+        lines += Writer(address).block(Notice(f"{first_views}; {has_more}"))
     sections = []
     for number, view in enumerate(views, 1):
-        writer = Writer(address, is_live=False, name=f"s{number}-", level=3)
         heading = "" if _name(view) == subject.title else f"<h2>{escape(_name(view))}</h2>"
+        writer = Writer(address, is_live=False, name=f"s{number}-", level=3 if heading else 2)  # else h1 stands above
         sections.append(f'<section id="{_anchor(view.path)}">{heading}{writer.view(view)}</section>')
     side = _sidebar(subject.title, views) if len(views) > 1 else ""
     main = f'<main id="{_TOP}"><h1>{escape(subject.title)}</h1>{lines}{"".join(sections)}</main>'

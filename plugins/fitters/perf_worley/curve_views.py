@@ -64,21 +64,26 @@ class CurvePresenter(Presenter):
             return pd.DataFrame({f"start_{unit}": edges[:-1], f"end_{unit}": edges[1:], "processors": result.heights})
         if isinstance(result, SummarizedTrace):
             times, entries = result.times_and_entries()
-            location, state = times.nonzero()
-            columns = {"time_ns": times[location, state], "entries": entries[location, state]}
+            places: tuple[npt.NDArray[Any], ...] = times.nonzero()
+            columns = {"time_ns": times[places], "entries": entries[places]}
         else:
-            location, state = result.location, result.state
+            places = result.location, result.state
             columns = {"start_ns": result.start_ns, "end_ns": result.end_ns}
-        # By positions: names may be alike, which categories may not be.
-        names = {
-            "location": np.array(result.locations, dtype=object)[location],
-            "state": np.array(result.states, dtype=object)[state],
-        }
+        named = zip(("location", "state"), (result.locations, result.states), places, strict=True)
+        names = {name: _categories(texts, place) for name, texts, place in named}
         return pd.DataFrame({**names, **columns})
 
     def views(self, result: Trace | UtilizationCurve, data: Any = None, file: Path | None = None) -> Viewable:
         """The curve, closer and wider."""
         return CurveViews(result, self.title(result))
+
+
+def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categorical:
+    """Texts at places; each is kept once, since there may be millions of places."""
+    import pandas as pd
+
+    codes, different = pd.factorize(np.array(texts, dtype=object))
+    return pd.Categorical.from_codes(codes[place], different)
 
 
 def _state_times(trace: Trace) -> npt.NDArray[np.int64]:

@@ -59,11 +59,12 @@ _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a pan
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
 _SCREEN = 80  # dots per inch in a notebook
-_SHARPNESS = 2  # dots of a screen for each of these, today usual
+_SHARPNESS = (2, 1)  # dots of a screen for each of these, today usual, and where that would take more than this:
+_MOST_BYTES = 45_000
 _SIZE = re.compile(r"(?P<width>[0-9]+\.?[0-9]*)(x(?P<height>[0-9]+\.?[0-9]*))? ?(?P<unit>in|cm|mm)?")
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
 _SERIES_BINS, _MOST_COLUMNS = 1500, 8  # of a series
-_MOST_NAMED = 30  # codes on systems that a legend can name
+_MOST_NAMED, _MOST_LINES = 30, 200  # codes on systems that a legend can name, and that a picture can tell apart
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
@@ -200,13 +201,16 @@ class Drawing:
 
         from perf_pictures.style import drawing
 
-        true_colours, written = io.BytesIO(), io.BytesIO()
-        with drawing():
-            self.figure.savefig(true_colours, format="png", dpi=_SHARPNESS * _SCREEN)
         # A notebook keeps each picture that its cells show: 256 colours, of which none is off by more than 3 %, take a
-        # quarter of the place.
-        palette = Image.Quantize.MAXCOVERAGE
-        Image.open(true_colours).convert("RGB").quantize(256, palette).save(written, "PNG", optimize=True)
+        # quarter of the place. Where lines fill the picture it is less sharp.
+        for sharpness in _SHARPNESS:
+            true_colours, written = io.BytesIO(), io.BytesIO()
+            with drawing():
+                self.figure.savefig(true_colours, format="png", dpi=sharpness * _SCREEN)
+            few_colours = Image.open(true_colours).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE)
+            few_colours.save(written, "PNG", optimize=True)
+            if len(written.getvalue()) <= _MOST_BYTES:
+                break
         width = round(_SCREEN * self.figure.get_figwidth())
         data = base64.b64encode(written.getvalue()).decode()
         return f'<img alt="picture" width="{width}" src="data:image/png;base64,{data}">'
@@ -402,7 +406,7 @@ def draw_series(axes: Axes, data: Series) -> None:
 
 
 def draw_measurements(axes: Axes, data: Measurements) -> None:
-    """Draw every code on every system over the first parameter, on logarithmic axes.
+    """Draw every code on every system over the first parameter, on logarithmic axes; of hundreds some, evenly chosen.
 
     Lines join points, and the median of repeated runs stands for them; where something else was varied at a point, all
     runs are drawn, and no line joins them.
@@ -425,7 +429,10 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     except OptionError:
         points, values, cell_of = _every_run(data, symbol)
         line = ""
-    cells = np.unique(cell_of)
+    all_cells = np.unique(cell_of)
+    cells = all_cells[:: -(-len(all_cells) // _MOST_LINES)]
+    if len(cells) < len(all_cells):
+        axes.set_title(f"{len(cells)} of {len(all_cells):,}, evenly chosen", fontsize="small", loc="left")
     colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
     for cell, colour, marker in zip(cells, colours, itertools.cycle(MARKERS), strict=False):
         rows = cell_of == cell
