@@ -8,8 +8,8 @@ so that no fit is remembered; the median of several is printed. Last, windows of
 the change until the page that Chromium shows is the new one and has been painted.
 
 With a table of laws, as `perf fit DATA --fitter scaling -o LAWS.parquet` writes it (benchmarks/many_paths.py makes such
-data): until the program has printed its address, and from the request until Chromium has painted the first view, that
-of one path, and what a search finds.
+data): until the program has printed its address, and from the request until Chromium has painted the first view, the
+view of one path, and what a search finds.
 """
 
 import argparse

@@ -82,8 +82,10 @@ def take(browser: Browser, name: str) -> list[Path]:
         for scheme, (width, height), ending in modes:
             tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             tab.set_viewport_size({"width": width, "height": height})
+            if ending:  # charts are drawn for the narrow window
+                tab.locator(".scrolled figure:not(.narrow)").first.wait_for(state="detached")
             tab.wait_for_load_state("networkidle")
-            tab.wait_for_timeout(300)  # a timeline draws what it asked for
+            tab.wait_for_timeout(1000)  # a timeline draws what it asked for
             image = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
             files.append(FOLDER / f"{name}{ending or '-' + scheme}.png")
             image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(files[-1], optimize=True)

@@ -203,5 +203,7 @@ class _MessageViews:
         from perf_views.contents import Cell, Link, Table
 
         header, rows = messages_by_phase(self._communication, edges_ns)
-        linked = [(Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows]
+        linked: list[tuple[Cell | str, ...]] = [
+            (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
+        ]
         return Table(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

@@ -27,6 +27,7 @@ _NAME, _FRAME, _LINE = 0.145, 0.75, 0.19  # inches: a name beside the axis, titl
 _MOST_NAMES = 0.33  # of the width, for names beside the axis
 _FEWEST_LETTERS = 6
 _LETTER = 0.6  # of the height of a letter, its width
+_BESIDE_NAME = 5  # letters wide, the sign before a name in a legend
 _LOWER_SIDE = (3, 4, 8)  # how matplotlib calls the places of a legend that stands upon its anchor
 _MOST_TEXTS = 8  # within a panel, such as the numbers of a table: more run into one another
 
@@ -109,11 +110,13 @@ def _join_legends(figure: Figure, points: float) -> None:
     """One legend below the panels for those of the whole picture and those above panels, where titles are."""
     above = [legend for axes in figure.axes if (legend := axes.get_legend()) is not None and _is_above(legend, axes)]
     legends = [*figure.legends, *above]
-    if len(figure.legends) < 2 and not above:
+    if not legends:
         return
     handles: list[Any] = [handle for legend in legends for handle in legend.legend_handles]
     names = [text.get_text() for legend in legends for text in legend.get_texts()]
-    columns = max(legend._ncols for legend in legends)  # type: ignore[attr-defined]
+    # As many columns as there may be room for: each that is one too many costs a drawing of all.
+    room = figure.get_figwidth() * 72.0 / (_LETTER * points)
+    columns = max(1, min(len(names), int(room / (max(map(len, names)) + _BESIDE_NAME))))
     for legend in legends:
         legend.remove()
     add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=points, frameon=False)

@@ -166,7 +166,8 @@ class TimelineData:
         if any(name == pattern for name in names):
             return np.array([name == pattern for name in names], dtype=bool)
         if OR in pattern:
-            return np.any([self.states_like(part) for part in pattern.split(OR)], axis=0)
+            matching: npt.NDArray[np.bool_] = np.any([self.states_like(part) for part in pattern.split(OR)], axis=0)
+            return matching
         if pattern.startswith(CLASS_PREFIX):
             kind = pattern.removeprefix(CLASS_PREFIX).strip()
             return np.array([name == kind for name in self.class_of_state], dtype=bool)

@@ -71,11 +71,12 @@ class Timeline {
     };
     bar.append(this.search, known);
     this.ends = ["from", "to"].map((name) => {
-      const field = element("input", { type: "text", id: `timeline-${name}`, title: "A time such as 1.2s, 10% or 300 us, or the name of a marker",
+      const field = element("input", { type: "text", title: "A time such as 1.2s, 10% or 300 us, or the name of a marker",
         autocomplete: "off", spellcheck: "false" });
-      const label = element("label", { for: field.id }, name);
+      const label = element("label", {}, `${name} `);
       field.addEventListener("change", () => this.seek(true));
-      bar.append(label, field);
+      label.append(field);
+      bar.append(label);
       return field;
     });
     button("Longest", "To the longest interval of what is searched, or of all", () => this.jump("longest"));

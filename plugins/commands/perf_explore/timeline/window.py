@@ -74,7 +74,7 @@ class Window:
         begin, stop = stretch_ns(
             query.get("from") or None, query.get("to") or None, run, trace.time_unit, ends_in(trace)
         )
-        start, end = round(max(begin, run[0])) - run[0], round(min(stop, run[1])) - run[0]
+        start, end = max(round(begin), run[0]) - run[0], min(round(stop), run[1]) - run[0]
         if not start < end:
             shown_from = shown_start_ns(run)
             ends = " to ".join(moment_text(time + shown_from) for time in (0, run[1] - run[0]))

@@ -26,7 +26,7 @@ _WHERE = (
     "A category leads to its longest interval on the timeline; one that depends on what other locations do, to where "
     "there is most of it."
 )
-_MOST_ROWS = 100  # of a table that is not folded
+_MOST_ROWS = 100  # of a table of locations that is not folded: in their order, none of them tells more than others
 
 
 class TraceViews:
@@ -95,7 +95,7 @@ def _profile_blocks(
         cells = map(_shaded, rows) if title.startswith("Share") else rows
         table = Table.of(title, _with_stretches(header, of_categories), (_led(row, first) for row in cells))
         note = _WHERE if first is of_categories and of_categories else ""
-        yield replace(table, is_folded=len(rows) > _MOST_ROWS, note=note)
+        yield replace(table, is_folded=header[0] == "location" and len(rows) > _MOST_ROWS, note=note)
     # The states of each class, one on a line.
     states = [(name, "\n".join(names)) for name, names in profile.states.items() if names]
     yield Table.of("States by class", ("class", "states"), (_led(row, of_classes) for row in states))
