@@ -14,7 +14,9 @@ from perfcore.base.errors import DataError
 from perfcore.data.units import nanoseconds_per
 from perfcore.results import Shown
 
-__all__ = ["UtilizationCurve"]
+__all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
+
+PROCESSORS_COMPUTING = "processors computing"  # what the heights of a trace's curve are
 
 _CHUNK = 1 << 20  # steps checked at a time: bounded temporaries at 10^8 steps
 _FINGERPRINT_SAMPLES = 1 << 16
@@ -40,6 +42,8 @@ class UtilizationCurve(Shown):
         Where the data came from, for messages.
     notes : sequence of str, optional
         What its reader has to say about it, for ``perf info``.
+    quantity : str
+        What the heights are, for pictures: of a table, which may hold requests or passengers, the name of the column.
 
     Raises
     ------
@@ -63,8 +67,10 @@ class UtilizationCurve(Shown):
         n_locations: int | None = None,
         source: str = "curve",
         notes: Sequence[str] = (),
+        quantity: str = PROCESSORS_COMPUTING,
     ) -> None:
         nanoseconds_per(time_unit)
+        self.quantity = quantity
         self.notes = tuple(notes)
         self.time_unit = time_unit
         self.n_locations = n_locations
@@ -164,6 +170,7 @@ class UtilizationCurve(Shown):
             n_locations=self.n_locations,
             source=self.source,
             notes=self.notes,
+            quantity=self.quantity,
         )
 
     def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:

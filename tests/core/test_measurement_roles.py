@@ -256,3 +256,16 @@ def test_what_is_not_known_is_asked_for_by_option():
 def test_roles_cannot_be_changed_by_accident():
     with pytest.raises(AttributeError):
         MeasurementRoles().value = "time_s"
+
+
+@pytest.mark.parametrize(
+    ("columns", "value"),
+    [
+        (("p", "time_s_olympic_mean", "time_s_min", "time_s_max"), "time_s_olympic_mean"),
+        (("p", "wall_s_min", "wall_s_median"), "wall_s_median"),
+        (("p", "time_s_min", "time_s_max"), "time_s_min"),  # without a mean the least is what there is
+        (("p", "time_min", "time_max"), "time_min"),  # minutes
+    ],
+)
+def test_the_least_of_the_runs_does_not_stand_for_their_mean(columns, value):
+    assert guess_roles(columns, set(columns)).value == value

@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import itertools
 import re
 
 import numpy as np
@@ -195,3 +196,17 @@ def test_every_result_has_a_data_frame(name):
     if issubclass(result, Result):
         own = {method for base in type(presenter).__mro__[:-1] if base is not Presenter for method in vars(base)}
         assert own & {"frame", "tables", "plain_tables"}
+
+
+def test_titles_of_categories_neither_leave_the_picture_nor_touch():
+    """Formulas of three terms over three panels beside one another, measured in pixels."""
+    nodes = np.arange(1, 17)
+    names = [f"category number {k}" for k in range(6)]
+    rows = [(p, name, 12.34567 + 97.65432 / p + 0.0876543 * p) for name in names for p in nodes]
+    table = pd.DataFrame(rows, columns=["nodes", "category", "time_s"])
+    figure = perfcore.fit(perfcore.Measurements(table), fitter="lca").plot().figure
+    figure.draw_without_rendering()
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    assert all(0.0 <= box.x0 and box.x1 <= figure.bbox.width for box in boxes)
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all("R^2 centered" in axes.get_title() for axes in figure.axes)

@@ -242,3 +242,21 @@ def test_logarithmic_axes_have_one_style():
     with drawing():
         finish(nothing := Figure())
     assert [text.get_text() for text in nothing.texts] == ["there is nothing to draw"]
+
+
+@pytest.mark.parametrize(("column", "label"), [("cpu [%]", "cpu [%]"), ("requests", "requests"), ("x_$", "x_$")])
+def test_a_curve_of_a_table_is_labelled_by_its_column(tmp_path, column, label):
+    """Of requests or per cents nobody said that they are processors."""
+    (tmp_path / "x.csv").write_text(f"time_s,{column}\n0,3\n1,5\n2,4\n3,\n")
+    curve = perfcore.read(tmp_path / "x.csv", wanted=(UtilizationCurve,), start="time_s", value=column)
+    axes = Figure().add_subplot()
+    draw_curve(axes, curve)
+    assert axes.get_ylabel() == label
+    assert curve.merged().quantity == column
+
+
+def test_a_curve_that_was_written_is_one_of_processors(tmp_path):
+    perfcore.write(CURVE, tmp_path / "x.parquet")
+    axes = Figure().add_subplot()
+    draw_curve(axes, perfcore.read(tmp_path / "x.parquet", wanted=(UtilizationCurve,)))
+    assert axes.get_ylabel() == "processors computing"

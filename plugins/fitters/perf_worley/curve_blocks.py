@@ -14,6 +14,7 @@ from perf_pictures.picture import time_axis
 from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.colours import DARK, FAINT
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Stretch, Table, Text, ViewPath
+from perf_views.short_names import shortened
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
@@ -164,7 +165,7 @@ def curve_chart(
         if overlay is not None:
             overlay(axes, place, zoom)
         axes.set_xlim(*place([zoom.start, zoom.end]))
-        axes.set_ylabel("processors computing")
+        axes.set_ylabel(shortened(curve.quantity), parse_math=False)
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, fontsize=8, frameon=False)
 
     origin = zoom.origin

@@ -217,7 +217,7 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
 def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     counts = [entry.n_phases for entry in model.sequence]
     factor, unit = readable_unit(model.end - model.start, model.time_unit)  # that of the panels over time
-    unit = f"processors² · {unit}"
+    unit = f"height² · {unit}"  # in processors only if the curve is of them
     if model.sequence[0].tolerance is not None:  # of L2 errors, which are roots of integrals
         factor, unit = factor**0.5, unit.replace("² · ", " · √")
     bounds = [factor * entry.bound for entry in model.sequence]

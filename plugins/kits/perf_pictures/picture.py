@@ -378,7 +378,7 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
         cuts, means = curve.averaged(_MEAN_BINS)
         axes.stairs(means, place(cuts), color=DARK, linewidth=0.8, baseline=None, label="short-time mean")
     axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
-    axes.set_ylabel("processors computing")
+    axes.set_ylabel(shortened(curve.quantity), parse_math=False)
 
 
 def draw_series(axes: Axes, data: Series) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perf_series.durations import parse_duration
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.curve import UtilizationCurve
+from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
@@ -72,7 +72,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
     """Name, times, values and time unit of one column of a series.
 
     A curve, which is what a table of one value column is read as, counts as the series of its heights at the times
-    where they begin.
+    where they begin, and its column has the name that it has in the table.
 
     Raises
     ------
@@ -82,7 +82,8 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
         There are several columns and none was named, or none has the name.
     """
     if isinstance(data, UtilizationCurve):
-        data = Series(data.edges[:-1], {"value": data.heights}, data.time_unit, source=data.source)
+        name = "value" if data.quantity == PROCESSORS_COMPUTING else data.quantity
+        data = Series(data.edges[:-1], {name: data.heights}, data.time_unit, source=data.source)
     if not isinstance(data, Series):
         raise DataError(f"samples over time are expected, a series, not {type_in_words(data)}")
     if column is None:

@@ -179,6 +179,7 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
         curve.heights[steps],
         curve.time_unit,
         n_locations=curve.n_locations,
+        quantity=curve.quantity,
         source=f"{curve.source} [{span_text}]",
         notes=(*curve.notes, f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it"),
     )

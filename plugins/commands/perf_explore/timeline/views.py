@@ -201,7 +201,7 @@ class TimelineViews:
             heading = Cell(name.replace("_", " "), way)
             rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return Table(
-            ("class", "states", "share of the time of all locations", "longest"), tuple(rows), "Classes of states",
+            ("class", "states", "share of the time of all lanes", "longest"), tuple(rows), "Classes of states",
             "A class leads to its longest stretch.",
         )  # fmt: skip
 

@@ -33,6 +33,7 @@ __all__ = ["draw_lca", "lca_panels"]
 
 _MOST_PANELS = 12
 _DRAWN_POINTS = 200
+_WIDEST_TITLE = 42  # letters in a line over one of three panels beside one another
 
 
 def draw_lca(model: LcaModel, figure: Figure) -> None:
@@ -115,8 +116,10 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
         axes.set_ylim(bottom - 0.03 * top, 1.15 * top)
     set_logarithmic(axes, "x", levels.min() / 1.1, levels.max() * 1.1, base=2)
     set_plain(axes)
-    share = "" if fit.model.r2 is None else f"   R^2 centered {fit.model.r2:.4f}"
-    title = f"{shortened(fit.category)}\n{shortened(fit.model.text(model.factor_name), 40)}{share}"
+    share = "" if fit.model.r2 is None else f"R^2 centered {fit.model.r2:.4f}"
+    formula = shortened(fit.model.text(model.factor_name), 40)
+    gap = "   " if len(formula) + len(share) <= _WIDEST_TITLE else "\n"
+    title = f"{shortened(fit.category)}\n{formula}{gap if share else ''}{share}"
     axes.set_title(title, fontsize=SMALL_POINTS, parse_math=False)
     if names:
         lines = axes.get_lines()

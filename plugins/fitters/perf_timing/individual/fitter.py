@@ -49,13 +49,16 @@ class IndividualFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`."""
+        """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`.
+
+        The usual functions are of the first parameter alone: where others were varied, functions of them must be named.
+        """
         try:
             observed = data.observations(duplicates="drop")
             refuse_unnamed_of_codes(data)
         except PerfError:
             return False
-        return bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
+        return len(observed.points) == 1 and bool(np.bincount(observed.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
         """Fit; see `perfcore.fit`.

@@ -85,6 +85,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
             n_locations=table.facts.get("n_locations"),
             source=table.source,
             notes=roles.notes,
+            **_named(table, roles),
         )
     except DataError as error:
         raise InputError(
@@ -166,6 +167,11 @@ def _check_missing(table: Table, column: Column, values: Floats) -> None:
             )
 
 
+def _named(table: Table, roles: Roles) -> dict[str, str]:
+    """What the heights are by the name of their column; a curve that was written here is of processors."""
+    return {} if table.facts.get("kind") == "curve" else {"quantity": roles.values[0].name}
+
+
 def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> UtilizationCurve:
     try:
         return UtilizationCurve(
@@ -175,6 +181,7 @@ def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> Utiliza
             n_locations=table.facts.get("n_locations"),
             source=table.source,
             notes=roles.notes,
+            **_named(table, roles),
         )
     except DataError as error:
         raise InputError(table.source, str(error).removeprefix(f"{table.source}: "), line=1) from None
