@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.category import StrCategoryLocator
 from matplotlib.ticker import FixedLocator
 
-from perf_pictures.style import add_legend, fit_width, has_free_legend, move_legends, set_text_size
+from perf_pictures.fitting import fit_texts, move_legends, thin_out_ticks
+from perf_pictures.style import add_legend, set_text_size
 from perf_views.short_names import shortened_apart
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ def narrowed(figure: Figure, width: float, points: float) -> bool:
     if figure._suptitle is not None:  # type: ignore[attr-defined]
         lines = textwrap.wrap(figure.get_suptitle(), int(width * 72.0 / (_LETTER * points)))
         figure.suptitle("\n".join(lines), fontsize=points)
-    fit_width(figure)
+    fit_texts(figure)
     for axes in panels:
         _turn_crowded(axes)
-    if has_free_legend(figure):
-        move_legends(figure, may_grow=True)
+    move_legends(figure, may_grow=True)
+    thin_out_ticks(figure)
     height = figure.get_figheight() + sum(map(_lines, figure.legends)) * _LINE
     figure.set_size_inches(width, height)
     return True
