@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from every_kind import AVAILABILITY, HALO, KINDS
+from result_kinds import AVAILABILITY, HALO, KINDS
 
 import perfcore
 from perf_pictures.picture import plot
