@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def tell_apart(figure: FigureBase) -> None:
                 line.set_marker(marker)
 
 
-def _needed(panels: list[list[Any]], forms: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+def _needed(panels: list[list[Any]], forms: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Colours that need a form of their own, with it: all but the first of those that some panel shows alike."""
     alike: dict[str, None] = {}
     for artists in panels:

@@ -29,8 +29,8 @@ COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis"
 _HALF = 0.5  # of a step between two names of an axis: bars of one name stand side by side about it
 
 
-def write_figures(figure: FigureBase, path: str | os.PathLike[str]) -> None:
-    """Write what a picture shows as CSV.
+def write_figures(figures: list[tuple[Any, ...]], path: str | os.PathLike[str]) -> None:
+    """Write what a picture shows, the rows of `drawn_figures`, as CSV.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def write_figures(figure: FigureBase, path: str | os.PathLike[str]) -> None:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
-    rows.writerows(drawn_figures(figure))
+    rows.writerows(figures)
     write_bytes(path, text.getvalue().encode())
 
 

@@ -111,13 +111,15 @@ def raise_panels(figure: Figure, shapes: Mapping[Axes, float]) -> None:
             break
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + (factor - 1.0) * _covered(list(boxes.values())) / figure.dpi)
-        figure.draw_without_rendering()
-        _break_long_lines(figure)
 
 
 def thin_out_ticks(figure: Figure) -> None:
-    """Leave out ticks where their labels would run into each other; names that would do so are turned."""
+    """Leave out ticks where their labels would run into each other; names that would do so are turned.
+
+    Labels of axes beside them are broken anew: panels have the size by now that they keep.
+    """
     figure.draw_without_rendering()
+    _break_long_lines(figure)
     for axes in figure.findobj(Axes):
         for axis, side in ((axes.xaxis, "width"), (axes.yaxis, "height")):
             labels = _shown_labels(axis)
@@ -222,10 +224,24 @@ def _moved_below(axes: Axes, legend: Legend, figure: Figure) -> Legend:
         reach = legend.get_window_extent().width
         if reach <= width:
             break
+    if (excess := reach - width) > 0.0:  # in one column
+        _wrap_names(legend, excess)
+        figure.draw_without_rendering()
+        reach = legend.get_window_extent().width
     half = reach / 2.0 + margin
     middle = min(max((panel.x0 + panel.x1) / 2.0, half), max(figure.bbox.width - half, half))
     legend.set_bbox_to_anchor((middle / figure.bbox.width, 0.0), place)
     return legend
+
+
+def _wrap_names(legend: Legend, excess: float) -> None:
+    """Break the names of a legend that is too wide by some pixels."""
+    for text in legend.get_texts():
+        name, wide = text.get_text(), text.get_window_extent().width
+        room = max(each.get_window_extent().width for each in legend.get_texts()) - excess
+        if wide > room:
+            letters = max(int(len(name) * room / wide), _SHORTEST_LINE)
+            text.set_text("\n".join(textwrap.wrap(name, letters)))
 
 
 def _break_long_lines(figure: Figure) -> None:

@@ -147,7 +147,7 @@ def plot(
     >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4in")
     <Drawing of 3.4 x 2.3 in>
     """
-    from perf_pictures.figures import write_figures
+    from perf_pictures.figures import drawn_figures, write_figures
     from perf_pictures.style import drawing, finish, texts_of
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
@@ -165,11 +165,13 @@ def plot(
         raise OptionError(f"{os.fspath(path)}: cannot hold both the picture and its data; give two names")
     extent = None if size is None else inches(size)
     with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
-        figure = _drawn(model, data, names, extent, font)
+        figure = _drawn(model, data, names, extent)
+        rows = [] if figures is None else drawn_figures(figure)  # before labels are broken into lines
+        _fit(figure, bool(names), extent, font)
         if path is not None:
             _write(figure, path, model, data)
         if figures is not None:
-            write_figures(figure, figures)
+            write_figures(rows, figures)
     return Drawing(figure)
 
 
@@ -242,27 +244,12 @@ def inches(size: str) -> tuple[float, float | None]:
     return width or _WIDEST, height
 
 
-def _drawn(
-    model: Result | None,
-    data: Any,
-    panels: Sequence[str],
-    extent: tuple[float, float | None] | None,
-    font: float | None,
-) -> Figure:
-    """A figure of all or of some panels; without a height, it is as high as panels and texts need."""
+def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple[float, float | None] | None) -> Figure:
+    """A figure of all or of some panels, in the size in which it was thought."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from perf_pictures.black_and_white import tell_apart
-    from perf_pictures.fitting import (
-        fit_texts,
-        has_free_legend,
-        move_legends,
-        panel_shapes,
-        raise_panels,
-        thin_out_ticks,
-    )
-    from perf_pictures.style import finish, set_text_size
+    from perf_pictures.style import finish
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -274,22 +261,40 @@ def _drawn(
         figure.set_size_inches(width, _SHAPE * width * rows / columns)
         for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
             draw(axes)
-        shapes = dict.fromkeys(figure.axes, _LEAST_SHAPE)
     elif model is not None:
         model.draw(figure, data)
     else:
         _draw_data(figure.add_subplot(), data)
     finish(figure)
+    return figure
+
+
+def _fit(
+    figure: Figure, has_chosen_panels: bool, extent: tuple[float, float | None] | None, font: float | None
+) -> None:
+    """Give a figure its size; without a height, it is as high as panels and texts need."""
+    from perf_pictures.black_and_white import tell_apart
+    from perf_pictures.fitting import (
+        fit_texts,
+        has_free_legend,
+        move_legends,
+        panel_shapes,
+        raise_panels,
+        thin_out_ticks,
+    )
+    from perf_pictures.style import set_text_size
+
     tell_apart(figure)
-    if not panels and extent is not None:
-        shapes = panel_shapes(figure)
     may_grow = extent is None or extent[1] is None
+    is_sized = has_chosen_panels or extent is not None
+    shapes = dict.fromkeys(figure.axes, _LEAST_SHAPE)
+    if is_sized and not has_chosen_panels:
+        shapes = panel_shapes(figure)
     if extent is not None:
         width, height = figure.get_size_inches()
         figure.set_size_inches(extent[0], extent[1] or extent[0] * height / width)
     if font is not None:
         set_text_size(figure, font)
-    is_sized = bool(panels) or extent is not None
     if is_sized:
         fit_texts(figure)
     if is_sized or has_free_legend(figure):
@@ -299,7 +304,6 @@ def _drawn(
             raise_panels(figure, shapes)
             move_legends(figure, may_grow)  # what a legend lay beside may have come nearer
         thin_out_ticks(figure)
-    return figure
 
 
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:

@@ -64,7 +64,8 @@ def draw_lca(model: LcaModel, figure: Figure) -> None:
             axes.tick_params(labelbottom=True)
             axes.set_xlabel(shortened(model.column), fontsize=LABEL_POINTS, parse_math=False)
     if not selected:
-        handles = [*panels.flat[0].get_lines()[:1], *panels.flat[0].get_lines()[-2:]]
+        labelled = [line for line in panels.flat[0].get_lines() if not str(line.get_label()).startswith("_")]
+        handles = [labelled[0], *labelled[-2:]]  # the caps of error bars are lines without a label
         names = ["other default models", "chosen model", "measured"]
         if len(fits[0].candidates) == 1:
             handles, names = handles[-2:], names[1:]

@@ -6,15 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perf_views.colours import AREAS, RULE
-from perf_worley.matching.comparison import PhaseComparison, Side
+from perf_worley.matching.comparison import HasPhases, PhaseComparison, Side
 from perf_worley.matching.order_preserving import ALIKE
 from perfcore.data.units import NANOSECONDS, readable
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from perf_worley.phase_model import PhaseModel
 
 __all__ = ["PhaseComparisonPresenter"]
 
@@ -140,7 +138,7 @@ class PhaseComparisonPresenter(Presenter):
             panel.set_title(name, fontsize=9, loc="left", parse_math=False)
 
 
-def _duration_ns(model: PhaseModel) -> float:
+def _duration_ns(model: HasPhases) -> float:
     return (model.end - model.start) * NANOSECONDS[model.time_unit]
 
 
