@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from perf_explore import server
 from perf_explore.server import served
 from perf_explore.svg import drawn_chart
 from perf_views import Chart, Text, View
@@ -133,3 +134,33 @@ def test_without_scripts_the_wide_picture_scrolls(browser):
         assert tab.locator("figure.narrow").count() == 0
         assert tab.locator(".scrolled figure").first.bounding_box()["width"] > 600
     context.close()
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "$x_", "b$_^$", "\u202eevil", "n" * 3000, "🚀", ""])
+def test_names_of_any_kind_leave_room_for_the_picture(name):
+    def named(figure):
+        panels = figure.subplots(1, 2)
+        panels[0].plot([1, 2], [3, 4], label=name or "line")
+        panels[0].set(title=name, xlabel=name, ylabel=name)
+        panels[0].legend()
+        panels[1].barh([f"{name} {at}" for at in range(3)], [1.0, 2.0, 3.0])
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center")
+        figure.suptitle(name)
+
+    drawn = drawn_chart(Chart(named, "c", ()), "c", width_px=340)
+    assert drawn.is_narrow
+    assert "<script>" not in drawn.svg
+    for left, top, right, bottom in (panel["box"] for panel in drawn.panels):
+        assert right - left > 0.3
+        assert bottom - top > 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "width_px"),
+    [
+        ("340", 340), ("9", 240), ("99999", 720), ("", None), ("-5", None), ("3e2", None), ("9" * 5000, None),
+        ("\uff13\uff14\uff10", None),
+    ],
+)  # fmt: skip
+def test_the_cookie_of_the_width_is_a_number_within_reason(text, width_px):
+    assert server.chart_width(text) == width_px

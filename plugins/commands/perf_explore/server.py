@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["HOST", "Page", "listen", "require_libraries", "serve", "served"]
+__all__ = ["HOST", "Page", "chart_width", "listen", "require_libraries", "serve", "served"]
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
@@ -146,7 +146,7 @@ class Page:
             return 200, asset(SCRIPTS[raw]), {"Content-Type": "text/javascript; charset=utf-8"}
         if request.method == "GET" and raw.startswith(f"{FEED}/"):
             return self._fed(path_of(raw.removeprefix(FEED)), dict(request.query_params))
-        path, width_px = path_of(raw), _width(request.cookies.get(f"{self._cookie}-width", ""))
+        path, width_px = path_of(raw), chart_width(request.cookies.get(f"{self._cookie}-width", ""))
         with self._lock:
             if request.method == "GET":
                 return self._shown(path, dict(request.query_params), width_px)
@@ -235,7 +235,7 @@ class Page:
         return self._frame(width_px).refused(message, action or unknown_action(path, form), address(*place))
 
 
-def _width(text: str) -> int | None:
+def chart_width(text: str) -> int | None:
     """How wide charts are in a narrow window, as the page's script says it in a cookie; None where it says nothing."""
     known = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
     return min(max(int(text), _NARROWEST), _WIDEST) if known else None
