@@ -206,6 +206,6 @@ def test_titles_of_categories_neither_leave_the_picture_nor_touch():
     figure = perfcore.fit(perfcore.Measurements(table), fitter="lca").plot().figure
     figure.draw_without_rendering()
     boxes = [axes.title.get_window_extent() for axes in figure.axes]
-    assert all(0.0 <= box.x0 and box.x1 <= figure.bbox.width for box in boxes)
+    assert all(box.x0 >= 0.0 and box.x1 <= figure.bbox.width for box in boxes)
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     assert all("R^2 centered" in axes.get_title() for axes in figure.axes)
