@@ -268,3 +268,15 @@ def test_gromacs_by_category_over_nodes_and_atoms(real_data):
         errors.append(np.abs(model.predicted()[1][aside] / model.measured()[1][aside] - 1.0))
         assert any(line.startswith("fitted badly") for line in model.summary())
     assert np.median(np.concatenate(errors)) < 0.15
+
+
+def test_what_is_constant_is_not_called_badly_fitted():
+    """Of work that does not grow R^2 is 0, however exact; its error says more: 1 % at every point."""
+    nodes = np.array([1, 2, 4, 8, 16, 32])
+    times = {"work": 10.0 * np.array([1.01, 0.99, 1.01, 0.99, 1.01, 0.99]), "sync": 0.5 * nodes}
+    rows = [(p, name, value) for name, values in times.items() for p, value in zip(nodes, values, strict=True)]
+    table = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+    lines = perfcore.fit(perfcore.Measurements(table), fitter="modgen").summary()
+    assert not any("fitted badly" in line for line in lines)
+    [line] = (line for line in lines if line.startswith("constant, so that R^2 does not judge them"))
+    assert line.endswith(": work (1.0%)")

@@ -233,7 +233,7 @@ def _are_chosen(levels: pd.Series) -> bool:
     Memory that was measured in whole pages recurs as levels do, but 9.42578125 MiB is nobody's choice.
     """
     few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in levels.unique().tolist()]
-    return sum(few) >= 0.5 * len(few)
+    return bool(sum(few) >= 0.5 * len(few))
 
 
 def _recurring(rows: pd.DataFrame) -> list[Any]:

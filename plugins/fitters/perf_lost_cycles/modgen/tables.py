@@ -52,15 +52,26 @@ def summary_lines(model: ModgenModel) -> list[str]:
         counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
         lines.append(f"lines left out, with fewer than three levels: {counts}")
     shares, _ = category_figures(model)
+    flat, errors = _constants(model)
+    notable = (shares >= _NOTABLE).tolist()
     poor = [
         fit.name
-        for fit, share in zip(model.categories, shares.tolist(), strict=True)
-        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and share >= _NOTABLE
+        for fit, is_notable, is_flat in zip(model.categories, notable, flat, strict=True)
+        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and is_notable and not is_flat
+    ]
+    constant = [
+        (error, fit.name)
+        for fit, error, is_notable, is_flat in zip(model.categories, errors, notable, flat, strict=True)
+        if is_notable and is_flat
     ]
     if poor:
         more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
         lines.append(f"fitted badly (R^2 below {POOR_R2:g}, {_NOTABLE:.0%} of the time or more): "
                      f"{', '.join(poor[:8])}{more}")  # fmt: skip
+    if constant:
+        more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
+        names = ", ".join(f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)[:8])
+        lines.append(f"constant, so that R^2 does not judge them (off by, in the median): {names}{more}")
     return [*lines, *model.notes]
 
 
@@ -131,6 +142,20 @@ def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
     filled = np.where(np.isfinite(measured), measured, 0.0)
     shares = filled.sum(axis=0) / total.sum()
     return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
+
+
+def _constants(model: ModgenModel) -> tuple[list[bool], list[float]]:
+    """Whether each category is the same at all points, and its median relative error where it was measured."""
+    measured, _ = model.measured()
+    each, _ = model.predicted()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(measured > 0.0, np.abs(each / measured - 1.0), np.nan)
+    flat, medians = [], []
+    for values, error in zip(each.T, errors.T, strict=True):
+        known = values[np.isfinite(values)]
+        flat.append(known.size > 0 and bool(np.ptp(known) <= 1e-9 * np.abs(known).max()))
+        medians.append(float(np.median(error[np.isfinite(error)])) if np.isfinite(error).any() else 0.0)
+    return flat, medians
 
 
 def _shown(value: float | int | str | None) -> str:

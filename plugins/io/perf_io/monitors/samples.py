@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perf_io.tables.columns import Column, Roles
 from perf_io.tables.table import Table
 from perfcore.base.errors import DataError, InputError
-from perfcore.data.curve import UtilizationCurve
+from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
@@ -85,7 +85,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
             n_locations=table.facts.get("n_locations"),
             source=table.source,
             notes=roles.notes,
-            **_named(table, roles),
+            quantity=_quantity(table, roles),
         )
     except DataError as error:
         raise InputError(
@@ -167,9 +167,9 @@ def _check_missing(table: Table, column: Column, values: Floats) -> None:
             )
 
 
-def _named(table: Table, roles: Roles) -> dict[str, str]:
+def _quantity(table: Table, roles: Roles) -> str:
     """What the heights are by the name of their column; a curve that was written here is of processors."""
-    return {} if table.facts.get("kind") == "curve" else {"quantity": roles.values[0].name}
+    return PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
 
 
 def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> UtilizationCurve:
@@ -181,7 +181,7 @@ def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> Utiliza
             n_locations=table.facts.get("n_locations"),
             source=table.source,
             notes=roles.notes,
-            **_named(table, roles),
+            quantity=_quantity(table, roles),
         )
     except DataError as error:
         raise InputError(table.source, str(error).removeprefix(f"{table.source}: "), line=1) from None
