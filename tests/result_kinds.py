@@ -99,18 +99,18 @@ KINDS = {
     "PhaseComparison": lambda: perfcore.compare(golden("worley"), golden("worley")),
     "PhaseModel": lambda: golden("worley"),
     "UtilizationCurve": lambda: "examples/step.csv",
+    "Ranking": lambda: perfcore.rank("examples/npb/timings.csv", fitter="individual", where="system=T3D,code=LU"),
+    "Added": added,
     "Measurements": lambda: "examples/npb/timings.csv",
     "Series": lambda: AVAILABILITY,
     "Trace": lambda: HALO,
 }
-# What pages show as another: phases as benchmarks, tables of candidates and of traffic, counts in a line, a cell.
+# What pages show as another: phases as benchmarks, several tables of messages, counts in a line, a notebook's cell.
 FURTHER_KINDS = {
     "PartsGate": lambda: perfcore.gate([HALO] * 3, [HALO] * 3, parts="categories"),
-    "Ranking": lambda: perfcore.rank("examples/npb/timings.csv", fitter="individual", where="system=T3D,code=LU"),
     "MessageRuns": lambda: messages_of_runs([HALO, HALO]),
     "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),
     "Inline": lambda: perfcore.view("examples/step.csv", views=1),
-    "Added": added,
     "SummarizedTrace": summary_of_trace,
 }
 

@@ -78,12 +78,12 @@ class CurvePresenter(Presenter):
         return CurveViews(result, self.title(result))
 
 
-def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categorical:
+def _categories(texts: tuple[str, ...], place: npt.NDArray[Any]) -> pd.Categorical[str]:
     """Texts at places; each is kept once, since there may be millions of places."""
     import pandas as pd
 
-    codes, different = pd.factorize(np.array(texts, dtype=object))
-    return pd.Categorical.from_codes(codes[place], different)
+    different: pd.Index[str] = pd.Index(dict.fromkeys(texts))  # names may be alike, and categories may not be
+    return pd.Categorical.from_codes(different.get_indexer(pd.Index(texts))[place], different)
 
 
 def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
