@@ -43,7 +43,7 @@ class UtilizationCurve(Shown):
     notes : sequence of str, optional
         What its reader has to say about it, for ``perf info``.
     quantity : str
-        What the heights are, for pictures: of a table, which may hold requests or passengers, the name of the column.
+        What the heights are: of a table, which may hold requests or passengers, the name of the column.
 
     Raises
     ------
@@ -70,11 +70,8 @@ class UtilizationCurve(Shown):
         quantity: str = PROCESSORS_COMPUTING,
     ) -> None:
         nanoseconds_per(time_unit)
-        self.quantity = quantity
-        self.notes = tuple(notes)
-        self.time_unit = time_unit
-        self.n_locations = n_locations
-        self.source = source
+        self.time_unit, self.n_locations, self.source = time_unit, n_locations, source
+        self.notes, self.quantity = tuple(notes), quantity
         times = _numbers(edges, "edges")
         values = _numbers(heights, "heights").astype(np.float64, copy=False)
         if times.ndim != 1 or values.ndim != 1 or len(times) != len(values) + 1:
@@ -163,15 +160,9 @@ class UtilizationCurve(Shown):
         if not any((part[1:] == part[:-1]).any() for part in (self.heights[i : i + _CHUNK + 1] for i in starts)):
             return self
         keep = np.append(True, self.heights[1:] != self.heights[:-1])
-        return UtilizationCurve(
-            np.append(self.edges[:-1][keep], self.edges[-1]),
-            self.heights[keep],
-            self.time_unit,
-            n_locations=self.n_locations,
-            source=self.source,
-            notes=self.notes,
-            quantity=self.quantity,
-        )
+        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "notes", "quantity")}
+        edges = np.append(self.edges[:-1][keep], self.edges[-1])
+        return UtilizationCurve(edges, self.heights[keep], self.time_unit, **facts)
 
     def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
         """Lowest and highest value in each of at most ``n_bins`` runs of steps: an honest picture of a long curve.

@@ -42,10 +42,8 @@ _COUNT = re.compile(
     rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
 )
 _WHOLE = _NAMES["processors"][:4]  # no words in the singular
-_MEAN = re.compile(
-    r"(?:mean|average|avg\.?|median)(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?(?:mean|average|avg|median)"
-)
-_EXTREME = re.compile(r"(?<=\w)[\s_-]+(?:min|minimum|max|maximum)", re.IGNORECASE)
+_AVERAGE = "(?:mean|average|avg|median)"
+_MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words to which formulas give a meaning, so that no parameter can be called so.
 FORMULA_WORDS = frozenset(
@@ -98,7 +96,8 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     counting = [column for column in columns if kinds[column] in (None, "count")]
     timing = [column for column in columns if kinds[column] in (None, "time")]  # a rate is none
     processors = _first(counting, "processors", among=numeric)
-    value = _first(_without_extremes([c for c in timing if c != processors]), "value", among=numeric)
+    timing.sort(key=lambda column: column.lower().endswith(("min", "max")))  # behind the means of the same runs
+    value = _first([c for c in timing if c != processors], "value", among=numeric)
     named = [column for column in columns if column != value]
     code, system = (_first(named, role) for role in ("code", "system"))
     # Names only: a column of numbers that is called `function` or `region` counts something.
@@ -247,12 +246,6 @@ def _first(columns: Sequence[str], role: str, among: Collection[str] | None = No
             if name := _name(column, role, around):
                 spelt[name] = column
     return next((spelt[name] for name in _NAMES[role] if name in spelt), None)
-
-
-def _without_extremes(columns: Sequence[str]) -> list[str]:
-    """Without the least and the largest of what also stands there as a mean: ``time_s_min`` beside ``time_s_mean``."""
-    of_means = {_MEAN.sub("", column.lower()) for column in columns if _MEAN.search(column.lower())}
-    return [c for c in columns if not (_EXTREME.search(c) and _EXTREME.sub("", c).lower() in of_means)]
 
 
 def _name(column: str, role: str, around: bool) -> str | None:
