@@ -3,6 +3,7 @@
 import math
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 
 from perf_structural import (
@@ -15,8 +16,9 @@ from perf_structural import (
     read_candidates,
     schedule,
 )
-from perfcore import plot
+from perfcore import plot, value
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
 
 
@@ -187,6 +189,15 @@ def test_pictures_of_points_and_intervals(tmp_path):
     candidates = {"point": {"t": 3}, "interval": {"t": {"interval": [2, 5]}}}
     plot(choose(predict_candidates(MODEL, candidates), parse_statistic("upper")), None, tmp_path / "x.svg")
     assert "interval" in (tmp_path / "x.svg").read_text()
+
+
+def test_bounds_have_no_density_and_samples_are_whole():
+    bounds = plot(StructuralModel("a", inputs={"a": {"interval": [2, 5]}}).predict()).figure
+    assert not bounds.axes[0].yaxis.get_visible()
+    samples = np.concatenate([np.ones(50), np.linspace(0.0, 2.0, 50)])  # half of them in one place
+    series = Series(np.arange(100), {"ms": samples}, source="ms")
+    density = plot(value(series, "normal", column="ms", window="all")).figure.axes[0]
+    assert max(bar.get_height() for bar in density.patches) < density.get_ylim()[1]
 
 
 MEAN = parse_statistic("mean")

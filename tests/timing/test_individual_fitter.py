@@ -462,3 +462,22 @@ def test_parameters_are_called_as_in_the_table():
         assert model.predict({"ranks": [32]}) == by_symbol.predict({"p": [32]})
     found = perfcore.verify(by_column, runs)
     assert "ranks" in found.to_frame().columns
+
+
+@pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
+def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
+    """A time of size^2 / ranks: over ranks alone it would be off by a factor of 16."""
+    rows = [
+        (code, system, ranks, size, speed * weight * size**2 / ranks)
+        for code, weight in (("a", 1.0), ("b", 3.0))
+        for system, speed in (("x", 1.0), ("y", 0.6))
+        for size in (100, 200, 400)
+        for ranks in (1, 2, 4, 8)
+    ]
+    data = pd.DataFrame(rows, columns=["code", "system", "ranks", "size", "time_s"])
+    with pytest.raises(PerfError, match=r"size was varied, 100 to 400, and no function has it; .* --where size=400"):
+        perfcore.fit(data, fitter=fitter, parameter="ranks,size")
+    model = perfcore.fit(data, fitter=fitter, parameter="ranks,size", functions="size^2/ranks")
+    assert model.statistics["max_relative_error"] < 1e-6
+    model = perfcore.fit(data, fitter=fitter, parameter="ranks,size", function="size^2/ranks", terms="1")
+    assert model.statistics["max_relative_error"] < 1e-6

@@ -14,7 +14,7 @@ from perfcore.contracts import Function
 from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
 
-__all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design"]
+__all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design", "refuse_unused"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,6 +78,34 @@ def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[C
         scale = value if np.isfinite(value) and value != 0.0 else 1.0
         functions.append(Characteristic(renamed(name, own_names), function, scale))
     return tuple(functions)
+
+
+def refuse_unused(functions: Sequence[Characteristic], data: Observations) -> None:
+    """Refuse data over a parameter that no function has: what differs by it would pass for error.
+
+    Parameters
+    ----------
+    functions : sequence of Characteristic
+        Those that are combined where the user named none.
+    data : Observations
+
+    Raises
+    ------
+    OptionError
+        A parameter has several levels, and no function differs between them.
+    """
+    for symbol, column in data.points.items():
+        levels = np.unique(column)
+        constant = {other: np.full(len(levels), values[0]) for other, values in data.points.items()}
+        varied = {**constant, symbol: levels}
+        with np.errstate(all="ignore"):
+            is_used = any(not np.array_equal(each(varied), each(constant), equal_nan=True) for each in functions)
+        if not is_used:
+            name = data.columns[symbol]
+            raise OptionError(
+                f"{data.source}: {name} was varied, {levels[0]:g} to {levels[-1]:g}, and no function has it; add "
+                f"functions of it, such as --function {name}, or take one level, such as --where {name}={levels[-1]:g}"
+            )
 
 
 def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> tuple[Characteristic, ...]:

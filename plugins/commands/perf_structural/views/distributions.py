@@ -40,13 +40,14 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
     low, high = min(ends), max(ends)
     margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
     places = np.linspace(low - margin, high + margin, _POINTS)
+    # Bars stand at the top of the densities; without any of these, heights mean nothing.
+    has_density = any(not _is_bar(value) for value in values.values())
+    bar_place = density.get_xaxis_transform() if has_density else density.transData
     for number, ((name, value), colour) in enumerate(zip(values.items(), itertools.cycle(SERIES), strict=False)):
         bounds = _ends(value)
-        if bounds[0] == bounds[1] or math.isnan(value.mean):
-            level = 0.97 - 0.04 * number
-            density.plot(
-                bounds, [level, level], color=colour, transform=density.get_xaxis_transform(), marker="|", label=name
-            )
+        if _is_bar(value):
+            level = (0.97 if has_density else 0.6) - 0.04 * number
+            density.plot(bounds, [level, level], color=colour, transform=bar_place, marker="|", label=name)
         else:
             heights = np.asarray(value.pdf(places), dtype=np.float64)
             density.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
@@ -58,8 +59,12 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
             )  # fmt: skip
         else:
             cumulative.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
-    density.set_ylim(bottom=0.0)
-    density.set_ylabel(f"density (1/{unit})" if unit else "density")
+    if has_density:
+        density.set_ylim(bottom=0.0)
+        density.set_ylabel(f"density (1/{unit})" if unit else "density")
+    else:
+        density.set_ylim(0.0, 1.0)
+        density.yaxis.set_visible(False)
     cumulative.set_ylim(0.0, 1.02)
     cumulative.set_ylabel("probability of at most this")
     for axes in (density, cumulative):
@@ -67,6 +72,12 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
         axes.set_xlabel(f"{shortened(named)} ({unit})" if unit else shortened(named), parse_math=False)
     if len(values) > 1:
         density.legend(fontsize="small")
+
+
+def _is_bar(value: StochasticValue) -> bool:
+    """Whether it is one number, or nothing is known of it between its bounds."""
+    low, high = _ends(value)
+    return low == high or math.isnan(value.mean)
 
 
 def _ends(value: StochasticValue) -> tuple[float, float]:

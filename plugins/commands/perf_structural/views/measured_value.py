@@ -89,7 +89,8 @@ class MeasuredValuePresenter(Presenter):
         density, cumulative = figure.axes
         samples = result.window.values
         if result.window.variation > 0.0:
-            density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
+            heights, *_ = density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
+            density.set_ylim(0.0, max(density.get_ylim()[1], 1.05 * float(np.max(heights))))
         cumulative.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
         for axes in (density, cumulative):
             axes.set_xlabel(shortened(result.window.column), parse_math=False)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perf_least_squares.criteria import CRITERIA
 from perf_least_squares.goodness import information, r_squared
-from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design
+from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
 from perf_timing.individual.options import IndividualOptions
 from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit, freedom_warning
@@ -207,6 +207,8 @@ class Comparison:
         spelt = [function.name for function in functions]
         if twice := [name for name in spelt if spelt.count(name) > 1]:
             raise OptionError(f"function {twice[0]!r} is given twice; a linear model cannot tell the two apart")
+        if not self.is_named:
+            refuse_unused(functions, self.prepared.seen)
         return functions if self.is_named else by_growth(functions, variables)
 
     def _order(self) -> Ints:

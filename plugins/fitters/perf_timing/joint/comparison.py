@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perf_executors.tasks import as_they_end
 from perf_least_squares.goodness import information, r_squared
-from perf_timing.characteristic import by_growth, characteristics, measured_design
+from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.joint.descent import is_worth_compiling
 from perf_timing.joint.options import JOINT_CRITERIA, JointOptions
 from perf_timing.joint.problem import JointProblem, components
@@ -74,6 +74,8 @@ class JointComparison:
         names = requested if self.is_named else (*registered_functions(), *options.function)
         named = {function.name: function for function in characteristics(names, data.columns)}
         candidates = tuple(named.values()) if self.is_named else by_growth(tuple(named.values()), variables)
+        if not self.is_named:
+            refuse_unused(candidates, data)
         self.names = tuple(function.name for function in candidates)
         self._design = measured_design(candidates, data) * (prepared.by_point * prepared.root_weight)[:, None]
         self.target = prepared.target * prepared.root_weight
