@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_categories.unnamed_factors import refuse_unnamed_of_codes
-from perf_pictures.picture import draw_measurements
+from perf_pictures.data_pictures import draw_measurements
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements

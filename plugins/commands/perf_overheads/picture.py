@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
-from perf_pictures.picture import time_axis
+from perf_pictures.data_pictures import time_axis
 from perf_views.colours import AREAS, CLASS_COLOURS, INK, pale
 from perf_views.file_names import told_apart
 from perf_views.short_names import shortened

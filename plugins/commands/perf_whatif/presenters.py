@@ -98,7 +98,7 @@ class AnswersPresenter(Presenter):
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
-        from perf_pictures.picture import readable_unit
+        from perf_pictures.data_pictures import readable_unit
         from perf_pictures.style import add_legend
 
         axes = figure.add_subplot()

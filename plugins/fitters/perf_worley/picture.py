@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
-from perf_pictures.picture import draw_curve, readable_unit, time_axis
+from perf_pictures.data_pictures import draw_curve, readable_unit, time_axis
 from perf_pictures.style import TINY_POINTS, add_legend
 from perf_views.colours import DATA, MODEL, PAPER, RULE
 from perf_worley.names.picture import draw_activity

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -15,17 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.unnamed_factors import refuse_unnamed_of_codes
-from perf_views.colours import DARK, FAINT, SIZES
-from perf_views.short_names import shortened
-from perfcore.base.errors import DataError, OptionError
+from perf_pictures.data_pictures import draw_data
+from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
-from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of
-from perfcore.data.series import Series
-from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, shown_origin
 from perfcore.results import presenter_of
 
 if TYPE_CHECKING:
@@ -38,23 +30,14 @@ __all__ = [
     "Drawing",
     "check_ending",
     "check_files",
-    "draw_curve",
-    "draw_measurements",
-    "draw_series",
     "inches",
     "plot",
-    "readable_unit",
-    "time_axis",
 ]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
 Floats = npt.NDArray[np.float64]
 
-# A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
-_MOST_STEPS = 1000
-_BAND_BINS = 2000
-_MEAN_BINS = 300
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
@@ -63,8 +46,6 @@ _SHARPNESS = (2, 1)  # dots of a screen for each of these, today usual, and wher
 _MOST_BYTES = 45_000
 _SIZE = re.compile(r"(?P<width>[0-9]+\.?[0-9]*)(x(?P<height>[0-9]+\.?[0-9]*))? ?(?P<unit>in|cm|mm)?")
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
-_SERIES_BINS, _MOST_COLUMNS = 1500, 8  # of a series
-_MOST_NAMED, _MOST_LINES = 30, 200  # codes on systems that a legend can name, and that a picture can tell apart
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
@@ -264,7 +245,7 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
     elif model is not None:
         model.draw(figure, data)
     else:
-        _draw_data(figure.add_subplot(), data)
+        draw_data(figure.add_subplot(), data)
     finish(figure)
     return figure
 
@@ -310,7 +291,7 @@ def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, 
     """What draws each of some panels; the name "" is that of the most important one."""
     from perf_pictures.derived_panels import derived_panels
 
-    of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: _draw_data(axes, data)}
+    of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: draw_data(axes, data)}
     panels = of_data if model is None else presenter_of(model).panels(model, data) or derived_panels(model, data)
     for name in names:
         if name and name not in panels:
@@ -319,151 +300,10 @@ def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, 
     return {name or first: panels[name or first] for name in names}
 
 
-def _draw_data(axes: Axes, data: Any) -> None:
-    if data is None:
-        raise OptionError("there is nothing to draw: give a model or data")
-    if isinstance(data, Measurements):
-        draw_measurements(axes, data)
-        return
-    if isinstance(data, Series):
-        draw_series(axes, data)
-        return
-    curve = data.utilization() if isinstance(data, Trace) else data
-    if not isinstance(curve, UtilizationCurve):
-        raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
-    draw_curve(axes, curve)
-
-
 def _title(model: Result | None, data: Any) -> str:
     if model is not None:
         return model.title
     return f"{'Measurements' if isinstance(data, Measurements) else 'Processor utilization'}: {data.source}"
-
-
-def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[[npt.ArrayLike], Floats]:
-    """Label the time axis in a readable unit; returns what turns times into places on it."""
-    origin = shown_origin(start, end)
-    factor, unit = readable_unit(max(abs(start - origin), abs(end - origin)), time_unit)
-
-    def place(times: npt.ArrayLike) -> Floats:
-        return (np.asarray(times, dtype=np.float64) - origin) * factor
-
-    axes.set_xlim(*place([start, end]))
-    since = f" since {origin:.15g} {time_unit}" if origin else ""
-    axes.set_xlabel(f"time{since} ({unit})")
-    return place
-
-
-def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
-    """Factor to the unit of an axis, and its name, in which the longest of durations is at least 1, as tables write it.
-
-    Examples
-    --------
-    >>> readable_unit(25.0, "ms"), readable_unit(0.5, "us")
-    ((1.0, 'ms'), (1000.0, 'ns'))
-    """
-    amount = abs(longest) * NANOSECONDS[time_unit]
-    unit = next((name for name in ("s", "ms", "us") if amount >= NANOSECONDS[name]), "ns")
-    return NANOSECONDS[time_unit] / NANOSECONDS[unit], "µs" if unit == "us" else unit
-
-
-def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
-    """Draw a utilization curve; a long one as the band between its extremes, with its mean over short times."""
-    place = time_axis(axes, curve.start, curve.end, curve.time_unit)
-    if curve.n_steps <= _MOST_STEPS:
-        axes.stairs(curve.heights, place(curve.edges), color=DARK, linewidth=0.8, baseline=None, label="data")
-    else:
-        edges, low, high = curve.envelope(_BAND_BINS)
-        # The outline keeps runs visible in which lowest and highest agree.
-        axes.stairs(
-            high, place(edges), baseline=low, fill=True, facecolor=FAINT, edgecolor=FAINT, linewidth=0.5,
-            label="lowest to highest",
-        )  # fmt: skip
-        cuts, means = curve.averaged(_MEAN_BINS)
-        axes.stairs(means, place(cuts), color=DARK, linewidth=0.8, baseline=None, label="short-time mean")
-    axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
-    axes.set_ylabel(shortened(curve.quantity), parse_math=False)
-
-
-def draw_series(axes: Axes, data: Series) -> None:
-    """Draw the first columns over time; of a long one the band between the extremes of short stretches."""
-    from perf_pictures.style import add_legend
-    from perf_views.short_names import LABEL_LETTERS, shortened_apart
-
-    names = list(data.columns)[:_MOST_COLUMNS]
-    times = data.times - data.times[0]
-    step = -(-len(times) // _SERIES_BINS)
-    first = np.arange(0, len(times), step)
-    for name in names:
-        # Extremes, not means: nothing that stands out is left out.
-        low, high = (extreme.reduceat(data.columns[name], first) for extreme in (np.fmin, np.fmax))
-        (line,) = axes.plot(times[first], 0.5 * (low + high), linewidth=0.9, label=name)
-        if step > 1:
-            axes.fill_between(times[first], low, high, color=line.get_color(), alpha=0.3, linewidth=0.0)
-    axes.set_xlabel(f"time since the first sample ({data.time_unit})")
-    if len(names) == 1:
-        axes.set_ylabel(shortened(names[0]), parse_math=False)
-    else:
-        # Above the panel: lines of samples leave no place free.
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
-        add_legend(axes, shortened_apart(names, LABEL_LETTERS), axes.get_lines(), fontsize=8, **place)
-
-
-def draw_measurements(axes: Axes, data: Measurements) -> None:
-    """Draw every code on every system over the first parameter, on logarithmic axes; of hundreds some, evenly chosen.
-
-    Lines join points, and the median of repeated runs stands for them; where something else was varied at a point, all
-    runs are drawn, and no line joins them.
-
-    Raises
-    ------
-    OptionError
-        The parameter or the value is not known.
-    """
-    import matplotlib as mpl
-
-    from perf_pictures.style import MARKERS, add_legend, set_logarithmic, tick_base
-    from perf_views.short_names import LABEL_LETTERS, shortened_apart
-
-    observed = data.observations(duplicates="keep")
-    symbol = next(iter(observed.points))
-    points, values, cell_of, line = observed.points[symbol], observed.value, observed.cell, "-"
-    try:
-        refuse_unnamed_of_codes(data)
-    except OptionError:
-        points, values, cell_of = _every_run(data, symbol)
-        line = ""
-    all_cells = np.unique(cell_of)
-    cells = all_cells[:: -(-len(all_cells) // _MOST_LINES)]
-    if len(cells) < len(all_cells):
-        axes.set_title(f"{len(cells)} of {len(all_cells):,}, evenly chosen", fontsize="small", loc="left")
-    colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
-    for cell, colour, marker in zip(cells, colours, itertools.cycle(MARKERS), strict=False):
-        rows = cell_of == cell
-        order = np.argsort(points[rows], kind="stable")
-        axes.plot(
-            points[rows][order], values[rows][order], f"{marker}{line}", color=colour, markersize=3, linewidth=0.8,
-            label=observed.cell_name(int(cell)),
-        )  # fmt: skip
-    axes.set(xscale="log", yscale="log")
-    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(points))
-    set_logarithmic(axes, "y", *axes.get_ylim())
-    axes.set_xlabel(shortened(observed.columns[symbol]), parse_math=False)
-    unit = f" ({observed.unit})" if observed.unit else ""
-    axes.set_ylabel(shortened(observed.value_name) + unit, parse_math=False)
-    if 1 < len(cells) <= _MOST_NAMED:
-        names = shortened_apart([observed.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
-        add_legend(axes, names, axes.get_lines(), fontsize="x-small", ncols=2)
-
-
-def _every_run(data: Measurements, symbol: str) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Parameter, value and cell of each run, as `Measurements.observations` numbers the cells."""
-    values = numbers_of(data, str(data.roles.value), optional=True)
-    kept = ~np.isnan(values)
-    points = numbers_of(data, data.roles.parameters[symbol], kept)
-    _, code = labels_of(data, "code", kept)
-    systems, system = labels_of(data, "system", kept)
-    return points[kept], values[kept], code * len(systems) + system
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.transforms import ScaledTranslation
 
-from perf_pictures.picture import time_axis
+from perf_pictures.data_pictures import time_axis
 from perf_pictures.style import SMALL_POINTS
 from perf_views.colours import AREAS, FAINT, LIGHT, PAPER, SERIES
 from perf_views.function_names import plain_names
