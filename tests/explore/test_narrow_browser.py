@@ -105,6 +105,22 @@ def test_charts_are_drawn_for_a_narrow_window(narrow_tab):
         expect(over.locator("polyline")).to_have_count(1)  # and as close as before
 
 
+def test_what_was_drawn_for_another_window_is_drawn_anew(narrow_tab):
+    """A window that is made wide while a page is on its way, which the server draws by the cookie of before."""
+    tab = narrow_tab
+    with served(Subject()) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        expect(tab.locator("figure.narrow")).to_have_count(1)
+        other = tab.context.new_page()
+        other.add_init_script("document.cookie = `perf-${location.port}-width=0; Path=/; Max-Age=0`")
+        other.set_viewport_size({"width": 1280, "height": 800})
+        other.goto(tab.url)
+        expect(other.locator("figure")).to_have_count(1)
+        expect(other.locator("figure.narrow")).to_have_count(0)
+        other.close()
+
+
 def test_a_stretch_is_dragged_in_a_narrow_window(narrow_tab):
     tab = narrow_tab
     curve = UtilizationCurve(np.arange(1001.0), 4.0 + np.sin(np.arange(1000) / 30.0), source="curve")

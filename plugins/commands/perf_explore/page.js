@@ -96,16 +96,16 @@ addEventListener("popstate", (event) => {
 
 // ---- narrow windows
 
-// Charts are drawn for the width that they have: the server is told it in a cookie, and only they are put anew.
+// Charts are drawn for the width that they have: the server is told it in a cookie, and says in the page for which it drew;
+// where that is another one, only they are put anew.
 const narrow = matchMedia("(max-width: 45rem)");
 const cookie = `perf-${location.port}-width`;
 let redrawing;
 const fit = async () => {
   const figures = () => [...document.querySelectorAll(".scrolled figure")], main = document.querySelector("main");
   const width = narrow.matches ? Math.floor(main.clientWidth / 10) * 10 : 0; // one drawing for windows of nearly one width
-  if (width === Number(document.cookie.match(`${cookie}=([0-9]+)`)?.[1] ?? 0)) return;
   document.cookie = `${cookie}=${width}; Path=/; SameSite=Strict; Max-Age=${width ? 31536000 : 0}`;
-  if (!figures().length) return;
+  if (width === Number(main.dataset.width) || !figures().length) return;
   redrawing?.abort();
   redrawing = new AbortController();
   try {
@@ -114,6 +114,7 @@ const fit = async () => {
     const next = [...page.querySelectorAll(".scrolled figure")], now = figures();
     if (page.title !== document.title || next.length !== now.length) return; // another view came, or this was a preview
     now.forEach((figure, at) => figure.replaceWith(next[at]));
+    document.querySelector("main").dataset.width = width;
     document.dispatchEvent(new Event("redrawn"));
   } catch (error) {
     if (error.name !== "AbortError") throw error;
@@ -121,6 +122,7 @@ const fit = async () => {
 };
 let resting;
 addEventListener("resize", () => { clearTimeout(resting); resting = setTimeout(fit, 200); });
+document.addEventListener("shown", fit);
 fit();
 
 // ---- forms
