@@ -116,8 +116,8 @@ const fit = async () => {
     now.forEach((figure, at) => figure.replaceWith(next[at]));
     document.querySelector("main").dataset.width = width;
     document.dispatchEvent(new Event("redrawn"));
-  } catch (error) {
-    if (error.name !== "AbortError") throw error;
+  } catch {
+    // Another width is asked for, or the program has ended: the charts stay as they are.
   }
 };
 let resting;

@@ -152,8 +152,8 @@ class Frame:
             f'<header><nav aria-label="Where you are"><ol>{steps}'
             f'<li aria-current="page">{escape(current.text)}</li></ol></nav>{undo}</header>'
             f'<div class="beside">{navigation(self.ways, current, writer)}'
-            f'<main id="main" data-width="{self.width_px or 0}" tabindex="-1"><h1>{escape(title)}</h1>{body}</main></div>'
-            + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
+            f'<main id="main" data-width="{self.width_px or 0}" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
+            "</div>" + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
 
 

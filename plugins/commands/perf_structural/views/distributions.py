@@ -64,7 +64,7 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
         density.set_ylabel(f"density (1/{unit})" if unit else "density")
     else:
         density.set_ylim(0.0, 1.0)
-        density.yaxis.set_visible(False)
+        density.set_yticks([])
     cumulative.set_ylim(0.0, 1.02)
     cumulative.set_ylabel("probability of at most this")
     for axes in (density, cumulative):
