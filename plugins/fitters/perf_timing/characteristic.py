@@ -95,7 +95,8 @@ def refuse_unused(functions: Sequence[Characteristic], data: Observations) -> No
         A parameter has several levels, and no function differs between them.
     """
     for symbol, column in data.points.items():
-        levels = np.unique(column)
+        if len(levels := np.unique(column)) < 2:
+            continue
         constant = {other: np.full(len(levels), values[0]) for other, values in data.points.items()}
         varied = {**constant, symbol: levels}
         with np.errstate(all="ignore"):
