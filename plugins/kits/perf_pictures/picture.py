@@ -125,7 +125,7 @@ def plot(
     --------
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
-    >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4in")
+    >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4x2.3in")
     <Drawing of 3.4 x 2.3 in>
     """
     from perf_pictures.figures import drawn_figures, write_figures
