@@ -171,12 +171,12 @@ def test_a_bad_address_is_one_line(views, query):
 
 def test_states_of_a_window_are_addresses():
     trace = Trace([0], [0], [0], [10_000], ["cpu"], ["run"], time_unit="us", markers=[("step", 4000, 6000)])
-    window = Window.of({"from": "2", "top": "3", "toggled": "5.1", "find": "a&b", "rows": "500"}, trace)
+    window = Window.of({"from": "2", "top": "3", "toggled": "5.1", "find": "a&b", "rows": "500"}, trace, (0, 10_000))
     assert window.rows == 200
-    assert Window.of(window.query((0, 10_000), "us"), trace) == window
-    assert Window.of({"from": "-5", "to": "99"}, trace) == Window(0, 10_000)
-    assert Window.of({"from": "3 us", "to": "45%"}, trace) == Window(3000, 4500)
-    assert Window.of({"from": "step", "to": "step"}, trace) == Window(4000, 6000)
+    assert Window.of(window.query((0, 10_000), "us"), trace, (0, 10_000)) == window
+    assert Window.of({"from": "-5", "to": "99"}, trace, (0, 10_000)) == Window(0, 10_000)
+    assert Window.of({"from": "3 us", "to": "45%"}, trace, (0, 10_000)) == Window(3000, 4500)
+    assert Window.of({"from": "step", "to": "step"}, trace, (0, 10_000)) == Window(4000, 6000)
     closer = window.stretched(0.5, 0.0, 10_000)
     assert (closer.start_ns, closer.end_ns) == (4000, 8000)
 

@@ -100,11 +100,12 @@ addEventListener("popstate", (event) => {
 // where that is another one, only they are put anew.
 const narrow = matchMedia("(max-width: 45rem)");
 const cookie = `perf-${location.port}-width`;
-let redrawing;
+let redrawing, told;
 const fit = async () => {
   const figures = () => [...document.querySelectorAll(".scrolled figure")], main = document.querySelector("main");
   const width = narrow.matches ? Math.floor(main.clientWidth / 10) * 10 : 0; // one drawing for windows of nearly one width
-  document.cookie = `${cookie}=${width}; Path=/; SameSite=Strict; Max-Age=${width ? 31536000 : 0}`;
+  if (width !== told) document.cookie = `${cookie}=${width}; Path=/; SameSite=Strict; Max-Age=${width ? 31536000 : 0}`;
+  told = width;
   if (width === Number(main.dataset.width) || !figures().length) return;
   redrawing?.abort();
   redrawing = new AbortController();

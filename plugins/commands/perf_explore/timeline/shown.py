@@ -154,7 +154,7 @@ class TimelineData:
 
     def window(self, query: Any) -> Window:
         """What an address asks for; see `Window.of`."""
-        return Window.of(query, self.given)
+        return Window.of(query, self.given, self.run_ns)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
         """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from perf_traces.lazy_columns import run_of
 from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.contents import Query
 from perfcore.base.errors import OptionError
@@ -49,8 +48,16 @@ class Window:
     rows: int = ROWS
 
     @classmethod
-    def of(cls, query: Query, trace: Trace) -> Window:
+    def of(cls, query: Query, trace: Trace, run: tuple[int, int]) -> Window:
         """From an address, whose times are those that ``--from`` and ``--until`` take. By default all of the run.
+
+        Parameters
+        ----------
+        query : mapping of str to str
+        trace : Trace
+            Its unit and markers give such times their meaning.
+        run : (int, int), nanoseconds
+            When it begins and ends, which takes a pass over it to know.
 
         Raises
         ------
@@ -60,10 +67,9 @@ class Window:
         Examples
         --------
         >>> trace = Trace([0], [0], [0], [10_000], ["cpu"], ["run"], time_unit="us")
-        >>> Window.of({"from": "2", "to": "4500ns"}, trace)
+        >>> Window.of({"from": "2", "to": "4500ns"}, trace, (0, 10_000))
         Window(start_ns=2000, end_ns=4500, top=0, toggled=frozenset(), find='', rows=32)
         """
-        run = run_of(trace)
         try:
             top, rows = int(query.get("top") or 0), int(query.get("rows") or ROWS)
             toggled = frozenset(int(part) for part in (query.get("toggled") or "").split(".") if part)
