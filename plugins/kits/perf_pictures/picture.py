@@ -11,9 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from perf_pictures.data_pictures import draw_data
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
@@ -35,8 +32,6 @@ __all__ = [
 ]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
-
-Floats = npt.NDArray[np.float64]
 
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
