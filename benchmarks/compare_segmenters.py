@@ -1,6 +1,6 @@
 """Time, memory and breakpoint error of perfcore's segmenters beside those of other libraries.
 
-Run ``python benchmarks/compare_segmenters.py > docs/benchmarks-segmenters.md`` with the extra
+Run ``python benchmarks/compare_segmenters.py`` with the extra
 ``bench`` installed. Each case runs in a process of its own, with limits of time and memory; a
 method that breaks one is not tried at larger sizes.
 """

@@ -1,7 +1,7 @@
 """Tables of the recorded runs of examples/under_load: what was measured before, Figure 5, scores, numbers of intervals.
 
 Run ``python benchmarks/experiments_under_load.py``; it takes a minute, and puts the tables into
-docs/benchmarks-predictions.md.
+docs/how-we-know.md.
 """
 
 from __future__ import annotations

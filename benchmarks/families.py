@@ -1,6 +1,6 @@
 """Constants of the families `mixture` and `empirical`, chosen on all sources but one and judged on that one.
 
-``python benchmarks/families.py SERIES.csv ...`` prints a table of docs/benchmarks-quantities.md. Of each source, the
+``python benchmarks/families.py SERIES.csv ...`` prints a table of docs/how-we-know.md. Of each source, the
 last column of a table, samples are drawn in no order; the family is made of them, and foretells the rest. One constant
 at a time takes other values. The score is the mean quantile loss of the rest, at levels over the whole distribution and
 at p99 alone, over that with the constants as they are. What has the least mean logarithm of both on all other sources

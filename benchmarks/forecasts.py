@@ -1,6 +1,6 @@
 """Forecasts against what then came, beside AutoETS, AutoARIMA and Theta of statsforecast.
 
-``python benchmarks/forecasts.py SERIES.csv ...`` prints tables like those of docs/benchmarks-quantities.md; the
+``python benchmarks/forecasts.py SERIES.csv ...`` prints tables like those of docs/how-we-know.md; the
 interpreter that ``--rivals PYTHON`` names has statsforecast. Each series is forecast from origins in its later half,
 with all that came before, by what the fitter `forecast` does; rivals take the last 1,500 samples, choose their model
 anew at every fifteenth origin, and go on with it between. Where a series has seasons, each rival forecasts both what

@@ -1,6 +1,6 @@
 """How often the period of iterations is right, and how often noise is said to have none.
 
-Run ``python benchmarks/iterations.py > docs/benchmarks-iterations.md``. ``--first-seed`` takes other runs.
+Run ``python benchmarks/iterations.py``. ``--first-seed`` takes other runs.
 """
 
 from __future__ import annotations

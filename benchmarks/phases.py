@@ -1,6 +1,6 @@
 """How well the number of phases, their breaks and intervals, and the matching of two runs are right.
 
-Run ``python benchmarks/phases.py > docs/benchmarks-phases.md`` with the extra ``bench`` installed. ``--traces FILE...``
+Run ``python benchmarks/phases.py`` with the extra ``bench`` installed. ``--traces FILE...``
 adds splices of windows of recorded traces; their names do not stand on the page.
 """
 

@@ -1,6 +1,6 @@
 """Quantities that one can trust: choices, tails, limits and costs against large samples.
 
-``python benchmarks/quantities.py SERIES.csv ...`` prints the tables of docs/benchmarks-quantities.md.
+``python benchmarks/quantities.py SERIES.csv ...`` prints the tables of docs/how-we-know.md.
 """
 
 from __future__ import annotations

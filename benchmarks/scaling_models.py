@@ -1,4 +1,4 @@
-"""Speed of scaling models beside loops and general fitters: ratios within one run, as in docs/benchmarks-scaling.md.
+"""Speed of scaling models beside loops and general fitters: ratios within one run, as in docs/how-we-know.md.
 
 Needs the extra ``bench``.
 

@@ -45,27 +45,13 @@ def fitted(name: str, **options: Any) -> Callable[[], Viewable]:
     return make
 
 
-CHOLESKY, STEPS = example("cholesky/cholesky_trace.csv.gz"), example("iterations/steps.json")
+STEPS = example("iterations/steps.json")
 LAWS = fitted("scaling_laws/runs.jsonl", fitter="scaling", parameter="n=n,m=m", at="n=512,m=64")
-JOINT = fitted("npb/timings.csv", fitter="strohmaier", terms=2)
 # Name of the picture: what is opened, which view of it, and whether it is shown in a narrow window as well.
 VIEWS: dict[str, tuple[Callable[[], Viewable], str, bool]] = {
-    "timeline": (STEPS, "timeline", True),
-    "iterations": (STEPS, "timeline/iterations", False),
-    "phases": (CHOLESKY, "fit/worley", True),
-    "cycles": (CHOLESKY, "fit/worley/overheads", False),
-    "messages": (example("halo/halo.prv"), "messages", False),
-    "laws": (LAWS, "", True),
-    "growth": (LAWS, "growth", False),
-    "law": (LAWS, "path/pairs", False),
-    "joint": (JOINT, "", False),
-    "pair": (JOINT, "pair/LU/Paragon", False),
-    "structural": (example("structural/sor.toml"), "candidates", False),
-    "judged": (
-        example("sor/recorded/predictions-normal.json", "sor/recorded/runs.csv", column="time_s"), "", False,
-    ),
-    "forecast": (fitted("sor/recorded/availability.csv", fitter="forecast", column="cpu 0 available"), "", False),
-}  # fmt: skip
+    "timeline": (STEPS, "timeline", False),
+    "laws": (LAWS, "", False),
+}
 
 
 def take(browser: Browser, name: str) -> list[Path]:

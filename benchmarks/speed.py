@@ -1,4 +1,4 @@
-"""Speed and memory of Worley's phases: ratios within one run, printed as the tables of docs/benchmarks.md.
+"""Speed and memory of Worley's phases: ratios within one run, printed as the tables of docs/how-we-know.md.
 
 python benchmarks/speed.py            # some three minutes
 python benchmarks/speed.py --huge     # also 10^8 steps: 10 GiB of memory

@@ -1,6 +1,6 @@
 """Accuracy and speed of arithmetic on stochastic values, beside that of other libraries.
 
-Run ``python benchmarks/stochastic_values.py > docs/benchmarks-stochastic.md`` with uncertainties, pba and openturns
+Run ``python benchmarks/stochastic_values.py`` with uncertainties, pba and openturns
 installed. The truth of each formula is a Monte Carlo sample of 2 x 10^7 values, drawn in chunks. Every method runs in a
 process of its own with a limit of time, on inputs that it makes from the same samples.
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import perfcore
 
-sys.path.insert(0, str(Path(__file__).parent))  # for picture_directive
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "ext")]
 
 project = "perfcore"
 author = "The perfcore authors"
@@ -13,7 +13,8 @@ version = release = perfcore.__version__
 
 extensions = [
     "myst_nb",
-    "picture_directive",
+    "perf_run",
+    "reference",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",

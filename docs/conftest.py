@@ -1,9 +1,9 @@
-"""Runs every example of README.md and of these pages: ``pytest docs README.md``.
+"""Run every example of README.md and of these pages: ``pytest docs README.md``.
 
-Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` hold commands after ``$``, each with what it
-prints: numbers may differ by a hundredth, ``...`` stands for anything, no output for "not compared". A command must
-succeed, unless the page shows the error that it ends with. Each page runs in a folder of its own that has a copy of
-``examples/``; ``sh`` blocks, which install things or need files that are not here, do not run.
+Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` and ``perf-run`` hold commands after ``$``,
+each with an exit status of 0, or 2 where the block shows the error message. Output below a command in a ``console``
+block is compared: numbers may differ by 1%, ``...`` stands for anything. Each page runs in a folder of its own with a
+copy of ``examples/``. Blocks of ``sh`` do not run: they install things or need files that are not here.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_commands import run_command
-from sybil import Example, Sybil
+from run_commands import run_command, split_commands
+from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 _REPOSITORY = Path(__file__).parents[1]
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
-_COMPILING = "perf: compiling the kernels, once for this machine (some seconds)\n"
-_PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+_COMPILING = re.compile(r"^perf: compiling.*\n", re.MULTILINE)
+_PERF_RUN = re.compile(r"^```\{perf-run\}\n(?::[^\n]*\n)*(.*?)^```", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TOLERANCE = 0.01
 
@@ -47,27 +47,26 @@ def leave(namespace: dict[str, Any]) -> None:
 
 
 def run_console(example: Example) -> str | None:
-    """Run the commands of a console block; returns what was wrong, None where nothing was."""
+    """Run the commands of a block; return the first problem."""
     checker = doctest.OutputChecker()
-    for part in _PROMPT.split(example.parsed)[1:]:
-        command, _, expected = part.partition("\n")
-        while command.endswith("\\"):
-            more, _, expected = expected.partition("\n")
-            command = command[:-1] + more.removeprefix("> ").lstrip()
-        returned, printed = run_command(command)
-        if _COMPILING not in expected:
-            printed = printed.replace(_COMPILING, "")
-        status = 2 if expected.startswith(_ERROR) else 0
-        if returned != status:
-            return f"$ {command}\nexit status {returned}, expected {status}\n{printed}"
+    for command, expected in split_commands(example.parsed):
+        status, printed = run_command(command)
+        printed = _COMPILING.sub("", printed)
+        if status != (2 if expected.startswith(_ERROR) else 0):
+            return f"$ {command}\nexit status {status}\n{printed}"
         if expected.strip() and not (checker.check_output(expected, printed, _FLAGS) or agrees(expected, printed)):
-            difference = checker.output_difference(doctest.Example("", expected), printed, _FLAGS)
-            return f"$ {command}\n{difference}"
+            return f"$ {command}\n" + checker.output_difference(doctest.Example("", expected), printed, _FLAGS)
     return None
 
 
+def perf_runs(document: Document) -> Any:
+    """Find the blocks whose output is made when the pages are built."""
+    for found in _PERF_RUN.finditer(document.text):
+        yield Region(found.start(), found.end(), found.group(1), run_console)
+
+
 def agrees(expected: str, printed: str) -> bool:
-    """Whether texts have the same words, and numbers that differ by a hundredth at most."""
+    """Whether texts have the same words, and numbers that differ by 1% at most."""
     words = expected.split(), printed.split()
     return len(words[0]) == len(words[1]) and all(map(_alike, *words))
 
@@ -75,16 +74,17 @@ def agrees(expected: str, printed: str) -> bool:
 def _alike(word: str, other: str) -> bool:
     if word == other:
         return True
-    numbers = [[float(number.replace(",", "")) for number in _NUMBER.findall(each)] for each in (word, other)]
+    numbers = [[float(number.replace(",", "")) for number in _NUMBER.findall(text)] for text in (word, other)]
     return _NUMBER.split(word) == _NUMBER.split(other) and all(
         math.isclose(*pair, rel_tol=_TOLERANCE) for pair in zip(*numbers, strict=True)
     )
 
 
 _pages = Sybil(
-    parsers=[PythonCodeBlockParser(doctest_optionflags=_FLAGS), CodeBlockParser("console", run_console)],
+    parsers=[PythonCodeBlockParser(doctest_optionflags=_FLAGS), CodeBlockParser("console", run_console), perf_runs],
     path=str(_REPOSITORY),
     patterns=["README.md", "docs/*.md", "docs/**/*.md"],
+    excludes=["docs/reference/generated/*"],
     setup=enter,
     teardown=leave,
 )

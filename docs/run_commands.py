@@ -14,12 +14,25 @@ from unittest import mock
 
 from perfcore.__main__ import main
 
-__all__ = ["run_command"]
+__all__ = ["run_command", "split_commands"]
 
 _LIMIT_S = 120
 _COLUMNS = "100"
 # What needs no shell, and starts neither programs nor a server.
-_PLAIN = re.compile(r"perf (?!run\b|sample\b|explore\b|completion\b)[^|&;<>$`*?~#()\[\]{}\n]+")
+_PLAIN = re.compile(r"perf (?!experiment\b|explore\b|gate\b)[^|&;<>$`*?~#()\[\]{}\n]+")
+_PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+
+
+def split_commands(text: str) -> list[tuple[str, str]]:
+    """Return the commands after ``$``, continued lines joined, each with the text below it."""
+    found = []
+    for part in _PROMPT.split(text)[1:]:
+        command, _, printed = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, printed = printed.partition("\n")
+            command = command[:-1] + more.removeprefix("> ").lstrip()
+        found.append((command, printed))
+    return found
 
 
 def run_command(command: str) -> tuple[int, str]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,16 +96,3 @@ def test_parts_of_another_run_and_files_that_change_are_named(jobs, folder, perf
     (where / "plan.json").write_text("{}")
     with pytest.raises(InputError, match="is no plan of an array of jobs"):
         make_part(where, 2)
-
-
-def test_the_script_of_dask_jobqueue_is_the_one_in_the_documentation():
-    dask_jobqueue = pytest.importorskip("dask_jobqueue", reason="needs dask-jobqueue, of the extra cluster")
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "a-terabyte-of-traces.md").read_text()
-    (expected,) = re.findall(r"```sh\n(#!/usr/bin/env bash\n.*?)```", page, re.DOTALL)
-    (asked,) = re.findall(r"SLURMCluster\((.*?)\) as cluster", page)
-    given = dict(re.findall(r'(\w+)="?(\w+(?::\d+)*)"?', asked))
-    numbers = {name: int(given.pop(name)) for name in ("cores", "processes")}
-    quiet = {"dashboard_address": None, "host": "127.0.0.1"}
-    with dask_jobqueue.SLURMCluster(**given, **numbers, scheduler_options=quiet) as cluster:
-        script = cluster.job_script()
-    assert re.sub(r"tcp://\S+", "tcp://HOST:PORT", script.replace(sys.executable, "python")).strip() == expected.strip()

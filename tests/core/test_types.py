@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import perfcore
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -44,9 +42,3 @@ def test_a_type_checker_knows_every_function(stubs, tmp_path):
     revealed = re.findall(r'^use\.py:(\d+): note: Revealed type is "(.*)"$', done.stdout, re.MULTILINE)
     assert [int(line) - 2 for line, _ in revealed] == list(range(len(names))), done.stdout + done.stderr
     assert [name for name, (_, kind) in zip(names, revealed, strict=True) if kind == "Any"] == []
-
-
-def test_the_reference_lists_every_name():
-    text = (ROOT / "docs" / "reference" / "python.md").read_text()
-    listed = set(re.findall(r"^\.\. auto\w+:: perfcore\.(\w+)$", text, re.MULTILINE))
-    assert {name for name in dir(perfcore) if not name.startswith("_")} <= listed

@@ -133,7 +133,7 @@ def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
     """(a + b P) (c + d log2 D): log2 D goes from 6 to 10, and most of its interaction is within the noise.
 
     An oracle that fits every sum and product of the default forms to all points, and holds longer forms back as
-    `modgen` does, finds the form in 56% of the draws (docs/benchmarks-lost-cycles.md), so 90% cannot be asked for; what
+    `modgen` does, finds the form in 56% of the draws (docs/how-we-know.md), so 90% cannot be asked for; what
     is chosen instead predicts the points nearly as well.
     """
     models = ((0, 1), (0, 2))

@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 _SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edges?\b|^n$", re.IGNORECASE)
 
 # Values in the scale of the fit that differ by more than this count by their relative errors: with equal weights the
-# largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/benchmarks-bounds.md has what is gained.
+# largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/how-we-know.md has the figures.
 WIDE = 10.0
 
 _LARGEST = 1e100  # in the scale of the fit

@@ -7,7 +7,7 @@ proportional to the prediction. Nobody knows beforehand how strong drift and noi
 whose members are weighed by how likely they make the data.
 
 The values of the grids, the share of deviating levels and their spread are those that hold on a thousand scaling series
-of real programs; docs/benchmarks-bounds.md says what they give on others.
+of real programs; docs/how-we-know.md says what they give on others.
 
 Source: C. E. Rasmussen, C. K. I. Williams, "Gaussian Processes for Machine Learning", 2006, sections 2.7 (a linear part
 with an unknown law, and a process about it) and 5.4.1 (weighing by the marginal likelihood).

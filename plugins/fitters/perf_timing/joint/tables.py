@@ -22,7 +22,7 @@ Table = tuple[str, list[str], list[list[str]]]
 _MOST_CELLS = 40
 _MOST_CANDIDATES = 10
 _MOST_CORRELATED = 16  # parameters whose correlation matrix still fits on a line
-_FEW_CELLS = 30  # with 16, bootstrap intervals of 95% hold the truth in 80% (docs/explanation/scaling-models.md)
+_FEW_CELLS = 30  # with 16, bootstrap intervals of 95% hold the truth in 80% (docs/explanation/codes-on-systems.md)
 _WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps of section 3
 _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 

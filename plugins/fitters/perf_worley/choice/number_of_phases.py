@@ -13,7 +13,7 @@ A curve that repeats itself every few cells is averaged over its period first (`
 Criteria of the form ``S(n) / noise + c (d + 2) n log N``, where S(n) is the least sum of squares of n phases on cells
 and N the number of independent stretches, go back to Y.-C. Yao, Statistics & Probability Letters 6 (1988). Deviations:
 the noise is a long-run variance, since cells are dependent; the constants are calibrated on simulated utilization of
-independent, alternating and synchronising processes (docs/benchmarks-segmenters.md judges them on other data).
+independent, alternating and synchronising processes (docs/how-we-know.md judges them on other data).
 """
 
 from __future__ import annotations
