@@ -30,6 +30,7 @@ def write_pages(folder: Path) -> None:
     for name, lines in (
         ("commands", _commands()),
         ("options", _options()),
+        ("tables", _tables()),
         ("formats", _formats()),
         ("python", _python()),
         ("model-file", _model_file()),
@@ -74,6 +75,18 @@ def _option_row(field: Any) -> tuple[str, ...]:
     values = "`" + "|".join(field.choices) + "`" if field.choices else field.metavar or field.type.__name__
     default = "" if field.default in (None, (), "") else f"`{field.default}`"
     return f"`{field.name}`", values, default, field.help
+
+
+def _tables() -> Iterator[str]:
+    yield from ("# Functions, state classes and default models", "")
+    yield from ("## Functions", "", "Characteristic functions of p, and functions of time t.", "")
+    functions = registry().entries("functions").items()
+    yield from _table(("function", "models"), [(f"`{name}`", entry.help) for name, entry in functions])
+    for kind, title in (("class_tables", "State classes"), ("default_models", "Default models")):
+        yield from (f"## {title}", "")
+        for name in registry().entries(kind):
+            _, text = run_command(f"perf plugins {name}")
+            yield from _prose("\n".join(line.rstrip()[:160] for line in text.splitlines()))
 
 
 def _formats() -> Iterator[str]:
