@@ -32,7 +32,15 @@ from typing import Any
 
 HANG_S, MEMORY = 20, 2 << 30
 KEPT = 1 << 11  # bytes of an input that is changed further
-PACKAGES = ("perfcore", "perf_io", "perf_traces", "perf_summaries", "perf_formulas", "perf_structural", "perf_gate")
+PACKAGES = (
+    "perfcore",
+    "perf_io",
+    "perf_traces",
+    "perf_traces.summaries",
+    "perf_formulas",
+    "perf_structural",
+    "perf_gate",
+)
 _ROOT = Path(__file__).parents[1]
 _COMPILED = re.compile(r"^@.*\b(kernel|njit|jit)\b", re.MULTILINE)
 

@@ -11,11 +11,11 @@ import pandas as pd
 from scipy import stats
 
 from perf_gate.versions.sequential import Look, judge_in_looks, next_look, sequential_plan
-from perf_gating.judging import Outcome, judge
-from perf_gating.known_order import in_known_order
-from perf_gating.multiple_tests import holm
-from perf_gating.rounds import in_turn
-from perf_gating.sessions import apart
+from perf_statistics.gating.judging import Outcome, judge
+from perf_statistics.gating.known_order import in_known_order
+from perf_statistics.gating.multiple_tests import holm
+from perf_statistics.gating.rounds import in_turn
+from perf_statistics.gating.sessions import apart
 
 LOG = math.log(1.05)
 SEED = 20_270_000

@@ -23,9 +23,9 @@ from real_extrapolation import DISTANCES, Task, print_table, relative_variance, 
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from perf_laws.posterior.family import shapes_of
-from perf_laws.posterior.one_parameter import weigh_one_parameter
-from perf_laws.posterior.prior import (
+from perf_scaling.posterior.family import shapes_of
+from perf_scaling.posterior.one_parameter import weigh_one_parameter
+from perf_scaling.posterior.prior import (
     CHANGE_OF_SLOPE,
     CHANGES,
     GROUPS,

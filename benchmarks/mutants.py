@@ -57,13 +57,13 @@ PARTS = {
     ),
     "laws": Part(
         "plugins/fitters",
-        "perf_laws",
+        "perf_scaling",
         ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
         tuple(f"tests/laws/test_law_{name}.py" for name in ("growth", "posterior", "terms", "speedup", "model")),
     ),
     "replay": Part(
         "plugins/kits",
-        "perf_messages",
+        "perf_traces.messages",
         ("replay.py", "event_graph.py", "graph_kernels.py", "search_kernels.py", "matching.py"),
         ("tests/messages/test_replay.py",),
     ),

@@ -61,7 +61,7 @@ def measure(intervals, locations, functions, order, parts, path):
     import time
 
     import perfcore
-    from perf_profile import Stretches, profile_of, whole_run
+    from perf_analysis.profile import Stretches, profile_of, whole_run
 
     warm = perfcore.Trace([0], [0], [0], [9], ["a"], ["run"])
     profile_of(warm)  # compiled before

@@ -29,8 +29,8 @@ import numpy.typing as npt
 from scaling_laws import ENVIRONMENT, KEPT, ExtraP
 from scipy.stats import t as student
 
-from perf_laws.engine import weigh
-from perf_laws.posterior.prior import run_variance
+from perf_scaling.engine import weigh
+from perf_scaling.posterior.prior import run_variance
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import perfcore
-from perf_messages.communication import communication_of
-from perf_messages.replay import Replay
+from perf_traces.messages.communication import communication_of
+from perf_traces.messages.replay import Replay
 
 RANKS, BYTES = 64, 1000
 

@@ -31,8 +31,8 @@ from scaling_laws_data import ONE_PARAMETER, SCENARIOS, Floats, Scenario, call_p
 from scaling_laws_limits import Forecast, average_over_prior, fit_true_terms
 
 import perfcore
-from perf_laws.advice.advice import next_points
-from perf_laws.model import LawModel
+from perf_scaling.advice.advice import next_points
+from perf_scaling.model import LawModel
 
 NOISES = (0.05, 0.2)
 DEFAULT = "Default"  # of Extra-P's modelers

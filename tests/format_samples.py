@@ -14,9 +14,9 @@ from trace_samples import TRACE_SAMPLES
 
 from perf_experiments import Store
 from perf_experiments.runs import records
-from perf_summaries.run import ListedFile, Run
-from perf_summaries.summary import Gathered, ordered_columns
-from perf_summaries.summary_file import encode
+from perf_traces.summaries.run import ListedFile, Run
+from perf_traces.summaries.summary import Gathered, ordered_columns
+from perf_traces.summaries.summary_file import encode
 from perfcore import Trace
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 import perfcore
+from perf_analysis.whatif.api import messages_of_runs
 from perf_experiments import Summary
 from perf_gate.history.adding import append_rows
 from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
-from perf_whatif.api import messages_of_runs
 
 STORE, HALO = "examples/study/recorded/sor.db", "examples/halo/halo.prv"
 SOR, PREDICTED = "examples/structural/sor.toml", "examples/sor/recorded/predictions-normal.json"

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from backwards import Backwards
 
-from perf_executors import executors
-from perf_executors.tasks import in_order
-from perf_overheads import overheads
-from perf_overheads.views.trace_views import TraceViews
-from perf_profile import profile
-from perf_summaries import summarizing, unfinished
-from perf_summaries.summary import Gathered
-from perf_summaries.summary_file import encode, load
-from perf_summarize.api import merge, summarize
+from perf_analysis.overheads import overheads
+from perf_analysis.overheads.views.trace_views import TraceViews
+from perf_analysis.profile import profile
+from perf_analysis.summarize.api import merge, summarize
+from perf_traces.summaries import summarizing, unfinished
+from perf_traces.summaries.summary import Gathered
+from perf_traces.summaries.summary_file import encode, load
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
+from perfcore.base.executors import executors
+from perfcore.base.executors.tasks import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 
@@ -77,7 +77,7 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
         return asked(process, line)
 
     monkeypatch.setattr(executors._Process, "ask", ask)
-    with executors.executor_of("local:1", "perf_summaries.summarizing:prepare") as executor:
+    with executors.executor_of("local:1", "perf_traces.summaries.summarizing:prepare") as executor:
         began = time.perf_counter()
         found = summarize("rank*.csv", "several.summary", cells=1024, executor=executor, clocks="recorded")
         assert time.perf_counter() - began < 60
@@ -198,8 +198,10 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
 
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
-    code = "import perf_summarize.api as api, time; api.save = lambda *_: time.sleep(60); print('x', flush=True);" \
-        "api.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"  # fmt: skip
+    code = (
+        "import perf_analysis.summarize.api as api, time; api.save = lambda *_: time.sleep(60); "
+        "print('x', flush=True); api.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGKILL)

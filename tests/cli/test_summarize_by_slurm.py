@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from perf_summaries.summary_file import load
-from perf_summarize.api import summarize
-from perf_summarize.array_job import make_part, make_whole
-from perf_summarize.slurm_array import job_script
+from perf_analysis.summarize.api import summarize
+from perf_analysis.summarize.array_job import make_part, make_whole
+from perf_analysis.summarize.slurm_array import job_script
+from perf_traces.summaries.summary_file import load
 from perfcore.base.errors import DataError, InputError
 
 STAND_IN = Path(__file__).parent.parent / "experiments" / "stand_in_slurm.py"

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_compare.comparison.crossings import crossings_between
-from perf_compare.comparison.draws import draws_of
-from perf_compare.comparison.two_models import compare_models
+from perf_gate.compare.comparison.crossings import crossings_between
+from perf_gate.compare.comparison.draws import draws_of
+from perf_gate.compare.comparison.two_models import compare_models
 from perfcore.base.errors import DataError, OptionError
 
 

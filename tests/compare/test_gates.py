@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from perf_compare.comparison.comparison import Comparison
-from perf_compare.comparison.growth import GrowthChange
-from perf_compare.gate.conditions import parse_gate
-from perf_compare.gate.judging import judge
+from perf_gate.compare.comparison.comparison import Comparison
+from perf_gate.compare.comparison.growth import GrowthChange
+from perf_gate.compare.gate.conditions import parse_gate
+from perf_gate.compare.gate.judging import judge
 from perfcore.base.errors import OptionError
 from perfcore.models.part_draws import N_DRAWS, Drawn
 

@@ -4,7 +4,7 @@ import pytest
 from format_samples import CURVE, SAMPLES, TRACE
 
 import perfcore
-from perf_summaries.summarized_trace import SummarizedTrace
+from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import MissingDependencyError
 from perfcore.hooks.registry import registry
 from perfcore.reading.recognise import recognise

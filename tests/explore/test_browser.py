@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import perfcore
+from perf_analysis.overheads import STANDARD
 from perf_explore.data_views import DataViews
 from perf_explore.server import served
 from perf_explore.shelf import Shelf
-from perf_overheads import STANDARD
 from perfcore import Trace, UtilizationCurve
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_gating.judging import Outcome, judge
-from perf_gating.known_order import in_known_order
-from perf_gating.multiple_tests import benjamini_hochberg, holm
-from perf_gating.rounds import in_turn, trimmed_means
-from perf_gating.sessions import apart
+from perf_statistics.gating.judging import Outcome, judge
+from perf_statistics.gating.known_order import in_known_order
+from perf_statistics.gating.multiple_tests import benjamini_hochberg, holm
+from perf_statistics.gating.rounds import in_turn, trimmed_means
+from perf_statistics.gating.sessions import apart
 
 LOG = math.log(1.05)
 

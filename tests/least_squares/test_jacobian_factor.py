@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_least_squares.jacobian_factor import JacobianFactor
+from perf_statistics.least_squares.jacobian_factor import JacobianFactor
 
 RNG_SEED = 5
 

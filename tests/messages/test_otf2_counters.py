@@ -13,10 +13,10 @@ otf2 = pytest.importorskip("otf2")
 
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
-from perf_messages.burst_classes import burst_classes  # noqa: E402
-from perf_messages.counters import FACT, Counters, Readings, counted_in  # noqa: E402
-from perf_overheads.api import overheads  # noqa: E402
-from perf_profile.api import profile  # noqa: E402
+from perf_analysis.overheads.api import overheads  # noqa: E402
+from perf_analysis.profile.api import profile  # noqa: E402
+from perf_traces.messages.burst_classes import burst_classes  # noqa: E402
+from perf_traces.messages.counters import FACT, Counters, Readings, counted_in  # noqa: E402
 
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)

@@ -3,8 +3,8 @@
 import pytest
 
 import perfcore
-from perf_messages.communication import communication_of
-from perf_messages.replay import Replay
+from perf_traces.messages.communication import communication_of
+from perf_traces.messages.replay import Replay
 from perfcore.base.errors import DataError
 
 STS = """\

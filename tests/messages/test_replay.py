@@ -6,11 +6,11 @@ import random
 import numpy as np
 import pytest
 
-from perf_messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE
-from perf_messages.replay import Replay
-from perf_messages.rules import bsc_rules, observed_rules
-from perf_messages.search_kernels import last_not_after
-from perf_messages.testing import by_hand, exchange
+from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE
+from perf_traces.messages.replay import Replay
+from perf_traces.messages.rules import bsc_rules, observed_rules
+from perf_traces.messages.search_kernels import last_not_after
+from perf_traces.messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from perf_overheads import passes as two_passes
-from perf_overheads import profile_overheads, read_categories
+from perf_analysis.overheads import passes as two_passes
+from perf_analysis.overheads import profile_overheads, read_categories
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from perf_overheads import read_categories
-from perf_overheads.state_classes import NO_STATE, classify
+from perf_analysis.overheads import read_categories
+from perf_analysis.overheads.state_classes import NO_STATE, classify
 from perfcore import Trace
 from perfcore.base.errors import DataError, InputError, UnknownNameError
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_overheads import profile_overheads, read_categories
+from perf_analysis.overheads import profile_overheads, read_categories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_messages.communication import carry
-from perf_messages.testing import by_hand
-from perf_overheads.factors import factors_of, losses_of
-from perf_overheads.parts_of_runs import parts_of_runs
-from perf_overheads.scaling import efficiencies_of_runs
+from perf_analysis.overheads.factors import factors_of, losses_of
+from perf_analysis.overheads.parts_of_runs import parts_of_runs
+from perf_analysis.overheads.scaling import efficiencies_of_runs
 from perf_traces.levels import located
+from perf_traces.messages.communication import carry
+from perf_traces.messages.testing import by_hand
 from perfcore import Trace
 from perfcore.base.errors import DataError
 

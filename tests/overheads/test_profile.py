@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_overheads import efficiencies, phase_edges, profile_overheads, profile_tables, read_categories, stacked
+from perf_analysis.overheads import (
+    efficiencies,
+    phase_edges,
+    profile_overheads,
+    profile_tables,
+    read_categories,
+    stacked,
+)
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError
 

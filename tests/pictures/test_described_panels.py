@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from perf_pictures.figures import drawn_figures
-from perf_pictures.panels import described_panels
+from perf_views.pictures.figures import drawn_figures
+from perf_views.pictures.panels import described_panels
 
 
 @pytest.fixture(scope="module")

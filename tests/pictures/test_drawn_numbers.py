@@ -8,7 +8,7 @@ import pytest
 from result_kinds import AVAILABILITY, HALO, KINDS
 
 import perfcore
-from perf_pictures.picture import plot
+from perf_views.pictures.picture import plot
 from perfcore.results import Result
 
 NPB = "examples/npb/timings.csv"

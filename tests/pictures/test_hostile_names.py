@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, Elements
 
 import perfcore
+from perf_analysis.whatif.api import messages_of_runs
 from perf_experiments import Replications, Run, Runs, Summary
 from perf_experiments.advice.replications import Needed
 from perf_explore.blocks import Writer
@@ -20,12 +21,11 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address
 from perf_explore.report import report_text
 from perf_gate.history.adding import Added
-from perf_messages.communication import FACT
 from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
+from perf_traces.messages.communication import FACT
 from perf_views import Chart
-from perf_whatif.api import messages_of_runs
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings

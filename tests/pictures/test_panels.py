@@ -11,10 +11,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_pictures.figures import COLUMNS
-from perf_pictures.fitting import fit_texts
-from perf_pictures.picture import inches, plot
-from perf_pictures.style import drawing, finish
+from perf_views.pictures.figures import COLUMNS
+from perf_views.pictures.fitting import fit_texts
+from perf_views.pictures.picture import inches, plot
+from perf_views.pictures.style import drawing, finish
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_profile import NO_STATE, profile
+from perf_analysis.profile import NO_STATE, profile
 from perfcore import Measurements, Trace
 from perfcore.base.errors import DataError, InputError, OptionError
 

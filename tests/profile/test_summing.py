@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perf_analysis.profile import (
+    NO_STATE,
+    RunProfile,
+    Stretches,
+    marker_stretches,
+    phase_stretches,
+    profile_of,
+    whole_run,
+)
 from perf_io.traces.nested_states import NestedStates
-from perf_messages.counters import FACT, Counters, Readings
-from perf_profile import NO_STATE, RunProfile, Stretches, marker_stretches, phase_stretches, profile_of, whole_run
+from perf_traces.messages.counters import FACT, Counters, Readings
 from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError
@@ -154,7 +162,7 @@ def test_times_are_exact_beyond_what_floats_hold():
 def test_a_run_without_duration_or_with_too_many_parts_is_refused(monkeypatch):
     with pytest.raises(DataError, match="no duration"):
         profile_of(Trace([0], [0], [5], [5], ["a"], ["run"]))
-    monkeypatch.setattr("perf_profile.summing._MOST_CELLS", 1)
+    monkeypatch.setattr("perf_analysis.profile.summing._MOST_CELLS", 1)
     with pytest.raises(DataError, match="2 functions x 1 locations x 1 parts"):
         profile_of(Trace([0], [0], [0], [5], ["a"], ["run"]))
 

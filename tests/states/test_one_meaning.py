@@ -4,12 +4,12 @@ import pytest
 from format_samples import SAMPLES
 
 import perfcore
+from perf_analysis.overheads import overheads
 from perf_basics.describe import describe
-from perf_overheads import overheads
-from perf_states.classes import class_of
-from perf_states.table import CLASSES, COMPUTING, OTHER
 from perf_traces.levels import located
 from perf_traces.options import LEVELS
+from perf_traces.states.classes import class_of
+from perf_traces.states.table import CLASSES, COMPUTING, OTHER
 from perfcore import Trace
 from perfcore.base.errors import DataError, PerfError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from perf_states.classes import STANDARD, VARIABLE, class_of, computing_states, state_classes
-from perf_states.table import CLASSES, read_table
+from perf_traces.states.classes import STANDARD, VARIABLE, class_of, computing_states, state_classes
+from perf_traces.states.table import CLASSES, read_table
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
 

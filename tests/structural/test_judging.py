@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_pictures.picture import plot
 from perf_structural.api import schedule
 from perf_structural.judging.judge import judge, recalibrate
 from perf_structural.judging.presenter import rank_names
 from perf_structural.judging.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
+from perf_views.pictures.picture import plot
 from perfcore.base.errors import DataError, InputError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_scratch import arrays
-from perf_summaries import stored_cells
-from perf_summaries.run import ListedFile, Run
-from perf_summaries.stored_cells import StoredCells
-from perf_summaries.summary import Gathered, ordered_columns
-from perf_summaries.summary_file import load, save
+from perf_traces.summaries import stored_cells
+from perf_traces.summaries.run import ListedFile, Run
+from perf_traces.summaries.stored_cells import StoredCells
+from perf_traces.summaries.summary import Gathered, ordered_columns
+from perf_traces.summaries.summary_file import load, save
 from perf_worley.trees.error_trees import moment_tree
 from perfcore import Trace
+from perfcore.base import arrays
 from perfcore.base.errors import InputError
 
 OPTIONS = (

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_scratch import arrays
-from perf_summaries import stored_cells, summary_file
-from perf_summaries.run import ListedFile, Run
-from perf_summaries.summarized_trace import SummarizedTrace
-from perf_summaries.summary import Gathered, ordered_columns
-from perf_summaries.summary_file import decode, encode
+from perf_traces.summaries import stored_cells, summary_file
+from perf_traces.summaries.run import ListedFile, Run
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.summaries.summary import Gathered, ordered_columns
+from perf_traces.summaries.summary_file import decode, encode
 from perfcore import Trace
+from perfcore.base import arrays
 from perfcore.base.errors import DataError, InputError, OptionError
 
 STATES = ("solve", "MPI_Wait", "assemble")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_messages.communication import carry, communication_of
-from perf_messages.replay import Replay
-from perf_messages.testing import by_hand
 from perf_traces.clock_repair import with_repaired_clocks
+from perf_traces.messages.communication import carry, communication_of
+from perf_traces.messages.replay import Replay
+from perf_traces.messages.testing import by_hand
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
@@ -76,7 +76,7 @@ def test_collectives_and_counters_of_an_archive(tmp_path):
     pytest.importorskip("otf2")
     from otf2_runs import otf2_run
 
-    from perf_messages.burst_classes import burst_classes
+    from perf_traces.messages.burst_classes import burst_classes
 
     path = otf2_run(tmp_path, 3, shifts_ns=[0, 0, 50_000])
     assert any("Rank 2 -49.9 us" in note for note in perfcore.read(path, clocks="messages").notes)

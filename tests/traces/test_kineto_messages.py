@@ -6,8 +6,8 @@ import pytest
 from traces.kineto_files import START_US
 
 import perfcore
-from perf_messages.communication import communication_of
-from perf_whatif.collective_table import collective_rows
+from perf_analysis.whatif.collective_table import collective_rows
+from perf_traces.messages.communication import communication_of
 from perfcore.base.errors import DataError
 
 KERNEL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"

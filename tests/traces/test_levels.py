@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_overheads import overheads
+from perf_analysis.overheads import overheads
 from perf_traces import merging
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.options import recorded_by

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from perf_analysis.whatif.api import messages, messages_of_runs, whatif
+from perf_analysis.whatif.message_table import message_table
+from perf_analysis.whatif.network import network_from_text
 from perf_explore.data_views import DataViews
-from perf_messages.communication import carry
-from perf_messages.testing import by_hand, exchange
+from perf_traces.messages.communication import carry
+from perf_traces.messages.testing import by_hand, exchange
 from perf_views.contents import Table
-from perf_whatif.api import messages, messages_of_runs, whatif
-from perf_whatif.message_table import message_table
-from perf_whatif.network import network_from_text
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 

@@ -9,7 +9,7 @@ __all__ = ["register_commands", "register_openers", "register_presenters"]
 
 _COMMANDS = (
     ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info"),
-    ("plot", "Look", "Draw a model or data.", "perf_pictures.picture:plot"),
+    ("plot", "Look", "Draw a model or data.", "perf_views.pictures.picture:plot"),
     ("read", "Look", "Write a file in another format.", "perfcore.reading.recognise:read"),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",

@@ -61,7 +61,7 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     model : Model, str or path
         A fitted model, or its file. A structural model predicts by its own method.
     at : str, iterable of str, or mapping
-        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_points.places.grid`.
+        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.points.places.grid`.
     interval : float, optional
         Coverage of bounds, 0 to 1.
 
@@ -77,7 +77,7 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     >>> predict(model, at="t=1,5").values.tolist()
     [2.0, 8.0]
     """
-    from perf_points.places import grid
+    from perf_tables.points.places import grid
     from perfcore.models.model import load
 
     loaded = load(model) if isinstance(model, (str, os.PathLike)) else model

@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_basics.path_tasks import LAWS, METRIC, Facts, fit_part, gather_part, gathered_paths
-from perf_executors.tasks import as_they_end
 from perf_io.tables.parted import PartedMeasurements, read_part
 from perf_io.tables.path_table import PathTable, column_of, write_path_table
-from perf_laws.chunk import at_points, path_columns
-from perf_laws.columns import with_values
-from perf_laws.data import merged_notes
-from perf_laws.fitter import target_of
-from perf_laws.options import LawOptions
-from perf_laws.whole import counted_paths
+from perf_scaling.chunk import at_points, path_columns
+from perf_scaling.columns import with_values
+from perf_scaling.data import merged_notes
+from perf_scaling.fitter import target_of
+from perf_scaling.options import LawOptions
+from perf_scaling.whole import counted_paths
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
+from perfcore.base.executors.tasks import as_they_end
 from perfcore.base.files import atomic_path, check_folder
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import shown_names
@@ -50,7 +50,7 @@ def fit_many_paths(
     """Fit a scaling law to each path of a table that may be larger than memory, and write a table of them.
 
     Take it from some 10,000 paths on: a model that answers everything, as `perfcore.fit` makes it, takes 50 KB for each
-    path. Bounds of both differ by some hundredths of their width: `perf_laws.posterior.sparse_kernels`.
+    path. Bounds of both differ by some hundredths of their width: `perf_scaling.posterior.sparse_kernels`.
 
     Parameters
     ----------

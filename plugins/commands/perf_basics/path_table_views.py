@@ -8,7 +8,7 @@ from typing import Any
 
 from perf_basics.cli.printed_laws import PrintedLaws
 from perf_io.tables.path_table import PathTable
-from perf_laws.row_tables import shown_rows
+from perf_scaling.row_tables import shown_rows
 from perf_views.contents import (
     Block,
     Cell,

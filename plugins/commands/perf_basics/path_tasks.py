@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.data import Note, gathered
-from perf_laws.options import LawOptions
-from perf_laws.runs import Runs
+from perf_scaling.data import Note, gathered
+from perf_scaling.options import LawOptions
+from perf_scaling.runs import Runs
 from perfcore.base.files import atomic_path, write_bytes
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, option
     import pandas as pd
 
     from perf_io.tables.duck import Database
-    from perf_laws.chunk import at_points, laws_of_chunk
+    from perf_scaling.chunk import at_points, laws_of_chunk
 
     facts, runs = gathered_paths(Path(folder))
     frame = pd.DataFrame({"path": list(facts.unfitted), "note": [f"not fitted: {r}" for r in facts.unfitted.values()]})

@@ -44,7 +44,7 @@ class DrawnChart(NamedTuple):
     svg : str
         An ``<svg>`` element that is as wide as its place; the same chart gives the same text.
     panels : list of dict
-        The panels of what was drawn; see `perf_pictures.panels.described_panels`.
+        The panels of what was drawn; see `perf_views.pictures.panels.described_panels`.
     is_narrow : bool
         Whether it was drawn for a narrow place.
     """
@@ -84,9 +84,9 @@ def _drawn(chart: Chart, name: str, most_places: int, width: float | None) -> Dr
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    from perf_pictures.narrow import narrowed
-    from perf_pictures.panels import described_panels
-    from perf_pictures.style import drawing, finish
+    from perf_views.pictures.narrow import narrowed
+    from perf_views.pictures.panels import described_panels
+    from perf_views.pictures.style import drawing, finish
 
     written = io.StringIO()
     with _lock, drawing(svg_hashsalt=f"perfcore {name}", svg_fonttype="none"):

@@ -148,8 +148,8 @@ def gate(
     """
     from perf_gate.parts.opening import PARTS, RunFiles
     from perf_gate.versions.layouts import LAYOUTS
-    from perf_gating.judging import Outcome
-    from perf_gating.multiple_tests import ERRORS
+    from perf_statistics.gating.judging import Outcome
+    from perf_statistics.gating.multiple_tests import ERRORS
 
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")

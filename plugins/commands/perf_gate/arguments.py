@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from perf_series.durations import parse_duration
+from perf_tables.series.durations import parse_duration
 from perfcore.base.errors import OptionError, UnknownNameError
 
 __all__ = ["BETTER", "better_by_column", "factor_of", "one_of", "seconds_of", "share_of", "versions_of"]

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from perf_series.durations import check_length
-from perf_series.window import DEFAULT_WINDOW, Window
 from perf_structural.decomposition import Decomposition, Draws, balance
 from perf_structural.expression import leaves
 from perf_structural.families import AUTO, choose_family
@@ -26,6 +24,8 @@ from perf_structural.structural_model import StructuralModel
 from perf_structural.support import parse_bounds
 from perf_structural.support import within as bounded
 from perf_structural.together import Part, predict_together
+from perf_tables.series.durations import check_length
+from perf_tables.series.window import DEFAULT_WINDOW, Window
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements

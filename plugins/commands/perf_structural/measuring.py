@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from perf_series.window import Window, select_column, take_window
 from perf_structural.bucket_files import read_counted
 from perf_structural.judging.prediction_files import is_number, read_rows
 from perf_structural.samples import RunSamples, read_numbers, samples_of_rows, samples_of_table
 from perf_structural.support import Bounds, check_within
+from perf_tables.series.window import Window, select_column, take_window
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -53,7 +53,7 @@ def read_samples(
         Of a series over time: how much counts, from the end.
     column : str, optional
     until : float or str, optional
-        Of a series over time, as `perf_series.window.take_window` takes it.
+        Of a series over time, as `perf_tables.series.window.take_window` takes it.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     read : callable, optional

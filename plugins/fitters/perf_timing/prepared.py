@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.speeds import is_speed
-from perf_categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.categories.speeds import is_speed
+from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_timing.options import ScalingOptions
 from perf_timing.preparation import OverCode, Preparation, Step, TimesParameter, TimesSystem
 from perf_timing.quantities import quantities_of

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.unread_cells import no_number
 from perf_formulas.formula import Formula, FormulaError
+from perf_tables.categories.unread_cells import no_number
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of

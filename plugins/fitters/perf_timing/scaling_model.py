@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.goodness import relative_errors
-from perf_points.points import Places, places
+from perf_statistics.least_squares.goodness import relative_errors
+from perf_tables.points.points import Places, places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.preparation import OverCode, Preparation, TimesParameter
 from perfcore.base.errors import DataError, PerfError, listing
@@ -132,7 +132,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
-        """Checked points; see `perf_points.points.places`."""
+        """Checked points; see `perf_tables.points.points.places`."""
         return places(points, self.columns, self.codes, self.systems)
 
     @property

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_pictures.data_pictures import time_axis
 from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.colours import DARK, FAINT
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Stretch, Table, Text, ViewPath
+from perf_views.pictures.data_pictures import time_axis
 from perf_views.short_names import shortened
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_summaries.summarized_trace import SummarizedTrace
+from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.contents import Notice, NoViewError, Query, View, ViewPath
 from perf_views.short_names import shortened
 from perf_worley.curve_blocks import Zoom, zoom_blocks

@@ -106,7 +106,7 @@ class WorleyFitter(Fitter):
     ) -> PhaseModel:
         """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_summaries.summarized_trace import SummarizedTrace
+        from perf_traces.summaries.summarized_trace import SummarizedTrace
         from perf_worley.iterations.of_phases import as_one_phase, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 

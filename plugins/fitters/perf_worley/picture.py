@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
-from perf_pictures.data_pictures import draw_curve, readable_unit, time_axis
-from perf_pictures.style import TINY_POINTS, add_legend
 from perf_views.colours import DATA, MODEL, PAPER, RULE
+from perf_views.pictures.data_pictures import draw_curve, readable_unit, time_axis
+from perf_views.pictures.style import TINY_POINTS, add_legend
 from perf_worley.names.picture import draw_activity
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.communication import Communication, carry, communication_of
-from perf_messages.counters import FACT as COUNTERS
-from perf_messages.counters import Counters, Readings
+from perf_traces.messages.communication import Communication, carry, communication_of
+from perf_traces.messages.counters import FACT as COUNTERS
+from perf_traces.messages.counters import Counters, Readings
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of
 from perfcore.base import progress
 from perfcore.base.errors import DataError

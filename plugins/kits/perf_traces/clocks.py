@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.rank_calls import COLLECTIVE, COLUMNS, RankCalls
+from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, RankCalls
 from perf_traces.options import MESSAGES
 from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError

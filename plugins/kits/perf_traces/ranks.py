@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perf_messages.communication import carry
-from perf_messages.rank_calls import communication_of_ranks
 from perf_traces.clocks import aligned
 from perf_traces.joined_trace import JoinedTrace
+from perf_traces.messages.communication import carry
+from perf_traces.messages.rank_calls import communication_of_ranks
 from perf_traces.options import TraceOptions
 from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, numbered
 from perf_traces.stored_trace import StoredTrace

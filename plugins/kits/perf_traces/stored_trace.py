@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.rank_calls import OF_RANK, RankCalls
 from perf_traces.lazy_columns import COLUMNS
+from perf_traces.messages.rank_calls import OF_RANK, RankCalls
 from perfcore.data.trace import Trace
 
 __all__ = ["StoredTrace"]

@@ -1,12 +1,15 @@
 """Written by plugins/stubs/write_stubs.py."""
 
+from perf_analysis.overheads.api import overheads as overheads
+from perf_analysis.profile.api import profile as profile
+from perf_analysis.summarize.api import merge as merge
+from perf_analysis.summarize.api import summarize as summarize
+from perf_analysis.whatif.api import messages as messages
+from perf_analysis.whatif.api import whatif as whatif
 from perf_basics.api import formats as formats
 from perf_basics.api import info as info
 from perf_basics.api import plugins as plugins
 from perf_basics.api import predict as predict
-from perf_compare.api import compare as compare
-from perf_compare.api import verify as verify
-from perf_composed.composed import max_ as max_
 from perf_experiments.api.design import design as design
 from perf_experiments.api.next_points import next_points as next_points
 from perf_experiments.api.run import run as run
@@ -17,19 +20,16 @@ from perf_explore.api import report as report
 from perf_explore.inline import view as view
 from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import gate as gate
-from perf_overheads.api import overheads as overheads
-from perf_pictures.picture import plot as plot
-from perf_profile.api import profile as profile
+from perf_gate.compare.api import compare as compare
+from perf_gate.compare.api import verify as verify
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import value as value
+from perf_structural.composed_models.composed import max_ as max_
 from perf_structural.judging.judge import judge as judge
 from perf_structural.questions.api import decide as decide
 from perf_structural.questions.api import solve as solve
-from perf_summarize.api import merge as merge
-from perf_summarize.api import summarize as summarize
-from perf_whatif.api import messages as messages
-from perf_whatif.api import whatif as whatif
+from perf_views.pictures.picture import plot as plot
 from perf_worley.iterations.iterations import iterations as iterations
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve

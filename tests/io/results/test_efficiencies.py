@@ -7,7 +7,7 @@ from format_samples import MODEL_FACTORS, TALP, TALP_OLDER
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_laws.fitter import LawFitter
+from perf_scaling.fitter import LawFitter
 from perfcore.base.errors import DataError, InputError
 
 

@@ -59,14 +59,14 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perf_executors.executors import executor_of
+        from perfcore.base.executors.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
-        from perf_pictures.picture import check_files
+        from perf_views.pictures.picture import check_files
 
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
@@ -122,7 +122,7 @@ def _fit_many(
     """Fit laws of very many paths to a table, and print its first rows; the exit status."""
     from perf_basics.cli.printed_laws import PrintedLaws
     from perf_basics.many_paths import fit_many_paths
-    from perf_executors.executors import executor_of
+    from perfcore.base.executors.executors import executor_of
 
     if fitter != "scaling":
         raise OptionError(f"-o {output}: a table holds laws of paths, by --fitter scaling; models are JSON files")

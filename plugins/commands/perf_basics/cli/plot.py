@@ -47,7 +47,7 @@ def command(
     """
     with reporting():
         import perfcore
-        from perf_pictures.picture import check_files
+        from perf_views.pictures.picture import check_files
         from perfcore.base.files import refuse_existing
         from perfcore.models.model import is_model_file
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perf_laws.growth import CLASSES
-from perf_laws.row_tables import shown_rows
-from perf_laws.terms import point_text
+from perf_scaling.growth import CLASSES
+from perf_scaling.row_tables import shown_rows
+from perf_scaling.terms import point_text
 
 if TYPE_CHECKING:
     from perf_io.tables.path_table import PathTable

@@ -37,7 +37,7 @@ def command(
     """
     with reporting():
         import perfcore
-        from perf_executors.executors import executor_of
+        from perfcore.base.executors.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perf_experiments.design.factors import parse_factor
-from perf_series.durations import parse_duration
+from perf_tables.series.durations import parse_duration
 from perfcore.models.model import Model, load
 
 __all__ = ["Levels", "PathLike", "levels_of", "model_of", "seconds_of"]

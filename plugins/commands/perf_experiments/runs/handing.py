@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from perf_executors import slurm
 from perf_experiments.design.design import Design
 from perf_experiments.design.factors import Point, point_text
 from perf_experiments.runs.batch_job import Task, outcome_file, read_outcome
@@ -28,6 +27,7 @@ from perf_experiments.runs.templates import filled
 from perf_experiments.runs.values import parse_patterns
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.executors import slurm
 from perfcore.base.files import write_bytes
 
 __all__ = ["hand_over"]

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_explore.timeline.shown import Bins, TimelineData, state_name
-from perf_pictures.data_pictures import time_axis
-from perf_pictures.style import SMALL_POINTS, add_legend
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
+from perf_views.pictures.data_pictures import time_axis
+from perf_views.pictures.style import SMALL_POINTS, add_legend
 from perf_views.short_names import shortened_apart
 
 if TYPE_CHECKING:

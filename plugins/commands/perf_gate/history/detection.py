@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gating.arma_noise import GAIN, GRID, first_variance, whitened
+from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whitened
 
 __all__ = ["FEWEST_VALUES", "Detected", "Noise", "Step", "change_of", "detect"]
 

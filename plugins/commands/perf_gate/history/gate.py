@@ -11,8 +11,8 @@ import numpy as np
 from perf_gate.history.detection import FEWEST_VALUES, Detected, Step, change_of, detect
 from perf_gate.history.series import CommitSeries, series_of
 from perf_gate.reading.long_table import LongTable
-from perf_gating.judging import Outcome
-from perf_gating.multiple_tests import benjamini_hochberg
+from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating.multiple_tests import benjamini_hochberg
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.results import Result
 

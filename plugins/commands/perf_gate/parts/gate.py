@@ -7,7 +7,7 @@ from typing import Any
 
 from perf_gate.parts.table import PartTimes, long_tables
 from perf_gate.versions.gate import VersionGate, gate_versions
-from perf_gating.judging import Outcome
+from perf_statistics.gating.judging import Outcome
 
 __all__ = ["PartsGate", "gate_parts"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perf_gate.parts.gate import PartsGate
 from perf_gate.presenters.versions import VersionGatePresenter
 from perf_gate.versions.gate import VersionGate
-from perf_gating.judging import Outcome
+from perf_statistics.gating.judging import Outcome
 from perfcore.base.errors import listing
 
 __all__ = ["PartsGatePresenter"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from perf_categories.unnamed_factors import tells_runs_apart
 from perf_gate.reading.long_table import VERSIONS
+from perf_tables.categories.unnamed_factors import tells_runs_apart
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import unit_of
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from perf_categories.speeds import is_speed
-from perf_categories.unnamed_factors import tells_runs_apart
 from perf_gate.arguments import BETTER
 from perf_gate.reading.rounds import rounds_together
+from perf_tables.categories.speeds import is_speed
+from perf_tables.categories.unnamed_factors import tells_runs_apart
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements

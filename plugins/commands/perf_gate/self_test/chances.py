@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gating.judging import judge
-from perf_gating.rounds import in_turn
+from perf_statistics.gating.judging import judge
+from perf_statistics.gating.rounds import in_turn
 
 __all__ = ["FEWEST_RUNS", "Chances", "chances_of"]
 

@@ -14,12 +14,12 @@ from perf_gate.reading.matching import match
 from perf_gate.versions.layouts import Laid, laid_out
 from perf_gate.versions.sequential import Look, judge_in_looks
 from perf_gate.versions.shift import CommonShift, common_shift
-from perf_gating.estimates import Estimates
-from perf_gating.judging import Judged, Outcome, judge
-from perf_gating.known_order import in_known_order
-from perf_gating.rounding import last_digit
-from perf_gating.rounds import in_turn
-from perf_gating.sessions import apart
+from perf_statistics.gating.estimates import Estimates
+from perf_statistics.gating.judging import Judged, Outcome, judge
+from perf_statistics.gating.known_order import in_known_order
+from perf_statistics.gating.rounding import last_digit
+from perf_statistics.gating.rounds import in_turn
+from perf_statistics.gating.sessions import apart
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 

@@ -32,10 +32,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gating.estimates import FEWEST_ROUNDS, SURE, Estimates
-from perf_gating.judging import Judged
-from perf_gating.multiple_tests import adjusted
-from perf_gating.rounds import in_turn
+from perf_statistics.gating.estimates import FEWEST_ROUNDS, SURE, Estimates
+from perf_statistics.gating.judging import Judged
+from perf_statistics.gating.multiple_tests import adjusted
+from perf_statistics.gating.rounds import in_turn
 from perfcore.base.errors import OptionError
 
 __all__ = ["Look", "judge_in_looks", "next_look", "sequential_plan"]
@@ -135,7 +135,7 @@ def judge_in_looks(
         The same at each call.
     errors : {"fwer", "fdr"}
     last_digits : (n,) float, optional
-        As of `perf_gating.rounds.in_turn`.
+        As of `perf_statistics.gating.rounds.in_turn`.
 
     Returns
     -------

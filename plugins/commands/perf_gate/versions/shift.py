@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gating.estimates import FEWEST_ROUNDS
+from perf_statistics.gating.estimates import FEWEST_ROUNDS
 
 __all__ = ["CommonShift", "common_shift"]
 

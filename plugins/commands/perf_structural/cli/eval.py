@@ -40,9 +40,9 @@ def command(
     perf eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
     """
     with reporting():
-        from perf_pictures.picture import check_files
         from perf_structural.api import evaluate
         from perf_structural.quantities import given_quantities
+        from perf_views.pictures.picture import check_files
 
         check_files(picture)
         prediction = evaluate(formula, given_quantities(quantities or []), **options)

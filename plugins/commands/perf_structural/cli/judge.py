@@ -58,8 +58,8 @@ def command(
     perf judge later.json later.csv --recalibration correction.json
     """
     with reporting():
-        from perf_pictures.picture import check_files
         from perf_structural.judging import judge
+        from perf_views.pictures.picture import check_files
 
         check_files(picture, output)
         if not recalibrate:

@@ -68,8 +68,8 @@ def command(
     perf schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
     """
     with reporting():
-        from perf_pictures.picture import check_files
         from perf_structural.api import schedule
+        from perf_views.pictures.picture import check_files
 
         check_files(picture)
         scheduled = schedule(

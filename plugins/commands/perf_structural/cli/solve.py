@@ -44,9 +44,9 @@ def command(
     perf solve "0.05 + queue_wait(rate, 0.05, n)" --for n=1..64 --below 0.1 --with rate=normal:100,5
     """
     with reporting():
-        from perf_pictures.picture import check_files
         from perf_structural.quantities import given_quantities
         from perf_structural.questions.api import solve
+        from perf_views.pictures.picture import check_files
 
         check_files(picture)
         inputs = given_quantities(quantities or [])

@@ -88,8 +88,8 @@ def command(
     with reporting():
         import msgspec
 
-        from perf_pictures.picture import check_files
         from perf_structural.api import value
+        from perf_views.pictures.picture import check_files
         from perfcore.base.files import write_bytes
 
         check_files(picture, output)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_pictures.style import add_legend
 from perf_structural.judging.judgement import PIT_BINS
 from perf_views.colours import DARK, MODEL
+from perf_views.pictures.style import add_legend
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

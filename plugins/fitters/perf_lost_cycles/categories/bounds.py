@@ -2,7 +2,8 @@
 
 A category's chosen formula is one of several that its points hardly tell apart, and none of them is quite right. So
 each category is averaged over its formulas, about which measurements scatter and from which they drift away with the
-distance; see `perf_least_squares.shape_average`. The total is averaged over sums of formulas that are drawn for the
+distance; see `perf_statistics.least_squares.shape_average`. The total is averaged over sums of formulas that are
+drawn for the
 categories, each as likely as its points make it; the totals that were measured say which sums are right, and how far
 they are off: what categories have in common needs no model of its own.
 """
@@ -16,8 +17,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.shape_average import expected_runs, shape_weights
-from perf_least_squares.shapes import GatheredShapes, Shapes
+from perf_statistics.least_squares.shape_average import expected_runs, shape_weights
+from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 
 __all__ = ["Averaged", "run_bounds"]
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_formulas.functions import renamed
-from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.bounds import run_bounds
 from perf_lost_cycles.categories.observed import observed_by_category
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
-from perf_points.points import check_coverage
+from perf_statistics.least_squares.goodness import r_squared
+from perf_tables.points.points import check_coverage
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.table import CategoryTable, by_category, with_call_paths
 from perf_lost_cycles.categories.options import CategoryOptions
+from perf_tables.categories.table import CategoryTable, by_category, with_call_paths
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
@@ -34,7 +34,7 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
     Raises
     ------
     PerfError
-        As `perf_categories.table.by_category`.
+        As `perf_tables.categories.table.by_category`.
     """
     import pandas as pd
 

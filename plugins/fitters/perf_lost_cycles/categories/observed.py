@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from perf_categories.table import by_category
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL
+from perf_tables.categories.table import by_category
 from perfcore.base.errors import DataError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed, measurements_for
@@ -35,7 +35,7 @@ def observed_by_category(model: Model, names: Sequence[str], data: Any, where: s
     DataError
         The data are no measurements, or have none of the categories.
     PerfError
-        As of `perf_categories.table.by_category`.
+        As of `perf_tables.categories.table.by_category`.
     """
     options = model.origin.options
     roles = {role: options.get(role) for role in ("value", "category", "unit")}

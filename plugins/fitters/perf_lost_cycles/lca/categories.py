@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.table import CategoryTable
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for
 from perf_lost_cycles.lca.candidates import DefaultFits, fit_default_models, ranked
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.options import LcaOptions
+from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
 __all__ = ["FittedCategories", "fit_categories"]

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_categories.table import CategoryTable
-from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.data import category_table, root_weights
 from perf_lost_cycles.categories.facts import category_facts
 from perf_lost_cycles.categories.options import CRITERIA
@@ -18,6 +16,8 @@ from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
+from perf_statistics.least_squares.goodness import r_squared
+from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements

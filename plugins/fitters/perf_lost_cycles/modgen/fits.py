@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.batched import fit_subsets
 from perf_lost_cycles.modgen.forms import Form
 from perf_lost_cycles.modgen.scores import Grid
+from perf_statistics.least_squares.batched import fit_subsets
 
 __all__ = ["FormFit", "fit_forms"]
 
@@ -44,7 +44,7 @@ class FormFit:
 def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFit]:
     """Fit each series with its own form on all points; one fit for each form that occurs.
 
-    Forms of one size are one call of `perf_least_squares.batched.fit_subsets`.
+    Forms of one size are one call of `perf_statistics.least_squares.batched.fit_subsets`.
 
     Parameters
     ----------

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_categories.table import CategoryTable
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for
 from perf_lost_cycles.modgen.fits import FormFit, fit_forms
@@ -19,6 +18,7 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perf_lost_cycles.modgen.scores import Grid, weighted_r2
+from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin

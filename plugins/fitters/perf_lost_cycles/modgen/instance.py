@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula
-from perf_least_squares.batched import fit_subsets
 from perf_lost_cycles.modgen.history import InstanceCandidate
 from perf_lost_cycles.modgen.parts import UsedModel
 from perf_lost_cycles.modgen.scores import weighted_r2
+from perf_statistics.least_squares.batched import fit_subsets
 
 __all__ = ["instance_candidates"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.batched import fit_subsets
 from perf_lost_cycles.modgen.forms import Form, FormList
 from perf_lost_cycles.modgen.scores import TIE, Grid, Scores, criterion, weighted_r2
+from perf_statistics.least_squares.batched import fit_subsets
 
 __all__ = ["FEWEST_LEVELS", "Lines", "lines_of", "univariate_forms"]
 

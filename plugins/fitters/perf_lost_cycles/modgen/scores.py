@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.batched import fit_subsets
 from perf_lost_cycles.modgen.forms import Form, Terms
+from perf_statistics.least_squares.batched import fit_subsets
 
 __all__ = ["TIE", "Grid", "Scores", "criterion", "score_forms", "weighted_r2"]
 

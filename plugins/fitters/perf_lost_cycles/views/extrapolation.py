@@ -11,9 +11,9 @@ import numpy.typing as npt
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL
 from perf_lost_cycles.views.paths import VERIFY
 from perf_lost_cycles.views.subject import Subject
-from perf_pictures.style import LABEL_POINTS, set_logarithmic
 from perf_views.colours import DARK, INK, MODEL, PALE
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table
+from perf_views.pictures.style import LABEL_POINTS, set_logarithmic
 from perfcore.base.errors import PerfError
 
 if TYPE_CHECKING:

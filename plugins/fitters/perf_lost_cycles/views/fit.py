@@ -12,9 +12,9 @@ from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.views.paths import SHADES, fitting_path, formulae_path, r2_cell, r2_text
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import Candidate, Subject
-from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.contents import Block, Cell, Chart, Link, Table, Text
+from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from perf_categories.plain_name import plain_name
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import (
     ANY,
@@ -20,6 +19,7 @@ from perf_lost_cycles.default_models.sets import (
     models_for,
     read_models,
 )
+from perf_tables.categories.plain_name import plain_name
 from perfcore.base.errors import DataError, PerfError
 
 __all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]

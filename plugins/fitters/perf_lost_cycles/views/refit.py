@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from perf_categories.table import CategoryTable
 from perf_lost_cycles.default_models.sets import DefaultModel
 from perf_lost_cycles.lca.categories import fit_categories
 from perf_lost_cycles.lca.model import LcaModel
@@ -16,6 +15,7 @@ from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject
+from perf_tables.categories.table import CategoryTable
 from perfcore.hooks.options import build
 
 __all__ = ["refitted"]

@@ -12,7 +12,9 @@ from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_tot
 from perf_lost_cycles.views.extrapolation import extrapolation_blocks
 from perf_lost_cycles.views.paths import r2_text
 from perf_lost_cycles.views.subject import Subject, held_text
-from perf_pictures.style import (
+from perf_views.colours import INK, LIGHT, RULE, SERIES
+from perf_views.contents import Block, Chart, Notice, Query, Table, Text
+from perf_views.pictures.style import (
     LABEL_POINTS,
     MARKERS,
     SMALL_POINTS,
@@ -20,8 +22,6 @@ from perf_pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_views.colours import INK, LIGHT, RULE, SERIES
-from perf_views.contents import Block, Chart, Notice, Query, Table, Text
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

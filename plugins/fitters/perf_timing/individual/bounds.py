@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.shape_average import expected_runs
-from perf_points.points import Places
+from perf_statistics.least_squares.shape_average import expected_runs
+from perf_tables.points.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import subsets
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit

@@ -7,8 +7,8 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.criteria import CRITERIA
-from perf_least_squares.goodness import information, r_squared
+from perf_statistics.least_squares.criteria import CRITERIA
+from perf_statistics.least_squares.goodness import information, r_squared
 from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
 from perf_timing.individual.options import IndividualOptions

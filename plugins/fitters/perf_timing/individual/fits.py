@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.batched import SubsetFits, fit_subsets
-from perf_least_squares.goodness import information
-from perf_least_squares.nonnegative import fit_nonnegative
+from perf_statistics.least_squares.batched import SubsetFits, fit_subsets
+from perf_statistics.least_squares.goodness import information
+from perf_statistics.least_squares.nonnegative import fit_nonnegative
 
 __all__ = ["IndividualFits", "fit_individually", "subsets"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import perfcore
-from perf_categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_timing.individual.comparison import Comparison
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions

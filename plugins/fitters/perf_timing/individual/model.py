@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.sums import sum_of_terms
-from perf_least_squares.goodness import information, r_squared
-from perf_least_squares.outliers import Outliers, find_outliers
-from perf_points.points import Places, check_coverage
+from perf_statistics.least_squares.goodness import information, r_squared
+from perf_statistics.least_squares.outliers import Outliers, find_outliers
+from perf_tables.points.points import Places, check_coverage
 from perf_timing.individual.bounds import pair_bounds
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
 from perf_timing.individual.rows import individual_rivals, individual_rows
@@ -74,7 +74,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         interval : float, optional
             Coverage of prediction bounds for a single run: of all combinations that could have been chosen, about which
             measurements scatter and from which they drift away with the distance; see
-            `perf_least_squares.shape_average`. NaN for a pair with fewer than two degrees of freedom.
+            `perf_statistics.least_squares.shape_average`. NaN for a pair with fewer than two degrees of freedom.
 
         Returns
         -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from perf_least_squares.goodness import r_squared
+from perf_statistics.least_squares.goodness import r_squared
 
 __all__ = ["BEST_OF_EACH", "LEAST_FREEDOM", "PairFit", "freedom_warning"]
 

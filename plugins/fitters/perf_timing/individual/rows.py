@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_points.points import Places
+from perf_tables.points.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.pair import BEST_OF_EACH, PairFit
 from perf_timing.scaling_model import ScalingModel

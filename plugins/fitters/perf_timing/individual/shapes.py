@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.shapes import GatheredShapes, Shapes
+from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 
 __all__ = ["shapes_of"]
 

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_executors.tasks import as_they_end
-from perf_least_squares.goodness import information, r_squared
+from perf_statistics.least_squares.goodness import information, r_squared
 from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.joint.descent import is_worth_compiling
 from perf_timing.joint.options import JOINT_CRITERIA, JointOptions
@@ -22,6 +21,7 @@ from perf_timing.options import number_of_terms, registered_functions
 from perf_timing.prepared import Prepared
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.base.executors.tasks import as_they_end
 from perfcore.data.observations import Observations
 from perfcore.models.ranking import Candidate, Ranking
 

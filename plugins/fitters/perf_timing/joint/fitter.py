@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_least_squares.outliers import find_outliers
+from perf_statistics.least_squares.outliers import find_outliers
 from perf_timing.joint.comparison import JointComparison
 from perf_timing.joint.intervals import profile_intervals, reciprocal
 from perf_timing.joint.model import Interval, JointModel

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares.goodness import information, r_squared, relative_errors
-from perf_least_squares.jacobian_factor import JacobianFactor
-from perf_least_squares.misfit import positions, run_variance
-from perf_least_squares.outliers import Outliers, find_outliers
-from perf_points.points import Places, check_coverage
+from perf_statistics.least_squares.goodness import information, r_squared, relative_errors
+from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics.least_squares.misfit import positions, run_variance
+from perf_statistics.least_squares.outliers import Outliers, find_outliers
+from perf_tables.points.points import Places, check_coverage
 from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals

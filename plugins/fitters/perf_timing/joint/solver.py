@@ -9,9 +9,9 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares import trust_region
-from perf_least_squares.jacobian_factor import JacobianFactor
-from perf_least_squares.robust_losses import influence
+from perf_statistics.least_squares import trust_region
+from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics.least_squares.robust_losses import influence
 from perf_timing.joint.descent import CompressedProblem, Descent, evaluate
 from perf_timing.joint.gauge import in_gauge, same_functions
 from perf_timing.joint.problem import JointProblem
@@ -151,7 +151,7 @@ def solve(
     positive : bool
         Keep w >= 0 and v >= 0.
     loss : str
-        A name in `perf_least_squares.robust_losses.LOSSES`; "linear" is least squares.
+        A name in `perf_statistics.least_squares.robust_losses.LOSSES`; "linear" is least squares.
     loss_scale : float
         Size of a residual, with its factors, from which a robust loss counts it as large.
     compiled : bool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_points.points import Places
+from perf_tables.points.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel

@@ -8,7 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from perf_pictures.style import (
+from perf_timing.individual.model import IndividualModel
+from perf_timing.joint.model import JointModel
+from perf_timing.pictures.selection import Selection, named_places
+from perf_views.colours import DARK, LIGHT, RULE
+from perf_views.pictures.style import (
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
@@ -17,10 +21,6 @@ from perf_pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_timing.individual.model import IndividualModel
-from perf_timing.joint.model import JointModel
-from perf_timing.pictures.selection import Selection, named_places
-from perf_views.colours import DARK, LIGHT, RULE
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
 from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
 from perf_timing.pictures.selection import MOST_BANDS, Selection, select
 from perf_views.colours import DARK, LIGHT, PAPER
+from perf_views.pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

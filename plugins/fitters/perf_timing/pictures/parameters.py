@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from perf_pictures.style import LABEL_POINTS, TINY_POINTS, set_plain
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_FUNCTIONS, Selection
 from perf_views.colours import DARK, PAPER, RULE, SERIES
+from perf_views.pictures.style import LABEL_POINTS, TINY_POINTS, set_plain
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_pictures.style import MARKERS
-from perf_points.points import Places
+from perf_tables.points.points import Places
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import SERIES
+from perf_views.pictures.style import MARKERS
 from perfcore.base.errors import DataError
 
 __all__ = ["MOST_BANDS", "MOST_FUNCTIONS", "Selection", "is_drawn_everywhere", "named_places", "select"]

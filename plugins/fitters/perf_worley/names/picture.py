@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.transforms import ScaledTranslation
 
-from perf_pictures.data_pictures import time_axis
-from perf_pictures.style import SMALL_POINTS
 from perf_views.colours import AREAS, FAINT, LIGHT, PAPER, SERIES
 from perf_views.function_names import plain_names
+from perf_views.pictures.data_pictures import time_axis
+from perf_views.pictures.style import SMALL_POINTS
 from perf_views.short_names import shortened_apart
 
 if TYPE_CHECKING:

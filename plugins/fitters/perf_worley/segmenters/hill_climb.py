@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import chunks
 from perf_worley.segmenters.best_split import best_split
 from perf_worley.segmenters.dynamic_programme import least_partitions
 from perf_worley.segmenters.greedy import Greedy
@@ -19,6 +18,7 @@ from perf_worley.trees.error_trees import moment_tree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
+from perfcore.base.scratch_arrays import chunks
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["HillClimb", "climb"]

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import zeros
 from perf_worley.segmenters.bracketing import close_in
 from perf_worley.trees.givens import rotate_in
 from perf_worley.trees.moment_tree import Reach
@@ -24,6 +23,7 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
 from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.scratch_arrays import zeros
 from perfcore.contracts import Basis
 
 __all__ = ["FactorTree"]

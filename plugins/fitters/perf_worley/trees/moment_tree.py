@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import chunks, zeros
 from perf_worley.trees.moment_kernels import BLOCK, build, interval, join_levels, reach, squared_error
 from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation
+from perfcore.base.scratch_arrays import chunks, zeros
 
 __all__ = ["EMPTY", "MomentTree", "Reach", "Summary"]
 

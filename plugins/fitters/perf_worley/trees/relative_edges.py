@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import chunks, zeros
 from perfcore import UtilizationCurve
+from perfcore.base.scratch_arrays import chunks, zeros
 
 __all__ = ["relative_edges"]
 

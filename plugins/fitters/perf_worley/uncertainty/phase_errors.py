@@ -22,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_scratch.arrays import chunks
 from perf_worley.choice.averaged_period import averaged_over_period
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.long_run_variance import first_order, residuals
 from perf_worley.trees.moment_kernels import interval, squared_error
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
+from perfcore.base.scratch_arrays import chunks
 
 __all__ = [
     "COVERAGE",

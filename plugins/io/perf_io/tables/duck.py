@@ -24,9 +24,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from perf_executors.threads import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.base.executors.threads import thread_count
 
 __all__ = [
     "MEMORY_LIMIT",

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.communication import UNKNOWN, Calls, Communication, Messages
-from perf_messages.matching import called_jointly, collectives_in_order, paired_in_order
+from perf_traces.messages.communication import UNKNOWN, Calls, Communication, Messages
+from perf_traces.messages.matching import called_jointly, collectives_in_order, paired_in_order
 
 __all__ = ["CallRecorder"]
 

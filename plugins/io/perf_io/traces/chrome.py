@@ -30,13 +30,13 @@ from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_event import TraceEvent
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
-from perf_messages.communication import carry
-from perf_messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
-from perf_states.classes import class_of
-from perf_states.table import MARKER
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
+from perf_traces.messages.communication import carry
+from perf_traces.messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
+from perf_traces.states.classes import class_of
+from perf_traces.states.table import MARKER
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader

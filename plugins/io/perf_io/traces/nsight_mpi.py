@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
 
 __all__ = ["MPI_TABLES", "mpi_calls", "ranks_of_processes"]
 

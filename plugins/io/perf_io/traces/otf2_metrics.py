@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import otf2  # type: ignore[import-untyped]
 
-from perf_messages.counters import CYCLES, INSTRUCTIONS, Readings
+from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
 from perfcore.base.errors import DataError
 
 __all__ = ["MetricRecorder", "Metrics", "metrics_of"]

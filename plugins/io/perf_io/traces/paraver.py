@@ -25,10 +25,10 @@ from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_counters import USUAL, counter_types
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
-from perf_messages.communication import Communication, carry, communication_of
-from perf_messages.counters import FACT as COUNTERS
-from perf_messages.counters import Counters, Readings
 from perf_traces.clock_repair import CLOCK
+from perf_traces.messages.communication import Communication, carry, communication_of
+from perf_traces.messages.counters import FACT as COUNTERS
+from perf_traces.messages.counters import Counters, Readings
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from perf_messages.counters import CYCLES, INSTRUCTIONS, Readings
+from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
 from perfcore.reading.source import Source
 
 __all__ = ["USUAL", "counter_types", "read_counters"]

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.paraver_message_scan import DAMAGED, EVENTS, MESSAGES, scan_messages
-from perf_messages.communication import Calls, Communication, Messages
-from perf_messages.matching import called_jointly, collectives_in_order
-from perf_messages.search_kernels import last_not_after
+from perf_traces.messages.communication import Calls, Communication, Messages
+from perf_traces.messages.matching import called_jointly, collectives_in_order
+from perf_traces.messages.search_kernels import last_not_after
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.reading.source import Source

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 from perf_io.shared.times import parse_ns
 from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
-from perf_messages.communication import carry
+from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

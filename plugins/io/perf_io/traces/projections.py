@@ -24,7 +24,7 @@ from perf_io.traces.nested_states import NestedStates
 from perf_io.traces.projections_messages import ProjectionsMessages
 from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perf_io.traces.used_states import used_states
-from perf_messages.communication import carry
+from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

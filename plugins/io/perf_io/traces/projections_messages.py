@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.communication import NO_COLLECTIVES, Calls, Communication, Messages
+from perf_traces.messages.communication import NO_COLLECTIVES, Calls, Communication, Messages
 from perfcore.base.errors import listing
 
 __all__ = ["ProjectionsMessages"]

@@ -1,0 +1,287 @@
+"""A trace to the cycles of each overhead category, with completeness and orthogonality checked.
+
+Source: M. E. Crovella and T. J. LeBlanc, "Performance Debugging Using Parallel Performance Predicates" (1993). There a
+predicate is evaluated for one processor at a time; here it is split into the class of that processor's state and a
+formula over the counts of all processors, so that all locations in one class share one evaluation.
+
+Costs of n intervals: one sort of 2 n whole numbers, which is about a third of the time (more where the intervals stand
+in no order), and two passes over them; some 90 bytes for each interval beside the trace. Predicates are evaluated on
+the different vectors of counts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.overheads.category_set import (
+    GPU,
+    READY,
+    STANDARD,
+    STREAMS,
+    WAITING,
+    WORK_EXISTS,
+    CategorySet,
+    read_categories,
+)
+from perf_analysis.overheads.collectives import (
+    WAITING_FOR_RANKS,
+    Collectives,
+    RankTimes,
+    matched_collectives,
+    with_waiting,
+)
+from perf_analysis.overheads.devices import DeviceTimes, Unions, device_times, devices_of, unions_of
+from perf_analysis.overheads.division import Cycles, Division, by_device
+from perf_analysis.overheads.in_markers import MarkerTimes, Stretches
+from perf_analysis.overheads.of_summary import profile_of_summary, whole_run_only
+from perf_analysis.overheads.profile import OverheadProfile
+from perf_analysis.overheads.ready_work import ready_steps
+from perf_analysis.overheads.state_classes import StateClasses, classify, time_by_state
+from perf_traces.lazy_columns import run_of
+from perf_traces.levels import LocatedTrace, level_names, parts_of
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_views.function_names import short_name
+from perfcore.base.errors import OptionError, listing
+from perfcore.data.trace import Trace
+
+__all__ = ["profile_overheads", "usual_categories"]
+
+Integers = npt.NDArray[np.int64]
+
+
+_BINS = 240  # of the picture over time
+
+
+def profile_overheads(
+    trace: Trace,
+    categories: CategorySet | None = None,
+    *,
+    classes: Mapping[str, Sequence[str]] | None = None,
+    ready: Any = None,
+    ready_column: str | None = None,
+    phase_edges_ns: Sequence[int] | None = None,
+    by_marker: bool = False,
+) -> OverheadProfile:
+    """Cycles of a run by category, location and phase.
+
+    Parameters
+    ----------
+    trace : Trace
+    categories : CategorySet, optional
+        By default the standard set, or, where the locations are GPUs or their streams, the set for these.
+    classes : mapping of str to sequence of str, optional
+        Further patterns of state names by class, which go before those of the set.
+    ready : Series or UtilizationCurve, optional
+        How much work waits to be done, on the clock of the trace.
+    ready_column : str, optional
+        Which column of ``ready``.
+    phase_edges_ns : sequence of int, optional
+        Where phases begin and end, increasing, on the clock of the trace; the outermost are moved to the run's start
+        and end. By default the whole run is one phase.
+    by_marker : bool
+        Also tell the cycles within the trace's markers, by name.
+
+    Returns
+    -------
+    OverheadProfile
+        Every nanosecond of every location is in exactly one category.
+
+    Raises
+    ------
+    DataError
+        A state is in no class, in no category or in two, or the trace lacks what a predicate needs.
+    OptionError
+        The predicates need the amount of ready work, or a phase is empty.
+    UnknownNameError
+        A predicate or ``classes`` uses a name that there is not.
+
+    Examples
+    --------
+    >>> trace = Trace([0, 1, 1], [0, 0, 1], [0, 0, 6], [10, 6, 9], ["a", "b"], ["run", "wait"])
+    >>> profile = profile_overheads(trace)
+    >>> dict(zip(profile.categories, profile.by_category_ns.tolist())) | {"elapsed": profile.elapsed_ns}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'pure computation': 16, 'load imbalance': 0, 'insufficient parallelism': 1, 'synchronization loss': 3,
+     'communication loss': 0, 'input and output': 0, 'resource contention': 0, 'runtime overhead': 0,
+     'not running': 0, 'other': 0, 'elapsed': 10}
+    """
+    rules = usual_categories(trace) if categories is None else categories
+    if isinstance(trace, SummarizedTrace):
+        if ready is not None or phase_edges_ns is not None or by_marker:
+            raise whole_run_only(trace)
+        profile, names = profile_of_summary(trace, rules, classes)
+        return replace(
+            profile, notes=(*profile.notes, *_about_states(trace, rules, names)), untold=_untold(rules, names)
+        )
+    names = recorded_names = classify(trace, rules, classes)
+    ranks = matched_collectives(trace, names) if WAITING in rules.classes else None
+    waits = ranks is not None and ranks.start_ns.shape[1] > 0
+    if waits:
+        names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
+    if READY in rules.variables and ready is None:
+        raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
+    start, end = run_of(trace)
+    edges = _phase_edges(phase_edges_ns, (start, end), trace.source)
+    n_bins = min(_BINS, end - start)
+    stretches = Stretches.of(trace) if by_marker else None
+    division = Division(
+        rules,
+        names,
+        (start, end),
+        None if ready is None else ready_steps(ready, start, end, ready_column),
+        edges,
+        np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64),
+        np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start,
+        trace.source,
+    )
+    on_gpus = devices_of(trace) is not None
+    cycles, hidden, in_markers = [], [], []
+    devices: list[DeviceTimes] = []
+    for first, part in _parts(trace, rules, on_gpus):
+        unions = unions_of(part, recorded_names) if on_gpus else ()
+        if ranks is not None and waits:
+            part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
+        if on_gpus and rules.counts_over == "device":
+            places, pieces = zip(*((where, division.of(each)) for where, each in by_device(part)), strict=True)
+            cycles.append(Cycles.joined(pieces, places))
+        else:
+            cycles.append(division.of(part))
+        devices += device_times(unions, (start, end))
+        hidden.append(_hidden(unions, edges + start))
+        if stretches is not None:
+            in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
+    every = Cycles.joined(cycles)
+    return OverheadProfile(
+        categories=tuple(category.name for category in rules.categories),
+        texts=tuple(category.text for category in rules.categories),
+        classes=names.classes,
+        locations=trace.locations,
+        cycles_ns=every.cycles_ns,
+        class_cycles_ns=every.class_cycles_ns,
+        edges_ns=edges + start,
+        timeline_ns=every.timeline_ns,
+        timeline_edges_ns=division.bins_ns + start,
+        states={name: names.states_of(name) for name in names.classes},
+        source=trace.source,
+        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, ranks)),
+        devices=tuple(devices),
+        hidden_ns=np.concatenate(hidden, axis=1),
+        ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
+        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
+        untold=_untold(rules, names),
+    )
+
+
+def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[int, Trace]]:
+    """The ranks one after the other where no location needs those of other ranks; else the trace as it is."""
+    if not rules.variables or (on_gpus and rules.counts_over == "device"):
+        return parts_of(trace)
+    return [(0, trace)]
+
+
+def usual_categories(trace: Trace) -> CategorySet:
+    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
+    devices = devices_of(trace)
+    if devices is None:
+        return read_categories(STANDARD)
+    # A summary keeps GPUs, and none of their streams.
+    return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)
+
+
+def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
+    """Communication and copies beside computing (2, n_devices, n_phases)."""
+    windows = edges_ns[:-1], edges_ns[1:]
+    parts = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
+    return np.array(parts, dtype=np.int64).reshape(2, len(unions), len(edges_ns) - 1)
+
+
+def _ranks(
+    trace: Trace, collectives: Collectives | None, class_cycles_ns: Integers, names: StateClasses
+) -> tuple[RankTimes, ...]:
+    if collectives is None:
+        return ()
+    computing = class_cycles_ns[names.classes.index("computing")].sum(axis=1)
+    of_location = level_names(trace, "process")
+    return collectives.times(
+        [
+            int(sum(time for time, name in zip(computing.tolist(), of_location, strict=True) if name == rank))
+            for rank in collectives.ranks
+        ]
+    )
+
+
+def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | None) -> list[str]:
+    if WAITING not in rules.classes:
+        return []
+    if collectives is None:
+        return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
+    notes = []
+    if collectives.n_unmatched:
+        one = collectives.n_unmatched == 1
+        who = "1 call of a collective that runs" if one else f"{collectives.n_unmatched} calls of collectives that run"
+        notes.append(
+            f"{who} on some ranks only, or not at once, {'counts' if one else 'count'} as communication: "
+            f"{listing(collectives.unmatched, 4)}"
+        )
+    size = trace.facts.get("world_size")
+    if isinstance(size, int) and size > len(collectives.ranks):
+        notes.append(
+            f"{len(collectives.ranks)} of {size} ranks are here: those that are not may have entered later, so that "
+            "waiting for other ranks is at least what is told"
+        )
+    return notes
+
+
+def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    """Categories of whose classes the trace has no state."""
+    present = {name for name in names.classes if names.states_of(name)}
+    return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
+
+
+def _phase_edges(edges_ns: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
+    """From the start of the run."""
+    start, end = run_ns
+    inner = [] if edges_ns is None else [int(edge) - start for edge in edges_ns][1:-1]
+    edges = np.array([0, *inner, end - start], dtype=np.int64)
+    if not (np.diff(edges) > 0).all():
+        phase = int(np.argmin(np.diff(edges) > 0))
+        raise OptionError(f"{source}: phase {phase + 1} is empty; the edges of phases must increase within the run")
+    return edges
+
+
+def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:
+    notes = []
+    if WORK_EXISTS in rules.variables:
+        if with_ready:
+            notes.append("work exists while the amount of ready work is above 0")
+        else:
+            notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
+            if len(trace.locations) == 2:
+                notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
+    if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
+        notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
+    return (*notes, *_about_states(trace, rules, names))
+
+
+def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    notes = []
+    if empty := _untold(rules, names):
+        notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
+    times, without = time_by_state(trace)
+    by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
+    unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
+    if unnamed:
+        notes.append(
+            f"in no class, so counted as {rules.computing_states}: {listing(unnamed, 4)}; --class CLASS=STATE,... says "
+            "otherwise"
+        )
+    if names.unmet:
+        notes.append(f"--class: no state fits {listing(map(repr, names.unmet), 6)}")
+    if without:
+        notes.append(f"{without} of the locations have no states at all")
+    return tuple(notes)

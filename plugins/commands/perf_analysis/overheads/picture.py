@@ -1,0 +1,204 @@
+"""Pictures of lost cycles: categories over time, by location, and the phases' edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
+from perf_views.colours import AREAS, CLASS_COLOURS, INK, pale
+from perf_views.file_names import told_apart
+from perf_views.pictures.data_pictures import time_axis
+from perf_views.short_names import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perf_analysis.overheads.pop_efficiencies import Efficiencies
+    from perf_analysis.overheads.profile import OverheadProfile
+    from perf_analysis.overheads.runs import OverheadRuns
+
+__all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
+
+# The class of states whose colour a category has, so that the timeline and this say the same; those of other sets take
+# what is left.
+_CLASS_OF = {
+    "pure computation": "computing", "computing": "computing", "other": "other",
+    "load imbalance": "waiting", "waiting for other ranks": "waiting", "insufficient parallelism": "idle",
+    "communication loss": "communicating", "exposed communication": "communicating",
+    "synchronization loss": "synchronizing", "exposed copies": "transferring", "input and output": "io",
+    "resource contention": "contending", "runtime overhead": "runtime", "waiting for the host": "runtime",
+    "launched, not started": "unknown", "idle": "idle", "not running": "not_running",
+}  # fmt: skip
+_HIDDEN = {"hidden communication": "communicating", "hidden copies": "transferring"}  # under computing
+_MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_MOST_IN_TITLE = 90
+_MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
+_BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around all of them
+
+
+def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
+    """Draw a profile.
+
+    Parameters
+    ----------
+    profile : OverheadProfile
+    title : str
+    figure : matplotlib Figure
+        Empty.
+    """
+    n_bars = min(len(profile.locations), _MOST_BARS)
+    figure.set_size_inches(11, max(5.0, _BAR * n_bars + _FRAME))
+    over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
+    present = np.flatnonzero(profile.by_category_ns)
+    by_category = _category_colours(profile.categories)
+    colours = [by_category[index] for index in present]
+    _draw_time(profile, over_time, present, colours)
+    over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
+    _draw_locations(profile, by_location, present, colours)
+    _name_categories(over_time, figure)
+
+
+def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
+    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies.
+
+    Parameters
+    ----------
+    runs : OverheadRuns
+    title : str
+    figure : matplotlib Figure
+        Empty.
+    """
+    profiles = list(runs)
+    columns = efficiency_columns(profiles, runs.others, runs.predicted)
+    if columns:
+        figure.set_size_inches(max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
+        axes, below = figure.subplots(2, 1, height_ratios=[2, 3])
+        draw_efficiency_table(columns, below)
+    else:
+        axes = figure.add_subplot()
+    shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
+    rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
+    colours = _category_colours(profiles[0].categories)
+    for category in np.flatnonzero(shares.any(axis=1)):
+        label, colour = profiles[0].categories[category], colours[category]
+        axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
+        left += 100.0 * shares[category]
+    called = told_apart([profile.source for profile in profiles])
+    names = [
+        f"{shortened(name, _MOST_LETTERS)} ({len(profile.locations)})"
+        for name, profile in zip(called, profiles, strict=True)
+    ]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
+    axes.set_ylabel("run (locations)")
+    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+    _name_categories(axes, figure)
+
+
+def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
+    """Draw each efficiency over the stretches, as far as it is known.
+
+    Parameters
+    ----------
+    stretches : Efficiencies
+    figure : matplotlib Figure
+        Empty.
+    """
+    axes = figure.add_subplot()
+    columns = {name: column for name, column in stretches.columns.items() if column is not None}
+    width = 0.8 / len(columns)
+    for number, (name, column) in enumerate(columns.items()):
+        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(columns) - 1)) * width
+        axes.bar(places, 100.0 * column, width, color=AREAS[number], label=name.replace("_", " "))
+    axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
+    axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
+    figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+
+
+def _category_colours(names: Sequence[str]) -> list[str]:
+    known = {name: CLASS_COLOURS[_CLASS_OF[name]] for name in names if name in _CLASS_OF}
+    known |= {name: pale(CLASS_COLOURS[_HIDDEN[name]]) for name in names if name in _HIDDEN}
+    used = {colour.lower() for colour in known.values()}
+    left = itertools.cycle([colour for colour in AREAS if colour.lower() not in used])
+    return [known[name] if name in known else next(left) for name in names]
+
+
+def _name_categories(axes: Axes, figure: Figure) -> None:
+    """A legend below everything."""
+    handles, labels = axes.get_legend_handles_labels()
+    labels = [shortened(label, _MOST_LETTERS) for label in labels]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+
+
+def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    edges = profile.timeline_edges_ns
+    place = time_axis(axes, float(edges[0]), float(edges[-1]), "ns")
+    below = np.zeros(len(edges) - 1)
+    for index, colour in zip(present, colours, strict=True):
+        above = below + profile.timeline_ns[index] / np.diff(edges)
+        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[index])
+        below = above
+    for index, edge in enumerate(profile.edges_ns[1:-1]):
+        label = "phases" if index == 0 else None
+        axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=label)
+    axes.set_ylim(0.0, len(profile.locations))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("locations")
+
+
+def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+    bars = _location_bars(profile)
+    rows = np.arange(len(bars.members))
+    shares = np.column_stack([bars.shares[:, group].mean(axis=1) for group in bars.members])
+    left = np.zeros(len(rows))
+    for index, colour in zip(present, colours, strict=True):
+        height = 0.9 if len(rows) < 20 or bars.is_grouped else 1.0
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
+        left += 100.0 * shares[index]
+    names = [
+        shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
+        for group in bars.members
+    ]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0.0, 100.0)
+    axes.set_xlabel("share of time (%)")
+    axes.set_title(bars.title, fontsize=9, parse_math=False)
+
+
+@dataclass(frozen=True)
+class _LocationBars:
+    """Which locations each bar stands for."""
+
+    shares: npt.NDArray[np.float64]  # of each location's time (n_categories, n_locations)
+    members: list[npt.NDArray[np.int64]]
+    title: str
+    is_grouped: bool
+
+
+def _location_bars(profile: OverheadProfile) -> _LocationBars:
+    """Each location by itself; of many the extreme ones, and the others as means of those that are like them.
+
+    Extreme are those with most and with least of the category whose share differs most.
+    """
+    count = len(profile.locations)
+    shares = profile.by_location_ns / profile.elapsed_ns
+    if count <= _MOST_BARS:
+        return _LocationBars(shares, np.split(np.arange(count), count), "by location", False)
+    category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
+    order = np.argsort(-shares[category], kind="stable")
+    most, others, least = order[:_EXTREME], order[_EXTREME:-_EXTREME], order[-_EXTREME:]
+    n_groups = min(len(others), _MOST_BARS - 2 * _EXTREME)
+    members = [*np.split(most, _EXTREME), *np.array_split(others, n_groups), *np.split(least, _EXTREME)]
+    name = shortened(profile.categories[category], _MOST_LETTERS)
+    title = f"by location: most and least\n{name}"
+    return _LocationBars(shares, members, title, True)

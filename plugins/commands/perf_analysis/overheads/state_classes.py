@@ -1,0 +1,248 @@
+"""Which class each state of a trace belongs to, and which states a count counts."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
+from perf_traces.levels import parts_of
+from perf_traces.states.classes import state_classes
+from perf_traces.states.table import COMPUTING, MARKER, OTHER
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.errors import DataError, UnknownNameError, listing
+from perfcore.data.trace import Trace
+from perfcore.data.units import readable
+
+__all__ = ["NO_STATE", "StateClasses", "classify", "named_classes", "time_by_state"]
+
+NO_STATE = "(no state)"
+
+
+@dataclass(frozen=True)
+class StateClasses:
+    """The states of a trace as a set of categories sees them; the last state is `NO_STATE`.
+
+    Parameters
+    ----------
+    states : tuple of str
+        The trace's, and `NO_STATE`.
+    classes : tuple of str
+    class_of : (n_states,) int64
+        Index into ``classes``.
+    counted : tuple of str
+        What the predicates count.
+    member : (n_states, n_counted) int64
+        1 where a location in the state adds to the count.
+    unnamed : tuple of str
+        States that no table names, and that count as computing.
+    unmet : tuple of str
+        Patterns of the user's that no state fits.
+    """
+
+    states: tuple[str, ...]
+    classes: tuple[str, ...]
+    class_of: npt.NDArray[np.int64]
+    counted: tuple[str, ...]
+    member: npt.NDArray[np.int64]
+    unnamed: tuple[str, ...]
+    unmet: tuple[str, ...] = ()
+
+    def states_of(self, name: str) -> tuple[str, ...]:
+        """States of one class."""
+        class_index = self.classes.index(name)
+        return tuple(
+            state for state, state_class in zip(self.states, self.class_of, strict=True) if state_class == class_index
+        )
+
+
+def classify(
+    trace: Trace,
+    rules: CategorySet,
+    user_classes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    also: Sequence[str] = (),
+) -> StateClasses:
+    """Give each state of a trace its class.
+
+    Parameters
+    ----------
+    trace : Trace
+    rules : CategorySet
+    user_classes : mapping of str to sequence of str, optional
+        Further patterns by class, which go before those of the set.
+    also : sequence of str
+        States that locations are in beside those of the trace.
+
+    Raises
+    ------
+    DataError
+        A state is in no class or in two, or the trace lacks a class or a count that predicates need.
+    UnknownNameError
+        ``user_classes`` or a predicate uses a name that there is not.
+    """
+    user_classes, of_trace = user_classes or {}, (*trace.states, *also)
+    for name in user_classes:
+        if name not in rules.classes:
+            raise UnknownNameError("class", name, rules.classes)
+    patterns = [pattern for group in user_classes.values() for pattern in group]
+    unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in of_trace))
+    chosen = named_classes(trace, rules, user_classes, also=also)
+    lost = [state for state, name in zip(of_trace, chosen, strict=True) if name is None]
+    if lost:
+        raise DataError(f"{trace.source}: {_in_no_class(trace, lost)}; say which with --class NAME=STATE,... "
+                        f"(classes: {', '.join(rules.classes)})")  # fmt: skip
+    classes = tuple(rules.classes)
+    states = (*of_trace, NO_STATE)
+    class_of = np.array([classes.index(name) for name in [*chosen, rules.without_state] if name], dtype=np.int64)
+    counted, member = _counts(states, classes, class_of, rules, trace.source)
+    unnamed = tuple(
+        state
+        for state, name, kind in zip(of_trace, chosen, state_classes(of_trace), strict=True)
+        if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, user_classes) is None
+    )
+    classified = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
+    _check_needs(classified, rules, trace)
+    return classified
+
+
+def time_by_state(trace: Trace) -> tuple[npt.NDArray[np.int64], int]:
+    """Time of each state, and how many locations are in none."""
+    if isinstance(trace, SummarizedTrace):
+        by_location, _ = trace.times_and_entries()
+        return by_location.sum(axis=0), int((by_location.sum(axis=1) == 0).sum())
+    times, without = np.zeros(len(trace.states), np.int64), 0
+    for _, part in parts_of(trace):
+        lasting = part.end_ns - part.start_ns
+        times += np.bincount(part.state, lasting, len(times)).astype(np.int64)
+        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
+    return times, without
+
+
+def named_classes(
+    trace: Trace,
+    rules: CategorySet,
+    user_classes: Mapping[str, Sequence[str]] | None = None,
+    *,
+    also: Sequence[str] = (),
+) -> list[str | None]:
+    """The class of each state of a trace and of each further one, None where the set has none for it.
+
+    The patterns of ``user_classes`` go before those of the set. Of the others those compute that the trace counts as
+    busy, so that no two commands mean different states by it, and the rest is what the table of classes says.
+
+    Raises
+    ------
+    DataError
+        Two classes name a state equally well.
+    """
+    busy, states = frozenset(trace.busy_states), (*trace.states, *also)
+    named: list[str | None] = []
+    for state, kind in zip(states, state_classes(states), strict=True):
+        name = _by_patterns(state, trace, rules, user_classes or {})
+        if name is None and state in busy:
+            name = rules.computing_states
+        if name is None and kind in rules.classes and (kind != COMPUTING or state in busy):
+            name = kind
+        if name is None and state not in busy and kind in (COMPUTING, OTHER, MARKER) and rules.computing_states:
+            name = rules.without_state  # the trace says that nobody computes in it, and nothing says more
+        named.append(name)
+    return named
+
+
+def _matches(state: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(state.strip().lower(), pattern.strip().lower())
+
+
+def _by_patterns(state: str, trace: Trace, rules: CategorySet, user_classes: Mapping[str, Sequence[str]]) -> str | None:
+    """The class whose patterns name a state; None where none does.
+
+    Raises
+    ------
+    DataError
+        Two classes name it equally well.
+    """
+    for patterns in (user_classes, rules.classes):
+        rated = [
+            (not any(letter in pattern for letter in "*?["), len(pattern), name)
+            for name, group in patterns.items()
+            for pattern in group
+            if _matches(state, pattern)
+        ]
+        if rated:
+            best = max(rated)[:2]
+            names = list(dict.fromkeys(name for *rate, name in rated if tuple(rate) == best))
+            if len(names) > 1:
+                raise DataError(
+                    f"{trace.source}: state {state!r} is in two classes, {names[0]} and {names[1]}; "
+                    f"name it in one of them, or say --class {names[0]}={state!r}"
+                )
+            return names[0]
+    return None
+
+
+def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
+    """Which states are in no class, for how long, and from when on."""
+    if isinstance(trace, SummarizedTrace):
+        sums = dict(zip(trace.states, trace.times_and_entries()[0].sum(axis=0).tolist(), strict=True))
+        parts = [f"{state!r} ({readable(sums[state], 'ns')})" for state in lost if state in sums]
+        return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
+    times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
+    for _, part in parts_of(trace):
+        for index, state in enumerate(lost):
+            in_state = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
+            if in_state.any():
+                times[index] += (part.end_ns[in_state] - part.start_ns[in_state]).sum()
+                first[index] = min(first[index], int(part.start_ns[in_state].min()))
+    parts = [
+        f"{state!r} ({readable(time, 'ns')}, first at {begun} ns)" if time else f"{state!r} (never)"
+        for state, time, begun in zip(lost, times.tolist(), first, strict=True)
+    ]
+    return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
+
+
+def _counts(
+    states: tuple[str, ...], classes: tuple[str, ...], class_of: npt.NDArray[np.int64], rules: CategorySet, source: str
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Names of what the predicates count, and the states that add to each."""
+    names, columns = [], []
+    for name in rules.variables:
+        if name in (LOCATIONS, READY):
+            continue
+        if name == WORK_EXISTS:
+            name = "computing"  # noqa: PLW2901 - what decides it where no ready work is given
+            if name not in classes:
+                raise DataError(f"{rules.source}: {WORK_EXISTS} needs a class 'computing' in [classes]")
+        if name in names:
+            continue
+        if name in classes:
+            column = class_of == classes.index(name)
+        elif name in rules.counts:
+            column = np.array([any(_matches(state, p) for p in rules.counts[name]) for state in states])
+        elif name in states:
+            column = np.array([state == name for state in states])
+        else:
+            valid_names = [*classes, *rules.counts, LOCATIONS, READY, WORK_EXISTS, *states[:-1]]
+            raise UnknownNameError(f"class, count or state in the predicates of {rules.source}", name, valid_names)
+        names.append(name)
+        columns.append(column)
+    member = np.array(columns, dtype=np.int64).reshape(len(names), len(states)).T
+    return tuple(names), np.ascontiguousarray(member)
+
+
+def _check_needs(classified: StateClasses, rules: CategorySet, trace: Trace) -> None:
+    for name in rules.needs:
+        if name in classified.classes:
+            present, hint = len(classified.states_of(name)) > 0, f"say which with --class {name}=STATE,..."
+        else:
+            present = any(_matches(state, p) for state in classified.states for p in rules.counts[name])
+            hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
+        if not present:
+            raise DataError(
+                f"{trace.source}: no state of the trace is in {name!r}, which the predicates of {rules.source} need; "
+                f"{hint} (states: {listing(map(repr, trace.states))})"
+            )

@@ -1,0 +1,181 @@
+"""Intervals to times by function, location and part: one pass in any order, in memory or from disk.
+
+Each nanosecond of a location goes to the state that it is in, so what a caller spends in its callees is not its own.
+Where states are nested, readers keep the calls that have callees beside the intervals (`perf_traces.nesting`); from
+these come inclusive times and calls. Elsewhere an interval is a call, and inclusive is exclusive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.profile.counting import counted_by_function
+from perf_analysis.profile.inclusive import UnitedCalls
+from perf_analysis.profile.run_profile import NO_STATE, RunProfile
+from perf_analysis.profile.stretches import Stretches, whole_run
+from perf_traces.joined_trace import JoinedTrace
+from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.errors import DataError
+from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.data.trace import Trace
+
+__all__ = ["profile_of"]
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Columns = tuple[Codes, Codes, Integers, Integers]  # location, state, start, end
+
+_INCOMPLETE = (
+    "of several states at one time one is kept here: calls and inclusive times are told of a whole trace that is read "
+    "from one file, by stream or thread"
+)
+_SO_NAMED = f"{NO_STATE} (a state)"  # a state that a tracer called as what is in none is called here
+_MOST_CELLS = 1 << 26  # of 16 bytes, and as many again where states are nested
+_LOCATIONS, _STATES = "profiled_locations", "profiled_states"  # tables and types in a trace's database
+_CODED = (("location", _LOCATIONS), ("state", _STATES))
+
+
+@kernel
+def _add(
+    location: Codes,
+    state: Codes,
+    start: Integers,
+    end: Integers,
+    function: Codes,
+    edges: Integers,
+    part: Integers,
+    times: Integers,
+    begun: Integers,
+) -> None:  # pragma: no cover
+    n_stretches, current = len(part), 0
+    for row in range(len(location)):
+        place, function_code = location[row], function[state[row]]
+        first, last = start[row], end[row]
+        if not edges[current] <= first < edges[current + 1]:
+            current = min(max(np.searchsorted(edges, first, "right") - 1, 0), n_stretches - 1)
+        stretch = current
+        begun[function_code, place, part[stretch]] += 1
+        while first < last:
+            until = last if stretch == n_stretches - 1 else min(last, edges[stretch + 1])
+            times[function_code, place, part[stretch]] += until - first
+            first = until
+            stretch += 1
+
+
+def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
+    """Exclusive and inclusive time of every function of a run, its calls, and what its counters counted.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of one that is on disk a million intervals are in memory at a time, or those of one rank.
+    stretches : Stretches, optional
+        Parts of the run; by default it is one.
+
+    Returns
+    -------
+    RunProfile
+
+    Raises
+    ------
+    DataError
+        The trace has no duration, or too many functions, locations and parts for a table of all of them.
+
+    Examples
+    --------
+    >>> trace = Trace([0, 0, 1], [0, 1, 0], [0, 6, 1], [6, 9, 10], ["a", "b"], ["run", "wait"])
+    >>> found = profile_of(trace)
+    >>> dict(zip(found.functions, found.by_location_ns.tolist()))
+    {'run': [6, 9], 'wait': [3, 0], '(no state)': [1, 1]}
+    """
+    stretches = whole_run(trace) if stretches is None else stretches
+    called = {state: state for state in trace.states} | ({NO_STATE: _SO_NAMED} if NO_STATE in trace.states else {})
+    functions = tuple(dict.fromkeys([*(called[state] for state in trace.states), NO_STATE]))
+    shape = (len(functions), len(trace.locations), len(stretches.names))
+    if np.prod(shape, dtype=float) > _MOST_CELLS:
+        raise DataError(
+            f"{trace.source}: {shape[0]:,} functions x {shape[1]:,} locations x {shape[2]:,} parts are more than "
+            f"{_MOST_CELLS:,} times; profile a part of the run or some of its locations"
+        )
+    place = {name: index for index, name in enumerate(functions)}
+    function = np.array([place[called[name]] for name in trace.states], dtype=np.int32)
+    announce_compilation(_add)
+    times, begun = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    incomplete = is_incomplete(trace)
+    if isinstance(trace, SummarizedTrace) and shape[2] == 1:
+        times[function, :, 0], begun[function, :, 0] = (each.T for each in trace.times_and_entries())
+    else:
+        with contextlib.closing(_columns(trace)) as chunks:
+            for columns, cut in chunks:
+                _add(*columns, function, stretches.edges_ns, stretches.part, times, begun)
+                incomplete |= cut
+    durations = stretches.durations_ns
+    times[place[NO_STATE]] += durations - times.sum(axis=0)
+    inclusive, calls, united = times, begun, None
+    if (nesting := nesting_of(trace)) is not None:
+        united = UnitedCalls(trace, nesting, function, stretches, shape)
+        inclusive, calls = united.times(times), united.calls(begun)
+    if (background := trace.facts.get(BACKGROUND)) in called:
+        calls = calls.copy()
+        calls[place[called[background]]] = 0
+    counted = counted_by_function(trace, function, place[NO_STATE], stretches, shape, united)
+    notes = (*_notes(np.delete(times, place[NO_STATE], axis=0)), *counted.notes)
+    return RunProfile(
+        functions,
+        trace.locations,
+        stretches.names,
+        times,
+        inclusive,
+        calls,
+        durations,
+        tuple(called[state] for state in trace.busy_states),
+        trace.source,
+        notes=(*notes, _INCOMPLETE) if incomplete else notes,
+        has_calls=not incomplete,
+        counted=counted.exclusive,
+        counted_inclusive=counted.inclusive,
+    )
+
+
+def _columns(trace: Trace) -> Generator[tuple[Columns, bool], None, None]:
+    """Columns of the trace, at once or a part at a time, and whether nested states are missing from them."""
+    from perf_io.tables.tabular_trace import TabularTrace
+
+    if isinstance(trace, TabularTrace):
+        yield from _columns_on_disk(trace)
+        return
+    first = 0
+    for part in trace.rank_traces() if isinstance(trace, JoinedTrace) else (trace,):
+        location = part.location + np.int32(first) if first else part.location
+        yield (location, part.state, part.start_ns, part.end_ns), is_incomplete(part)
+        first += len(part.locations)
+
+
+def _columns_on_disk(trace: Any) -> Generator[tuple[Columns, bool], None, None]:
+    database = trace.database
+    positions: dict[str, Codes] = {}
+    for table, names in ((_LOCATIONS, trace.locations), (_STATES, trace.states)):
+        first = {name: index for index, name in reversed(list(enumerate(names)))}
+        database.add_names(table, list(first))  # an enumeration has each name once
+        positions[table] = np.array(list(first.values()), dtype=np.int32)
+    try:
+        codes = ", ".join(f"CAST(enum_code(CAST({name} AS {table})) AS INTEGER) AS {name}" for name, table in _CODED)
+        query = f"SELECT {codes}, start_ns, end_ns FROM ({trace.query})"  # noqa: S608 - no names of the user's in it
+        for chunk in database.chunks(query, trace.n_intervals, "profiling"):
+            location, state = positions[_LOCATIONS][chunk["location"]], positions[_STATES][chunk["state"]]
+            yield (location, state, chunk["start_ns"], chunk["end_ns"]), False
+    finally:
+        for _, table in _CODED:
+            database.run(f"DROP TYPE IF EXISTS {table}")
+            database.run(f"DROP TABLE IF EXISTS {table}")
+
+
+def _notes(times: Integers) -> tuple[str, ...]:
+    without = int((times.sum(axis=(0, 2)) == 0).sum())
+    return (f"{without} of the locations have no states that last",) if without else ()

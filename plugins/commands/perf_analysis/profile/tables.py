@@ -1,0 +1,203 @@
+"""Tables of profiles: the longest functions of a run, of several runs side by side, and of each part of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perf_analysis.profile.counting import CYCLES, INSTRUCTIONS
+from perf_analysis.profile.profiles import Profiles
+from perf_analysis.profile.run_profile import NO_STATE, RunProfile, imbalance_of
+from perf_views.function_names import plain_names
+from perfcore.data.units import readable
+from perfcore.results import Tables
+
+__all__ = ["label_of", "longest_functions", "mixture", "profile_tables"]
+
+_MOST_FUNCTIONS = 20
+_MOST_RUNS = 8
+_MOST_PARTS = 40
+_MOST_IN_MIXTURE = 4
+_LEAST_SHARE = 0.005  # of what is named in a mixture
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def profile_tables(profiles: Profiles) -> Tables:
+    """A flat profile of one run, or the functions of several; where parts are asked for, what each consists of.
+
+    Examples
+    --------
+    >>> from perf_analysis.profile.api import profile
+    >>> from perfcore.data.trace import Trace
+    >>> trace = Trace([0, 1], [0, 0], [0, 0], [9_000, 3_000], ["a", "b"], ["run"])
+    >>> title, header, rows = profile_tables(profile(trace))[0]
+    >>> rows[0]
+    ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '6 us', '2']
+    """
+    tables = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
+    if profiles.by != "function":
+        tables += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
+    return tables
+
+
+def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
+    """The functions with the longest times, and the time in none of them wherever it stands by its length."""
+    total = {
+        name: sum(
+            float(run.by_function_ns[run.functions.index(name)]) / run.total_ns
+            for run in profiles
+            if name in run.functions
+        )
+        for name in profiles.functions
+    }
+    return tuple(sorted(total, key=lambda name: -total[name])[:most])
+
+
+def mixture(names: Sequence[str], times_ns: Any) -> str:
+    """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``.
+
+    Examples
+    --------
+    >>> mixture(["dgemm", "dtrsm", "other"], np.array([84, 16, 0]))
+    '84% dgemm, 16% dtrsm'
+    """
+    total = float(times_ns.sum())
+    if not total:
+        return "-"
+    order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
+    parts = [
+        f"{times_ns[index] / total:.0%} {names[index]}" for index in order if times_ns[index] >= _LEAST_SHARE * total
+    ]
+    return ", ".join(parts)
+
+
+def label_of(profiles: Profiles, run: RunProfile) -> str:
+    """What tells a run from the others: ``ranks=4``, and its place where several are alike."""
+
+    def parameters_of(each: RunProfile) -> str:
+        return ", ".join(f"{column}={each.parameters[column]:g}" for column in profiles.parameters.values()) + "".join(
+            f" {value}" for name, value in each.parameters.items() if isinstance(value, str)
+        )
+
+    same_label = [each for each in profiles if parameters_of(each) == parameters_of(run)]
+    return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"
+
+
+def _flat(run: RunProfile) -> Table:
+    """A row for each function with its share, times and imbalance."""
+    spread, longest = imbalance_of(run.by_location_ns), run.by_location_ns.argmax(axis=1)
+    order = [index for index in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[index]]
+    rows, n = [], len(run.locations)
+    listed = order[:_MOST_FUNCTIONS]
+    for index, called in zip(listed, plain_names([run.functions[index] for index in listed]), strict=True):
+        time = int(run.by_function_ns[index])
+        rows.append(
+            [
+                called,
+                f"{time / run.total_ns:.2%}",
+                readable(time, "ns"),
+                readable(time / n, "ns"),
+                readable(int(run.by_location_ns[index].max()), "ns"),
+                f"{spread[index]:.2f}" if time else "-",
+                run.locations[longest[index]] if time and n > 1 else "-",
+                *_calls(run, [index]),
+            ]
+        )
+    rest = order[_MOST_FUNCTIONS:]
+    if rest:
+        time = int(run.by_function_ns[rest].sum())
+        rows.append(
+            [f"{len(rest)} others", f"{time / run.total_ns:.2%}", readable(time, "ns"), readable(time / n, "ns")]
+        )
+        rows[-1] += ["", "", "", "", _calls(run, rest)[1]]
+    rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
+    header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
+    for cells, index in zip([header, *rows], [None, *listed, *([rest] if rest else []), order], strict=True):
+        cells.extend(_counted(run, index))
+    return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
+
+
+def _calls(run: RunProfile, functions: Any) -> list[str]:
+    """Inclusive time of a location, mean of all, and calls of all; a dash where they are not known."""
+    if not run.has_calls or [run.functions[index] for index in functions] == [NO_STATE]:
+        return ["-", "-"]
+    inclusive, calls = (int(table[functions].sum()) for table in (run.inclusive_ns, run.calls))
+    return [readable(inclusive / len(run.locations), "ns"), str(calls)]
+
+
+def _counted(run: RunProfile, functions: Any) -> list[str]:
+    """Instructions and instructions per cycle of functions, or their headings; nothing where they were not counted."""
+    instructions, cycles = (run.counted.get(name) for name in (INSTRUCTIONS, CYCLES))
+    if instructions is None:
+        return []
+    if functions is None:
+        return [INSTRUCTIONS] if cycles is None else [INSTRUCTIONS, "IPC"]
+    total = int(instructions[functions].sum())
+    cells = [f"{total:.4g}"]
+    if cycles is not None:
+        took = int(cycles[functions].sum())
+        cells.append(f"{total / took:.2f}" if took else "-")
+    return cells
+
+
+def _over_runs(profiles: Profiles) -> Table:
+    """Mean times over locations, a column for each run."""
+    runs = _shown_runs(profiles)
+    names = longest_functions(profiles, _MOST_FUNCTIONS)
+    header = ["function", *(label_of(profiles, run) for run in runs), "share of the last", "longest/mean of it"]
+    last = runs[-1]
+    spread = imbalance_of(last.by_location_ns)
+    rows = []
+    for name, called in zip(names, plain_names(names), strict=True):
+        cells = [readable(_mean_ns(run, [name]), "ns") for run in runs]
+        index = last.functions.index(name) if name in last.present else None
+        rows.append([called, *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
+        rows[-1].append("-" if index is None or np.isnan(spread[index]) else f"{spread[index]:.2f}")
+    rest = [name for name in profiles.functions if name not in names]
+    if rest:
+        cells = [readable(_mean_ns(run, rest), "ns") for run in runs]
+        rows.append([f"{len(rest)} others", *cells, f"{_mean_ns(last, rest) / last.elapsed_ns:.2%}", ""])
+    rows.append(["sum", *(readable(run.elapsed_ns, "ns") for run in runs), "100.00%", ""])
+    more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
+    return (f"Exclusive time of a location, mean of all{more}", header, rows)
+
+
+def _shown_runs(profiles: Profiles) -> list[RunProfile]:
+    """The runs in the order of what was varied; of many the first and the last ones."""
+    columns = list(profiles.parameters.values())
+    runs = sorted(profiles, key=lambda run: [run.parameters[column] for column in columns])
+    return runs if len(runs) <= _MOST_RUNS else [runs[0], *runs[1 - _MOST_RUNS :]]
+
+
+def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
+    place = {name: index for index, name in enumerate(run.functions)}
+    return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
+
+
+def _parts(profiles: Profiles, run: RunProfile) -> Table:
+    """What each phase, marker, location or rank consists of."""
+    which = f" of {run.source}" if len(profiles) > 1 else ""
+    called = plain_names(run.functions)
+    if profiles.by in ("phase", "marker"):
+        by_part = run.times_ns.sum(axis=1)
+        rows = [
+            [name, readable(duration, "ns"), f"{duration / run.elapsed_ns:.2%}", mixture(called, by_part[:, index])]
+            for index, (name, duration) in enumerate(zip(run.parts, run.parts_ns.tolist(), strict=True))
+        ]
+        header = [profiles.by, "duration", "share", "functions"]
+    else:
+        names = run.locations if profiles.by == "location" else run.ranks
+        computes = np.isin(run.functions, run.computing)
+        rows = []
+        for name in dict.fromkeys(names):
+            members = [index for index, each in enumerate(names) if each == name]
+            times = run.by_location_ns[:, members].sum(axis=1)
+            computing = f"{times[computes].sum() / times.sum():.2%}"
+            rows.append([name or "(no rank)", computing, mixture(called, times)])
+        header = [profiles.by, "computing", "functions"]
+    if len(rows) > _MOST_PARTS:
+        rows = [*rows[:_MOST_PARTS], [f"{len(rows) - _MOST_PARTS} more", *[""] * (len(header) - 1)]]
+    return (f"What each {profiles.by}{which} is made of", header, rows)

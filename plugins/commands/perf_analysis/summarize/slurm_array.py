@@ -1,0 +1,247 @@
+"""Parts of a run as an array of Slurm's jobs, and their merge as the job after it.
+
+The script is the same for all runs: names of files are in a plan beside it, and reach no shell.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perf_analysis.summarize.array_job import PLAN, Plan, make_whole
+from perf_traces.summaries.run import Run
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.summaries.summary_file import load
+from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perfcore.base.executors import slurm
+from perfcore.base.files import write_bytes
+
+__all__ = ["Handed", "SlurmOptions", "hand_over", "job_script", "slurm_options"]
+
+_USUAL_PARTS = 100
+_JOBS, _SCRIPT = "jobs", "job.sh"
+_VALUE = re.compile(r"[\w.:,@+-]{1,200}", re.ASCII)
+# What each option is called by sbatch.
+_CALLED = {"partition": "partition", "time": "time", "memory": "mem", "account": "account", "qos": "qos"}
+
+
+@dataclass(frozen=True)
+class SlurmOptions:
+    """What the jobs of an array ask for.
+
+    Parameters
+    ----------
+    parts : int, optional
+        How many jobs; by default 100, or one for each file where there are fewer.
+    requests : mapping of str to str
+        ``partition``, ``time``, ``memory``, ``account`` and ``qos``, as sbatch takes them.
+    """
+
+    parts: int | None
+    requests: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Handed:
+    """How far an array is.
+
+    Parameters
+    ----------
+    parts, there : int
+        How many there are, and how many of them are done.
+    jobs : tuple of str
+        The array and the merge after it, which wait or run.
+    folder : Path
+        Where parts, and what jobs say, are.
+    """
+
+    parts: int
+    there: int
+    jobs: tuple[str, ...]
+    folder: Path
+
+
+def slurm_options(text: str) -> SlurmOptions:
+    """What follows ``--on slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys.
+
+    Raises
+    ------
+    OptionError
+        A key is unknown, or a value is none that a job's script may contain.
+    InputError
+        The file cannot be read, or is no TOML.
+
+    Examples
+    --------
+    >>> slurm_options(":parts=20,time=01:00:00").requests
+    {'time': '01:00:00'}
+    """
+    if text.endswith(".toml"):
+        requests = _of_file(Path(text[1:]))
+    else:
+        pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
+        if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):
+            raise OptionError(f"--on slurm{text}: slurm, slurm:KEY=VALUE,... or slurm:FILE.toml is expected")
+        requests = {key.strip(): value.strip() for key, _, value in pairs}
+    for key, value in requests.items():
+        if key not in (*_CALLED, "parts"):
+            raise UnknownNameError("key of --on slurm", key, ["parts", *_CALLED])
+        if not _VALUE.fullmatch(value):
+            raise OptionError(f"--on slurm: {key}={value!r} has letters that no {key} has")
+    parts = requests.pop("parts", None)
+    if parts is not None and (not parts.isdecimal() or int(parts) < 1):
+        raise OptionError(f"--on slurm: parts={parts}: a number of jobs is expected")
+    return SlurmOptions(None if parts is None else int(parts), requests)
+
+
+def _of_file(path: Path) -> dict[str, str]:
+    try:
+        return {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(path, f"is no TOML: {error}") from None
+
+
+def job_script(requests: Mapping[str, str]) -> str:
+    """The script of all jobs: called with the Python to take, the folder of the plan, and what the merge alone says.
+
+    Examples
+    --------
+    >>> print(job_script({"partition": "short", "memory": "2G"}), end="")
+    #!/bin/bash
+    #SBATCH --ntasks=1
+    #SBATCH --cpus-per-task=1
+    #SBATCH --partition=short
+    #SBATCH --mem=2G
+    export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+    exec "$1" -P -m perf_analysis.summarize.array_job "$2" "${3:-$SLURM_ARRAY_TASK_ID}"
+    """
+    directives = "".join(f"#SBATCH --{called}={requests[key]}\n" for key, called in _CALLED.items() if key in requests)
+    return (
+        f"#!/bin/bash\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n{directives}"
+        "export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1\n"
+        'exec "$1" -P -m perf_analysis.summarize.array_job "$2" "${3:-$SLURM_ARRAY_TASK_ID}"\n'
+    )
+
+
+def hand_over(
+    run: Run,
+    folder: Path,
+    output: str | os.PathLike[str],
+    options: SlurmOptions,
+    *,
+    allow_missing: bool = False,
+    overwrite: bool = False,
+) -> Handed | SummarizedTrace:
+    """Have Slurm make the parts that are missing and merge them; what is there already is kept.
+
+    Parameters
+    ----------
+    run, folder : Run and Path
+        The files, and what all of them are below.
+    output : str or path
+        The summary of all. Parts are in the folder ``OUTPUT.parts`` beside it, which all nodes must see.
+    options : SlurmOptions
+    allow_missing : bool
+        Leave out files that cannot be read.
+    overwrite : bool
+        Begin anew where parts of another run are.
+
+    Returns
+    -------
+    Handed or SummarizedTrace
+        The latter where all parts are there.
+
+    Raises
+    ------
+    InputError
+        The folder has parts of another run, or cannot be written.
+    SchedulerError
+        Slurm refuses, or does not answer.
+    """
+    target = Path(output).absolute()
+    where = target.with_name(f"{target.name}.parts")
+    parts = min(_USUAL_PARTS, len(run.files)) if options.parts is None else options.parts
+    if parts > len(run.files):
+        raise OptionError(f"--on slurm: parts={parts}: there are {len(run.files)} files; give at most as many parts")
+    plan = Plan(run, str(folder), parts, str(target), allow_missing)
+    slurm.check_commands("sbatch", "squeue")
+    _prepare(where, plan, overwrite)
+    jobs = _jobs(where)
+    if jobs and slurm.waiting(jobs):
+        return Handed(parts, parts - len(plan.missing(where)), tuple(jobs), where)
+    missing = plan.missing(where)
+    if not missing:
+        make_whole(where)
+        return SummarizedTrace(load(target)[0], os.fspath(output))
+    script = where / _SCRIPT
+    write_bytes(script, job_script(options.requests).encode())
+    arguments = [sys.executable, str(where)]
+    jobs = [
+        slurm.submit(
+            script, [f"--array={_ranges(missing)}"], where / "part-", "summarize", ending="%a.out", arguments=arguments
+        )
+    ]
+    write_bytes(where / _JOBS, msgspec.json.encode(jobs))
+    after = f"--dependency=afterany:{jobs[0].partition(';')[0]}"  # also where some failed: it says which are missing
+    jobs.append(slurm.submit(script, [after], where / "merge.out", "merge", arguments=[*arguments, "merge"]))
+    write_bytes(where / _JOBS, msgspec.json.encode(jobs))
+    return Handed(parts, parts - len(missing), tuple(jobs), where)
+
+
+def _prepare(where: Path, plan: Plan, overwrite: bool) -> None:
+    """The folder with the plan in it, and with no parts of another one."""
+    try:
+        where.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(where, f"cannot be made: {error.strerror or error}") from error
+    if (where / PLAN).is_file():
+        existing = Plan.read(where)
+        if existing == plan:
+            return
+        if not overwrite:
+            difference = (
+                existing.run.difference(plan.run) or f"{existing.parts} parts, or another place of files or output"
+            )
+            raise InputError(where, f"holds parts of another run: {difference}; --overwrite begins anew")
+        if (jobs := _jobs(where)) and slurm.waiting(jobs):
+            raise InputError(where, f"jobs {', '.join(jobs)} still work on it; scancel them first")
+        for path in [*where.glob("*.summary"), *where.glob("*.unfinished"), *where.glob("*.out"), where / _JOBS]:
+            path.unlink(missing_ok=True)
+    write_bytes(where / PLAN, msgspec.json.encode(plan))
+
+
+def _jobs(where: Path) -> list[str]:
+    """The jobs that were handed over last."""
+    path = where / _JOBS
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[str]) if path.is_file() else []
+    except msgspec.DecodeError as error:
+        raise InputError(path, f"is no list of jobs: {error}; remove it when none of them runs") from None
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers as sbatch takes them, such as ``1-3,7``.
+
+    Examples
+    --------
+    >>> _ranges([1, 2, 3, 7])
+    '1-3,7'
+    """
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in _stretches(numbers))
+
+
+def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+        stretch: list[Any] = [number for _, number in group]
+        yield stretch[0], stretch[-1]

@@ -1,0 +1,154 @@
+"""Who sends how much to whom, and in messages of which sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.whatif.collective_table import CollectiveRow, collective_rows
+from perf_traces.messages.communication import Communication
+from perfcore.results import Result
+
+__all__ = ["MessageTable", "message_table", "messages_by_phase", "of_phase"]
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MessageTable(Result):
+    """Messages by sender and receiver, and by size; collectives by operation.
+
+    Parameters
+    ----------
+    source : str
+    locations : tuple of str
+        Those that send or receive.
+    count, bytes : (n, n) int64
+        From the row's location to the column's.
+    sizes, of_size : (m,) int64
+        Upper ends of classes of sizes, powers of 2 and 0, and how many messages each has.
+    bytes_of_size : (m,) int64
+    collectives : tuple of CollectiveRow
+    remarks : tuple of str
+        What is wrong with the trace.
+    """
+
+    source: str
+    locations: tuple[str, ...]
+    count: Integers
+    bytes: Integers
+    sizes: Integers
+    of_size: Integers
+    bytes_of_size: Integers
+    collectives: tuple[CollectiveRow, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a message nor a collective."""
+        return not len(self.sizes) and not self.collectives
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "source": self.source,
+            "locations": list(self.locations),
+            "messages": self.count.tolist(),
+            "bytes": self.bytes.tolist(),
+            "sizes": [
+                {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
+                for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
+            ],
+            "collectives": [asdict(row) for row in self.collectives],
+            "remarks": list(self.remarks),
+        }
+
+
+def message_table(communication: Communication) -> MessageTable:
+    """Sum up the messages of a run.
+
+    Examples
+    --------
+    >>> from perf_traces.messages.testing import exchange
+    >>> message_table(exchange()).bytes.tolist()
+    [[0, 8], [0, 0]]
+    """
+    ends = np.concatenate([communication.sender, communication.receiver])
+    ranks, code = np.unique(ends, return_inverse=True)
+    code = code.reshape(-1)
+    pair = code[: len(code) // 2] * len(ranks) + code[len(code) // 2 :]
+    size = communication.messages.bytes
+    count = np.bincount(pair, minlength=len(ranks) ** 2).reshape(len(ranks), len(ranks))
+    total = np.zeros(len(ranks) ** 2, np.int64)
+    np.add.at(total, pair, size)
+    ceiling = np.where(size > 0, 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64), 0)
+    sizes, which = np.unique(ceiling, return_inverse=True)
+    of_size, bytes_of_size = np.bincount(which.reshape(-1), minlength=len(sizes)), np.zeros(len(sizes), np.int64)
+    np.add.at(bytes_of_size, which.reshape(-1), size)
+    names = tuple(communication.locations[place] for place in ranks.tolist())
+    return MessageTable(
+        communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
+        of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
+    )  # fmt: skip
+
+
+def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is there.
+
+    Parameters
+    ----------
+    communication : Communication
+    edges_ns : sequence of int, nanoseconds
+        Where phases begin, and the last one ends. What begins outside of them is not counted.
+
+    Examples
+    --------
+    >>> from perf_traces.messages.testing import exchange
+    >>> run = exchange()
+    >>> messages_by_phase(run, [run.start_ns, int(run.end_ns.max())])[1]
+    [['1', '1', '8', '1', '1']]
+    """
+    messages = communication.messages
+    sent, begun = _phases(communication, edges_ns)
+    begun = begun[communication.collectives.of_data]
+    pairs = communication.sender.astype(np.int64) * len(communication.locations) + communication.receiver
+    rows = []
+    for phase in range(1, len(edges_ns)):
+        here = sent == phase
+        figures = here.sum(), messages.bytes[here].sum(), len(np.unique(pairs[here])), (begun == phase).sum()
+        rows.append([str(phase), *map(str, figures)])
+    return ["phase", "messages", "bytes", "pairs", "collectives"], rows
+
+
+def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) -> Communication:
+    """What `messages_by_phase` counts in one phase, from 1 on.
+
+    Examples
+    --------
+    >>> from perf_traces.messages.testing import exchange
+    >>> run = exchange()
+    >>> len(of_phase(run, [run.start_ns, int(run.end_ns.max())], 1).messages)
+    1
+    """
+    sent, begun = _phases(communication, edges_ns)
+    return replace(
+        communication,
+        messages=communication.messages.only(sent == phase),
+        collectives=communication.collectives.only(begun == phase),
+        source=f"{communication.source}, phase {phase}",
+    )
+
+
+def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Integers, Integers]:
+    """The phase, from 1 on, that each message is sent in, and in which the first member of each collective is there."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    begins = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
+    edges = np.asarray(edges_ns)
+    sent: Integers = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
+    begun: Integers = np.searchsorted(edges, begins, side="right")
+    return sent, begun

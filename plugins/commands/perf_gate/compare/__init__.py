@@ -1,0 +1,42 @@
+"""Two models, or a model and measurements: compare, verify, gate."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+__all__ = ["register_commands", "register_presenters"]
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the commands."""
+    register(
+        "compare",
+        "perf_gate.compare.cli.compare:command",
+        group="Model",
+        function="perf_gate.compare.api:compare",
+        help="Where two models or versions differ, and how sure that is; a gate.",
+    )
+    register(
+        "verify",
+        "perf_gate.compare.cli.verify:command",
+        group="Model",
+        function="perf_gate.compare.api:verify",
+        help="A model at points that it was not fitted to.",
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how a comparison and a verification are shown."""
+    register(
+        "perf_gate.compare.comparison.comparison:Comparison",
+        "perf_gate.compare.comparison.presenter:ComparisonPresenter",
+        help="both models at the points, what differs, and the verdicts of gates",
+    )
+    register(
+        "perf_gate.compare.verification.verification:Verification",
+        "perf_gate.compare.verification.presenter:VerificationPresenter",
+        help="figures of each group of points, the worst first",
+    )

@@ -1,0 +1,330 @@
+"""Models made of models by operators and by `perfcore.max_`, and the file they are kept in."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+import perfcore
+from perf_formulas.formula import Formula
+from perf_structural.composed_models.expression import check_expression, is_linear, unit_of
+from perf_structural.composed_models.shared_points import (
+    check_variables,
+    count_of,
+    points_of_each,
+    shared_levels,
+    shared_ranges,
+)
+from perf_tables.points.points import check_coverage
+from perfcore.base.errors import ModelFileError, OptionError, PerfError
+from perfcore.base.files import MODEL_SCHEMA
+from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+
+__all__ = ["ComposedModel", "digest", "max_"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class _Content(msgspec.Struct, forbid_unknown_fields=True):
+    """The field ``model`` of a file."""
+
+    expression: str
+    components: dict[str, dict[str, Any]]
+
+
+class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """An expression in models, predicted with its uncertainty; made by operators and by `perfcore.max_`.
+
+    What the components leave open is taken to be independent from one component to the other. A component that occurs
+    twice is one quantity: the bounds of ``a + a`` are those of ``2 * a``.
+
+    Attributes
+    ----------
+    expression : str
+        In the components' names, by ``+``, ``*``, ``max`` and numbers that are not negative, and ``/`` by a number.
+    components : dict of str to Model
+        The fitted models, each once: ``m1``, ``m2``, ...
+
+    Raises
+    ------
+    OptionError
+        A variable is not the same in two components, or parts of a sum or maximum have different units.
+    """
+
+    expression: str
+    components: dict[str, Model]
+
+    kind: ClassVar[str] = "composed"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be composed, and what a file edited by hand may hold."""
+        for name, model in self.components.items():
+            if isinstance(model, ComposedModel):
+                raise OptionError(f"{name} is composed itself; write out its expression, {model.expression}")
+        check_expression(self._formula, tuple(self.components))
+        check_variables(self.components)
+        try:
+            _ = self.unit
+        except OptionError as error:
+            raise OptionError(f"{error} ({', '.join(self.component_titles)})") from None
+
+    @classmethod
+    def compose(cls, operation: str, left: Model, right: Model | float) -> ComposedModel:
+        """What an operator makes of a model and another, or a number in its unit.
+
+        Parameters
+        ----------
+        operation : {"add", "multiply", "divide"}
+            The last by a number only.
+        left : Model
+        right : Model or float
+
+        Raises
+        ------
+        OptionError
+            A number is negative, or the models do not compose.
+        """
+        if operation == "add":
+            return _composed([part for part in (left, right) if part != 0], " + ".join)  # 0 is what `sum` begins with
+        if operation == "divide":
+            return _composed([left, right], lambda texts: f"({texts[0]})/{texts[1]}")
+        factors: list[Model | float] = [left, right] if isinstance(right, Model) else [right, left]
+        return _composed(factors, lambda texts: "*".join(f"({text})" for text in texts))
+
+    @functools.cached_property
+    def _formula(self) -> Formula:
+        return Formula(self.expression)
+
+    @functools.cached_property
+    def unit(self) -> str | None:
+        """Unit of the values; of a product those of the factors, ``"s*s"``; None where one is not known."""
+        return unit_of(self._formula, {name: model.unit for name, model in self.components.items()})
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {symbol: column for model in self.components.values() for symbol, column in model.variables.items()}
+
+    @property
+    def variable_units(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {symbol: unit for model in self.components.values() for symbol, unit in model.variable_units.items()}
+
+    @functools.cached_property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that every component knows that has the variable."""
+        return shared_levels(self.components)
+
+    @functools.cached_property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Where all components were measured, or where there is no such range, any."""
+        return shared_ranges(self.components)
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """The expression of what the components predict.
+
+        Parameters
+        ----------
+        points : mapping of columns, DataFrame, or (n,) float for a single variable
+            The variables of all components, each once.
+        interval : float, optional
+            Coverage of bounds. Those of a single component are exact where its values are not negative; those of
+            several come from 65,536 quasi-random draws and err by up to 1 % of their distance from the value
+            (`perf_structural.composed_models.independent_draws`). They are widened to hold the value, which is the
+            expression of the
+            components' values: the median of the largest of several lies above it.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
+            Values, or value, lower and upper bound; NaN where a component has none.
+        """
+        if interval is not None:
+            check_coverage(interval)
+        where = points_of_each(points, self.components)
+        if interval is None:
+            return self._formula.evaluate({name: m.predict(where[name]) for name, m in self.components.items()})
+        if len(self.components) == 1:
+            ((name, model),) = self.components.items()
+            predicted = model.predict(where[name], interval=interval)
+            # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
+            if is_linear(self._formula) or not (predicted[:, 1] < 0.0).any():
+                return self._formula.evaluate({name: predicted})
+        return self._drawn(where, interval)
+
+    def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
+        from perf_structural.composed_models.independent_draws import bounds_of_function
+
+        names = self._order
+        values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
+        bounds = bounds_of_function(
+            lambda drawn: self._formula.evaluate(dict(zip(names, drawn, strict=True))),
+            [self.components[name] for name in names],
+            [where[name] for name in names],
+            interval,
+        )
+        return np.column_stack([values, np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)])
+
+    @functools.cached_property
+    def _order(self) -> tuple[str, ...]:
+        """Names of the components, ordered by what these are: a + b and b + a draw the same numbers."""
+        return tuple(sorted(self.components, key=lambda name: digest(self.components[name].to_dict())))
+
+    def remarks(self, points: Points) -> list[str]:
+        """What the components remark, and which are taken as independent."""
+        where = points_of_each(points, self.components)
+        count = max(map(count_of, where.values()))
+        remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
+        several = [f"{' and '.join(self.components)} taken as independent"] * (len(self.components) > 1)
+        return [
+            "; ".join([*(f"{name}: {texts[place]}" for name, texts in remarks.items() if texts[place]), *several])
+            for place in range(count)
+        ]
+
+    @property
+    def unfitted(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {f"{name}: {part}": why for name, m in self.components.items() for part, why in m.unfitted.items()}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of all components."""
+        return tuple(
+            msgspec.structs.replace(parameter, name=f"{name}: {parameter.name}")
+            for name, model in self.components.items()
+            for parameter in model.parameters
+        )
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """The number of components, and the figures of each."""
+        figures = {f"{name}_{key}": value for name, m in self.components.items() for key, value in m.statistics.items()}
+        return {"n_components": len(self.components), **figures}
+
+    @property
+    def component_titles(self) -> list[str]:
+        """What each component is, in one line."""
+        return [f"{name}: {model.title}" for name, model in self.components.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a model file, with those of the components inside."""
+        components = {name: model.to_dict() for name, model in self.components.items()}
+        origin = msgspec.to_builtins(self.origin)
+        content = {"expression": self.expression, "components": components}
+        return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The model of a file's content.
+
+        Raises
+        ------
+        msgspec.ValidationError
+            A field is missing, unknown or of the wrong type, or a component cannot be read; the message has its path.
+        """
+        origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
+        written = msgspec.convert(content["model"], type=_Content)
+        components = {}
+        for name, component in written.components.items():
+            try:
+                components[name] = model_of(component)
+            except ModelFileError as error:
+                raise msgspec.ValidationError(f"components.{name}: {error}") from None
+        try:
+            return cls(msgspec.convert(origin, type=Origin), written.expression, components)
+        except PerfError as error:
+            raise msgspec.ValidationError(str(error)) from None
+
+
+def max_(*parts: Model | float) -> ComposedModel:
+    """The largest of models, and of numbers in their unit: the parts of a program that run side by side.
+
+    Parameters
+    ----------
+    *parts : Model or float
+        At least one model; numbers are finite and not negative.
+
+    Raises
+    ------
+    OptionError
+        There is no model, a number is negative, or the models do not compose; see `ComposedModel`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> def fitted(times, function):
+    ...     runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": times})
+    ...     return perfcore.fit(runs, fitter="individual", functions=function)
+    >>> solver, output = fitted([8, 4, 2, 1], "1/p"), fitted([2, 2, 2, 2], "1")
+    >>> side_by_side = max_(solver, output)
+    >>> side_by_side.expression, side_by_side.unit
+    ('max(m1, m2)', 's')
+    >>> side_by_side.predict([1, 16]).round(6)
+    array([8., 2.])
+    """
+    return _composed(parts, _largest)
+
+
+def digest(content: Any) -> str:
+    """Short text that tells contents of JSON apart."""
+    return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
+
+
+def _largest(texts: Sequence[str]) -> str:
+    # A tree, since formulas nest 32 deep.
+    if len(texts) == 1:
+        return texts[0]
+    half = (len(texts) + 1) // 2
+    return f"max({_largest(texts[:half])}, {_largest(texts[half:])})"
+
+
+def _composed(parts: Sequence[Model | float], write: Callable[[Sequence[str]], str]) -> ComposedModel:
+    """Composed model of parts, each component once however often it occurs."""
+    components: list[Model] = []
+    texts = []
+    for part in parts:
+        if not isinstance(part, Model):
+            texts.append(_number(part))
+        elif isinstance(part, ComposedModel):
+            names = {name: Formula(_name(model, components)) for name, model in part.components.items()}
+            texts.append(str(Formula(part.expression).substituted(names)))
+        else:
+            texts.append(_name(part, components))
+    if not components:
+        raise OptionError("there is no model to compose; give at least one")
+    expression = str(Formula(write(texts)))
+    named = {f"m{number}": model for number, model in enumerate(components, 1)}
+    sources = dict.fromkeys(Path(model.origin.source).name for model in components)
+    fingerprints = dict.fromkeys(model.origin.fingerprint for model in components)
+    origin = Origin(
+        fitter=ComposedModel.kind,
+        options={"expression": expression},
+        source=", ".join(sources),
+        fingerprint=f"blake2b:{digest(list(fingerprints))}" if len(fingerprints) > 1 else next(iter(fingerprints)),
+        version=perfcore.__version__,
+    )
+    return ComposedModel(origin, expression, named)
+
+
+def _name(model: Model, components: list[Model]) -> str:
+    if model not in components:
+        components.append(model)
+    return f"m{components.index(model) + 1}"
+
+
+def _number(number: float) -> str:
+    value = float(number)
+    if not 0.0 <= value < math.inf:
+        raise OptionError(
+            f"models are composed with numbers that are finite and not negative, not {value:g}: times and counts have "
+            "no negative values"
+        )
+    return repr(value)

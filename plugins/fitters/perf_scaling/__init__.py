@@ -1,0 +1,30 @@
+"""Scaling laws of thousands of call paths: generic terms, averaged by how well each explains the data."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+__all__ = ["register_fitters", "register_presenters"]
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the fitter."""
+    register(
+        "scaling",
+        "perf_scaling.fitter:LawFitter",
+        options="perf_scaling.options:LawOptions",
+        help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
+        default_for=("timings",),
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how scaling laws are shown."""
+    register(
+        "perf_scaling.model:LawModel",
+        "perf_scaling.presenter:LawPresenter",
+        help="paths by their share, call trees coloured by growth, and each path's laws",
+    )

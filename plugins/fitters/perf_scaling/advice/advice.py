@@ -1,0 +1,219 @@
+"""Which growth the data do not determine, and which measurement would: what to measure next."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.advice.expected_spread import expected_spread, measurable
+from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
+from perf_scaling.path_laws import PathLaws
+
+__all__ = [
+    "Advice",
+    "advice",
+    "deciding_points",
+    "expected_spread",
+    "measurable",
+    "next_point",
+    "next_points",
+    "percent",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+_REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
+_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
+
+_INVISIBLE = 1e-4  # a relative difference that nobody measures
+
+# Of all paths together, only the largest are looked at: the others add nothing that would be seen.
+_MOST_PATHS = 500
+
+_GAP = 3.0  # levels farther apart than by this factor have room for one between
+
+
+class Advice(NamedTuple):
+    """What the data of a path do not determine.
+
+    Attributes
+    ----------
+    path : str
+    text : str
+        One sentence.
+    point : dict of str to float, or None
+        Where to measure to tell; None where no point within reach does.
+    rivals : tuple of str
+        The two classes of growth that cannot be told apart, the likelier first.
+    here : float
+    there : float or None
+        Largest relative difference between them where the path was measured, and at `point` (None where that is).
+    """
+
+    path: str
+    text: str
+    point: dict[str, float] | None
+    rivals: tuple[str, ...]
+    here: float
+    there: float | None
+
+
+def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+    """For each path whose growth is not sure, the two likeliest classes of growth and where they part.
+
+    Growth is sure where one class has a probability of 0.9 (`perf_scaling.growth.SURE`). What the data leave open is
+    drawn, and the draws of either class are compared: a point tells them apart where their means differ by more than
+    twice what either leaves open there, with the noise of a mean of as many runs as now. Points between measured levels
+    come first, then twice the largest, then levels below; other parameters stay at their largest measured level.
+
+    Parameters
+    ----------
+    model : PathLaws
+    paths : sequence of int, optional
+        Numbers of the paths to look at; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, perfcore
+    >>> rng = np.random.default_rng(0)
+    >>> p = np.repeat([64.0, 128, 256, 512], 5)
+    >>> time_s = (1 + 0.01 * p) * (1 + 0.02 * rng.standard_normal(20))
+    >>> model = perfcore.fit(pd.DataFrame({"p": p, "time_s": time_s}), fitter="scaling")
+    >>> advice(model)[0].text.split(":")[0]
+    'not determined by these data'
+    """
+    chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
+    number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
+    sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
+    unsure = sure.argmin(axis=1)  # the parameter whose growth is least sure
+    by_row: dict[int, Advice] = {}
+    for place, symbol in enumerate(model.symbols):
+        rows = np.flatnonzero((sure.min(axis=1) < SURE) & (unsure == place))
+        if len(rows):
+            by_row.update(zip(rows.tolist(), _advice_over(model, symbol, chosen[rows]), strict=True))
+    return tuple(by_row[row] for row in sorted(by_row))
+
+
+def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
+    candidates = deciding_points(model, symbol)
+    ends = slope_points(model, symbol)
+    places = np.vstack([ends, model.measured, candidates])
+    place = model.symbols.index(symbol)
+    n = len(model.measured)
+    entries = []
+    for block, draws in model.draws_in_blocks(places, paths.tolist()):
+        values = draws.unchanged()
+        slope = slopes_between(values[:, :, 0], values[:, :, 1], ends[1, place] / ends[0, place])
+        logs = np.log(values[:, :, 2:])
+        of_draws = classes_of_draws(model, symbol, draws, slope)
+        for row, path in enumerate(paths[block].tolist()):
+            of_draw = of_draws[row]
+            first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
+            first_logs, second_logs = logs[row][of_draw == first], logs[row][of_draw == second]
+            measured = np.isfinite(model.means[path])
+            runs = float(np.median(np.array(model.data[path].counts)[measured]))
+            noise = float(np.var(draws.scatter[row] + draws.noise[row] / np.sqrt(runs)))
+            gaps = np.abs(first_logs.mean(axis=0) - second_logs.mean(axis=0))
+            variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
+            tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
+            names = CLASSES[first], CLASSES[second]
+            gap_measured, gaps_ahead = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
+            entries.append(_advice_on(model, path, names, gap_measured, gaps_ahead, tells, candidates))
+    return entries
+
+
+def _advice_on(
+    model: PathLaws,
+    path: int,
+    names: tuple[str, str],
+    measured_gap: float,
+    gaps: Floats,
+    tells: Booleans,
+    points: Floats,
+) -> Advice:
+    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
+    point, point_gap = None, None
+    if tells.any():
+        place = int(tells.argmax())
+        point = dict(zip(model.symbols, points[place].tolist(), strict=True))
+        point_gap = float(gaps[place])
+        text += f"; measure at {model.point_text(point)} to tell ({percent(point_gap)} there)"
+    else:
+        text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
+    return Advice(model.paths[path], text, point, names, float(measured_gap), point_gap)
+
+
+def percent(share: float) -> str:
+    """A relative difference as a person writes it."""
+    if share < _INVISIBLE:
+        return f"under {100.0 * _INVISIBLE:g} %"
+    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+
+
+def deciding_points(model: PathLaws, symbol: str) -> Floats:
+    """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
+    place = model.symbols.index(symbol)
+    levels = np.unique(model.measured[:, place])
+    between = [
+        2.0 ** round(0.5 * np.log2(low * high))
+        for low, high in itertools.pairwise(levels.tolist())
+        if high > _GAP * low
+    ]
+    above = [levels[-1] * _REACH]
+    below = [levels[0] / factor for factor in (2.0, 4.0)]
+    if (levels == np.round(levels)).all():  # processors come whole
+        below = [level for level in below if level >= 1.0 and level == round(level)]
+    points = np.tile(model.measured.max(axis=0), (len(between) + len(above) + len(below), 1))
+    points[:, place] = [*between, *above, *below]
+    return points
+
+
+def next_points(model: PathLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+    """For each path, the point whose measurement leaves least open at the target.
+
+    Parameters
+    ----------
+    model : PathLaws
+    largest : float, >= 1
+        How far beyond the largest measured level a run may go, as a factor.
+    """
+    points = measurable(model, largest)
+    best = expected_spread(model, points)[:, 1:].argmin(axis=1)
+    return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
+
+
+def next_point(model: PathLaws, largest: float = 2.0) -> dict[str, float]:
+    """The point whose measurement, of all paths together, leaves least open at the target.
+
+    Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
+    criterion of sequential design (K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review",
+    Statistical Science 10, 1995), taken of the logarithm and with the law itself unknown.
+
+    Parameters
+    ----------
+    model : PathLaws
+    largest : float, >= 1
+        How far beyond the largest measured level a run may go, as a factor.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, perfcore
+    >>> rng = np.random.default_rng(0)
+    >>> p = np.repeat([4.0, 8, 16, 32, 64], 5)
+    >>> time_s = (1 + 0.1 * p) * (1 + 0.05 * rng.standard_normal(25))
+    >>> model = perfcore.fit(pd.DataFrame({"p": p, "time_s": time_s}), fitter="scaling")
+    >>> next_point(model)
+    {'p': 128.0}
+    """
+    points = measurable(model, largest)
+    place = {path: k for k, path in enumerate(model.paths)}
+    rows = model.rows[:_MOST_PATHS]
+    spread = expected_spread(model, points, [place[row.path] for row in rows])[:, 1:]
+    best = int((np.array([row.share for row in rows]) @ spread).argmin())
+    return dict(zip(model.symbols, points[best].tolist(), strict=True))

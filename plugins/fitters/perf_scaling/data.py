@@ -1,0 +1,405 @@
+"""From measurements to paths at points: which can be fitted, and why the others cannot."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.columns import with_values
+from perf_scaling.options import LawOptions
+from perf_scaling.runs import Runs, runs_of
+from perf_scaling.scalings import told_scaling
+from perf_tables.categories.speeds import is_speed, what_zero_means
+from perf_tables.categories.spread_columns import Spread, pooled_runs, spread_of_rows
+from perf_tables.categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
+from perf_tables.categories.unread_cells import no_number
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
+from perfcore.data.roles import shown_names
+
+__all__ = ["LawData", "Note", "gathered", "law_data", "merged_notes"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
+_METRIC = "metric"  # the column that Extra-P's experiments name a metric in
+# Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
+_PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
+_MOST_PARAMETERS = 4
+_LARGEST = 1e100  # squares of larger values overflow
+_RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
+
+
+class Note(NamedTuple):
+    """A line about data, with what it counts, so that lines of parts add up.
+
+    Attributes
+    ----------
+    text : str
+        With ``{}`` for each number.
+    counts : tuple of int
+        Where the first is 0, there is nothing to say.
+    """
+
+    text: str
+    counts: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """The line."""
+        return self.text.format(*(f"{count:,}" for count in self.counts)) if self.counts else self.text
+
+
+def merged_notes(notes: Iterable[Iterable[Note]]) -> list[str]:
+    """The lines of the whole by the notes of its parts.
+
+    Examples
+    --------
+    >>> merged_notes([[Note("{} of {} runs", (1, 10))], [Note("{} of {} runs", (2, 1000))]])
+    ['3 of 1,010 runs']
+    """
+    sums: dict[str, tuple[int, ...]] = {}
+    for text, counts in itertools.chain.from_iterable(notes):
+        sums[text] = tuple(a + b for a, b in zip(sums.get(text, (0,) * len(counts)), counts, strict=True))
+    return [str(Note(text, counts)) for text, counts in sums.items() if not counts or counts[0]]
+
+
+@dataclass(frozen=True)
+class LawData:
+    """Runs of K paths at n points, and the paths that no law can be fitted to.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Those that can be fitted (K).
+    metrics : tuple of str
+        What was measured of each of them, where a column `metric` names it, or which system it is of, where there are
+        several; else empty.
+    points : mapping of str to (n,) float
+        Parameters by symbol; every point once.
+    columns : mapping of str to str
+        Symbol to the column's name in the data.
+    runs : Runs
+        Of the K paths.
+    unfitted : mapping of str to str
+        The other paths and why they are not fitted.
+    value_name : str
+    unit : str or None
+    source : str
+    fingerprint : str
+    notes : tuple of Note
+    scaling : {"weak", "strong", ""}
+        How the problem grows with the first parameter, where it counts processors; empty where nobody says.
+    reciprocal : bool
+        The values are work per time, such as tokens/s or speedups, so that laws are of one over them.
+    """
+
+    paths: tuple[str, ...]
+    metrics: tuple[str, ...]
+    points: Mapping[str, Floats]
+    columns: Mapping[str, str]
+    runs: Runs
+    unfitted: Mapping[str, str]
+    value_name: str
+    unit: str | None
+    source: str
+    fingerprint: str
+    notes: tuple[Note, ...]
+    scaling: str
+    reciprocal: bool
+
+
+def law_data(data: Any, options: LawOptions) -> LawData:
+    """Measurements by path and point, of which at least one path can be fitted.
+
+    Parameters
+    ----------
+    data : Measurements or DataFrame
+    options : LawOptions
+
+    Raises
+    ------
+    PerfError
+        Roles that are missing, a parameter or value that is no number, no path that can be fitted, or a path to show
+        that there is not.
+    """
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if not isinstance(data, Measurements):
+        raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
+    measurements = gathered(data, options)
+    if not measurements.paths:
+        name, reason = next(iter(measurements.unfitted.items()))
+        which = f"none of {len(measurements.unfitted)} paths can be fitted; " if len(measurements.unfitted) > 1 else ""
+        raise DataError(f"{data.source}: {which}{name}: {reason}")
+    if options.show is not None:
+        _require_path(options.show, [*measurements.paths, *measurements.unfitted], measurements.unfitted)
+    return measurements
+
+
+def gathered(data: Measurements, options: LawOptions) -> LawData:
+    """Measurements by path and point, whether or not a path can be fitted; errors are those of `law_data`."""
+    data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
+    notes = list[Note]()
+    if options.where:
+        data = _without_held(data.where(options.where), notes)
+    data.require_roles()
+    roles = data.roles
+    assert roles.value is not None
+    value = _values(data, roles.value)
+    kept = ~np.isnan(value)
+    if not kept.any():
+        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
+    without = f"left out, without {_braced(roles.value)}: {{}} of {{}} rows"
+    notes.append(Note(without, (int((~kept).sum()), len(kept))))
+    points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
+    if len(points) > _MOST_PARAMETERS:
+        raise OptionError(
+            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); laws are of up to {_MOST_PARAMETERS}: "
+            "name these with --parameter, and hold the others with --where"
+        )
+    if data.table.duplicated().any():
+        of_copies = list[str]()
+        kept &= without_duplicates(data, kept, options.duplicates, of_copies)
+        notes += map(Note, of_copies)
+    names, path = paths_of(data, kept)
+    metrics = _metrics(data, kept, path)
+    levels = np.stack([column[kept] for column in points.values()], axis=1)
+    distinct, point = _distinct(levels)
+    refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
+    shape = (len(names), len(distinct))
+    measured = value[kept]
+    refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
+    spread = spread_of_rows(data, kept, path * len(distinct) + point)
+    reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
+    zero_means = what_zero_means(reciprocal)
+    resolved = _without_zeros(names, path, point, measured, shape, _least_points(len(points)), zero_means, notes)
+    path, point, measured = path[resolved], point[resolved], measured[resolved]
+    if spread is None:
+        runs = runs_of(path, point, measured, shape)
+    else:
+        runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
+        notes.append(Note(spread.text))
+    reasons = _reasons(runs, path, measured, distinct, list(shown_names(roles.parameters).values()))
+    fit = np.array([not reason for reason in reasons])
+    unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
+    far = "{} of {} runs are far from the others at their point and count less"
+    notes.append(Note(far, (int(runs.outliers[fit].sum()), int(kept.sum()))))
+    has_runs = (runs.counts[fit] > 0.0).any(axis=0)
+    return LawData(
+        paths=tuple(itertools.compress(names, fit)),
+        metrics=tuple(itertools.compress(metrics, fit)),
+        points={symbol: distinct[has_runs, number] for number, symbol in enumerate(points)},
+        columns=dict(roles.parameters),
+        runs=Runs(
+            runs.means[fit][:, has_runs],
+            runs.counts[fit][:, has_runs],
+            runs.variances[fit][:, has_runs],
+            runs.outliers[fit],
+        ),
+        unfitted=unfitted,
+        value_name=roles.value,
+        unit=roles.unit,
+        source=data.source,
+        fingerprint=_fingerprint(names, distinct, runs),
+        notes=tuple(notes),
+        scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
+        reciprocal=reciprocal,
+    )
+
+
+def _distinct(levels: Floats) -> tuple[Floats, Ints]:
+    """Rows that differ, in their order, and the number of each row among them; `np.unique` takes 30 times as long."""
+    import pandas as pd
+
+    number = np.zeros(len(levels), dtype=np.int64)
+    for column in levels.T:
+        of_column, values = pd.factorize(column, sort=True)
+        number = pd.factorize(number * len(values) + of_column, sort=True)[0]
+    first = np.empty(number.max() + 1, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    return levels[first], number
+
+
+def _braced(name: str) -> str:
+    """A name within a text that is formatted."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
+    """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
+    parameters = data.roles.parameters
+    fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    if not fixed or len(fixed) == len(parameters):
+        return data
+    names = shown_names(parameters)
+    levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
+    notes.append(Note(f"held: {levels}"))
+    left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
+    roles = data.roles
+    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
+
+
+def _values(data: Measurements, name: str) -> Floats:
+    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter.
+
+    Raises
+    ------
+    InputError, DataError
+        A text.
+    """
+    import pandas as pd
+
+    column = data.table[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    unread = np.isnan(numbers)
+    if unread.any():
+        texts = column[unread].astype(str).str.strip().str.lower()
+        wrong = ~(column[unread].isna() | texts.isin(["", "nan", "na", "none", "null", "<na>"]))
+        if wrong.any():
+            row = int(wrong.idxmax())
+            data.refuse(row, no_number(name, str(column.iloc[row]).strip()))
+    return np.where(np.isinf(numbers), np.nan, numbers)
+
+
+def _without_zeros(
+    names: Sequence[str],
+    path: Ints,
+    point: Ints,
+    value: Floats,
+    shape: tuple[int, int],
+    least: int,
+    zero_means: str,
+    notes: list[Note],
+) -> Booleans:
+    """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
+
+    What took less than the clock can tell is printed as 0. A point of which half of the runs or more are 0 is left out
+    whole, since those that are left are the longest of them.
+    """
+    zero = value == 0.0
+    if not zero.any():
+        return np.ones(len(value), dtype=np.bool_)
+    cell = path * shape[1] + point
+    zeros, runs = (np.bincount(cell, weights, minlength=shape[0] * shape[1]) for weights in (zero, np.ones(len(value))))
+    unseen = 2.0 * zeros >= runs
+    n_usable = ((runs > 0.0) & ~unseen).reshape(shape).sum(axis=1)
+    skipped = (zero | unseen[cell]) & (n_usable >= least)[path]
+    if skipped.any():
+        count = int((zero & skipped).sum())
+        of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
+        notes.append(Note(f"{count} zero{'s' if count > 1 else ''} left out: {zero_means} ({of})"))
+    return np.asarray(~skipped)
+
+
+def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
+    """Runs of which the rows are means."""
+    kept_spread = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
+    means, counts, variances = (
+        part.reshape(shape) for part in pooled_runs(cell, value, kept_spread, shape[0] * shape[1])
+    )
+    return Runs(means, counts, variances, np.zeros(shape[0], dtype=np.int64))
+
+
+def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
+    """What was measured of each path, or of which program on which system: paths of two do not add up.
+
+    Empty where all paths are of one.
+    """
+    is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
+    apart = (*(column for column in data.roles.code if column.strip().lower() in _PROGRAMS), *data.roles.system)
+    if not is_named and not apart:
+        return ()
+    _, first = np.unique(path, return_index=True)
+    if is_named:
+        return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
+    names, system = labels_of(data.with_roles(code=(), system=apart), "system", kept)
+    return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
+
+
+def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) -> None:
+    """Refuse a path to show that there is not, or that has no law."""
+    if name not in names:
+        raise UnknownNameError("path", name, names)
+    if name in unfitted:
+        raise DataError(f"--show {name}: it was not fitted: {unfitted[name]}")
+
+
+def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Sequence[str]) -> list[str]:
+    """Why a path cannot be fitted; empty where it can."""
+    n_paths = len(runs.means)
+    reasons = [""] * n_paths
+    patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
+    texts = [_pattern_reason(points[measured], symbols) for measured in patterns]
+    for number in np.flatnonzero([bool(text) for text in texts]).tolist():
+        for k in np.flatnonzero(pattern.ravel() == number).tolist():
+            reasons[k] = texts[number]
+    extreme = (value > 0.0) & ((value < 1.0 / _LARGEST) | (value > _LARGEST))
+    for k in np.unique(path[extreme]).tolist():
+        example = value[extreme & (path == k)][0]
+        reasons[k] = (
+            f"holds {example:g}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be fitted: choose another unit"
+        )
+    wrong = np.flatnonzero(value <= 0.0)
+    for k in np.unique(path[wrong]).tolist():
+        least = value[wrong[path[wrong] == k]].min()
+        if (value[path == k] == 0.0).all():
+            reasons[k] = "is 0 at every point"
+        elif least == 0.0:
+            reasons[k] = (
+                f"holds 0, and is above 0 at fewer than the {_least_points(len(symbols))} points that are needed"
+            )
+        else:
+            reasons[k] = (
+                f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
+            )
+    return reasons
+
+
+def _least_points(n_parameters: int) -> int:
+    return LEAST_POINTS + (n_parameters > 1)
+
+
+def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
+    """Why these points do not do; empty where they do."""
+    if len(points) < (least := _least_points(len(symbols))):
+        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
+    levels = [len(np.unique(column)) for column in points.T]
+    for symbol, count in zip(symbols, levels, strict=True):
+        if count < 2:
+            return f"measured at one level of {symbol}; measure at more, or hold it with --where"
+    logs = np.log(points)
+    centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
+    if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
+        names = " and ".join(symbols)
+        return f"{names} were varied together only (the points lie on a line); vary one while the other is held"
+    return ""
+
+
+def _fingerprint(names: Sequence[str], points: Floats, runs: Runs) -> str:
+    """Digest of paths, points and values: the same data have the same, whatever the order of their rows."""
+    import hashlib
+
+    order = np.argsort(names)
+    digest = hashlib.sha256("\0".join(sorted(names)).encode())
+    for array in (points, runs.means[order], runs.counts[order], runs.variances[order]):
+        digest.update(np.ascontiguousarray(np.nan_to_num(array)).tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
+    """Reasons, each with the paths that it holds for."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in unfitted.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]

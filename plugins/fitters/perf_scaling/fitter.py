@@ -1,0 +1,162 @@
+"""The fitter `scaling`: how each call path grows, as sure as the data allow, and a law where they determine one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import perfcore
+from perf_scaling.data import LawData, law_data, merged_notes
+from perf_scaling.engine import fit_paths
+from perf_scaling.model import LawModel
+from perf_scaling.options import LawOptions
+from perf_scaling.posterior.posterior import Posterior
+from perf_scaling.posterior.several import left_out
+from perf_scaling.posterior.stored import stored
+from perf_tables.points.ranges import parse_values
+from perfcore.base.errors import OptionError, PerfError, UnknownNameError
+from perfcore.contracts import Fitter
+from perfcore.data.measurements import Measurements
+from perfcore.hooks.options import to_dict
+from perfcore.models.model import Origin
+
+__all__ = ["LawFitter", "target_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_LESS = 0.25  # of what a mean counts by its runs
+_BEYOND = 4.0  # the scale to look at where none is given, times the largest level
+_SHARE = "share"  # unit of efficiencies
+
+
+class LawFitter(Fitter):
+    """Fits how every call path and metric grows over up to four parameters, and a law where the data determine one.
+
+    Choose it to see which functions grow, how fast, and how sure that is. Laws of powers and logarithms are weighed by
+    how well each explains the runs; a law need not hold exactly, its slope may drift, and one level may deviate. So
+    bounds hold what the data leave open, that the law itself is none included.
+
+    Source: the generic terms are those of A. Calotoiu et al., "Using automated performance modeling to find scalability
+    bugs in complex codes", SC 2013. Deviations: laws are averaged by their probability (J. A. Hoeting et al., "Bayesian
+    model averaging: a tutorial", Statistical Science 14, 1999) instead of chosen by the least error; what is left over
+    is a process of its own (M. Kennedy and A. O'Hagan, "Bayesian calibration of computer models", Journal of the Royal
+    Statistical Society B 63, 2001).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(p, "solve", 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
+    >>> rows += [(p, "exchange", 2 + 0.5 * p) for p in (4, 8, 16, 32, 64)]
+    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling")
+    >>> print(model.formula)
+    solve = 10 + 1000/p
+    exchange = 2 + 0.5*p
+    """
+
+    Options = LawOptions
+    model_type = LawModel
+    takes = (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether some path was measured at enough points, and is no efficiency; see `Fitter.suits`.
+
+        Efficiencies are at most 1 and multiply; laws are those of the times that they are made of.
+        """
+        if data.roles.unit == _SHARE:
+            return False
+        try:
+            law_data(data, LawOptions(duplicates="drop"))
+        except PerfError:
+            return False
+        return True
+
+    def fit(self, data: Any, options: LawOptions, **parts: Any) -> LawModel:
+        """Fit; see `perfcore.fit`.
+
+        Raises
+        ------
+        PerfError
+            Data or options that do not go together, in one line.
+        """
+        measurements = law_data(data, options)
+        points = np.stack(list(measurements.points.values()), axis=1)
+        fewer = left_out(points, options.exponents, options.logarithms)
+        posterior = fit_paths(
+            points, measurements.runs, options.exponents, options.logarithms, reciprocal=measurements.reciprocal
+        )
+        laws, settings, data = stored(posterior, tuple(measurements.points))
+        return LawModel(
+            origin=Origin(
+                fitter="scaling",
+                options=to_dict(options),
+                source=measurements.source,
+                fingerprint=measurements.fingerprint,
+                version=perfcore.__version__,
+            ),
+            columns=dict(measurements.columns),
+            value_name=measurements.value_name,
+            unit=measurements.unit,
+            notes=(
+                *merged_notes([measurements.notes]),
+                *([fewer] if fewer else []),
+                *_far_levels(measurements, posterior),
+            ),
+            points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
+            paths=measurements.paths,
+            metrics=measurements.metrics,
+            laws=laws,
+            settings=settings,
+            data=data,
+            unfitted=dict(measurements.unfitted),
+            target=target_of(options.at, measurements.columns, measurements.points),
+            scaling=measurements.scaling,
+            reciprocal=measurements.reciprocal,
+        )
+
+
+def _far_levels(measurements: LawData, posterior: Posterior) -> list[str]:
+    """How many means are so far from what is predicted that they count for less."""
+    measured = np.isfinite(posterior.means)
+    count = int((measured & (posterior.counts < measurements.runs.counts * _LESS)).sum())
+    return [f"{count:,} of {int(measured.sum()):,} means are far from every law and count less"] if count else []
+
+
+def target_of(
+    assignments: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]
+) -> dict[str, float]:
+    """The scale to look at.
+
+    Parameters
+    ----------
+    assignments : tuple of str
+        ``NAME=LEVEL``; of none it is four times the largest level of each parameter.
+    columns : mapping of str to str
+        Symbol of each parameter to its column.
+    points : mapping of str to (n,) float
+        Measured levels by symbol.
+
+    Raises
+    ------
+    UnknownNameError
+        A name that is no parameter.
+    OptionError
+        A parameter is missing, or its level not positive.
+    """
+    symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
+    defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
+    named = {}
+    for word in assignments:
+        name, _, level = word.partition("=")
+        if name not in symbols:
+            raise UnknownNameError("parameter", name, columns)
+        named[symbols[name]] = parse_values(level)[0]
+        if not named[symbols[name]] > 0.0:
+            raise OptionError(f"--at {word}: a positive level is expected")
+    missing = [symbol for symbol in defaults if symbol not in named] if named else []
+    if missing:
+        raise OptionError(f"--at {','.join(assignments)}: {missing[0]} is missing; give a level of each parameter")
+    return {**defaults, **named}

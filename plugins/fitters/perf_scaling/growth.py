@@ -1,0 +1,238 @@
+"""How the paths grow: the class of growth with its probability, and the local exponent towards the target."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.drawn_laws import DrawnLaws
+from perf_scaling.path_data import Law
+from perf_scaling.posterior.posterior import SIDES, Draws
+from perf_scaling.posterior.prior import DRIFTS_FREELY
+from perfcore.base.errors import UnknownNameError
+
+__all__ = [
+    "CLASSES",
+    "SURE",
+    "Growth",
+    "class_of",
+    "class_of_slope",
+    "classes_of_draws",
+    "growths",
+    "growths_of_draws",
+    "slope_points",
+    "slopes_between",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CLASSES = (
+    "falling",
+    "constant",
+    "logarithmic",
+    "sublinear",
+    "linear",
+    "n log n",
+    "subquadratic",
+    "quadratic",
+    "superquadratic",
+)
+
+# Of what is said: below, one of ten answers would be wrong.
+SURE = 0.9
+
+_SAME = 0.09  # exponents nearer than this to 0, 1 or 2 are taken for these
+_PIVOTS = ((0.0, "constant"), (1.0, "linear"), (2.0, "quadratic"))
+_BETWEEN = ("falling", "sublinear", "subquadratic", "superquadratic")
+_LIMITS = np.array([limit for pivot, _ in _PIVOTS for limit in (pivot - _SAME, pivot + _SAME)])
+_CLASSES_BETWEEN = np.array(
+    [CLASSES.index(name) for below, (_, at) in zip(_BETWEEN, _PIVOTS, strict=False) for name in (below, at)]
+    + [CLASSES.index(_BETWEEN[-1])]
+)
+
+
+class Growth(NamedTuple):
+    """How a path grows over one parameter.
+
+    Attributes
+    ----------
+    name : str
+        The most probable of `CLASSES`.
+    probability : float
+        Of that class.
+    exponent, low, high : float
+        d log value / d log parameter between the largest measured level and the target: median and 95 % bounds.
+    statement : str
+        What is sure: the class, or "at least linear", "at most n log n", "constant to linear", or that nothing is.
+    """
+
+    name: str
+    probability: float
+    exponent: float
+    low: float
+    high: float
+    statement: str
+
+
+def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...]:
+    """How each path grows over a parameter.
+
+    Parameters
+    ----------
+    model : DrawnLaws
+    parameter : str, optional
+        Symbol of the parameter; the first by default. The others are held at the target.
+
+    Raises
+    ------
+    UnknownNameError
+        The model has no such parameter.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> rows = [(n, "sort", 3e-8 * n * n) for n in (1000, 2000, 4000, 8000, 16000)]
+    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["n", "function", "time_s"]), fitter="scaling", parameter="n")
+    >>> growth = growths(model)[0]
+    >>> growth.name, round(growth.exponent, 1)
+    ('quadratic', 2.0)
+    """
+    symbol = model.symbols[0] if parameter is None else parameter
+    if symbol not in model.symbols:
+        raise UnknownNameError("parameter", symbol, model.columns)
+    return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
+
+
+def slope_points(model: DrawnLaws, symbol: str) -> Floats:
+    """The two points (2, q) between which the local exponent is taken; the second is the target.
+
+    The first is the target with the parameter at its largest measured level; at its smallest where the target is not
+    beyond that, or lies on it.
+    """
+    place = model.symbols.index(symbol)
+    points = np.tile(model.target_point, (2, 1))
+    low, high = model.measured[:, place].min(), model.measured[:, place].max()
+    to = points[1, place]
+    points[0, place] = high if to > high or to == low else low
+    return points
+
+
+def growths_of_draws(model: DrawnLaws, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
+    """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
+    from perf_scaling.growth_kernels import count_classes
+
+    ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
+    start, end = (draws.logs[:, :, place] for place in places)
+    slope = np.asarray((end - start) / np.log(ends[1] / ends[0]))
+    probability = np.empty((len(slope), len(CLASSES)))
+    count_classes(classes_of_draws(model, symbol, draws, slope), probability)
+    best = probability.argmax(axis=1)
+    ordered = np.sort(slope, axis=1)  # quantiles of sorted numbers take a quarter of the time
+    columns = (probability.max(axis=1), *np.quantile(ordered, [SIDES[1], SIDES[0], SIDES[2]], axis=1))
+    names = [CLASSES[number] for number in best.tolist()]
+    facts = zip(names, *(column.tolist() for column in columns), _statements(probability), strict=True)
+    return tuple(itertools.starmap(Growth, facts))
+
+
+def _statements(probability: Floats) -> list[str]:
+    """What is sure of the class of each path: itself, a bound on one side, or on both."""
+    below = np.cumsum(probability, axis=1)
+    above = 1.0 - below + probability
+    last = len(CLASSES) - 1
+    best, least = probability.argmax(axis=1), last - (above >= SURE)[:, ::-1].argmax(axis=1)
+    most = (below >= SURE - 1e-12).argmax(axis=1)
+    every = np.arange(len(probability))
+    range_probability = above[every, least] - above[every, most] + probability[every, most]
+    kinds = np.where(probability[every, best] >= SURE, 0, np.where(range_probability >= SURE, 1, 2))
+    return [
+        _statement(*facts) for facts in zip(kinds.tolist(), best.tolist(), least.tolist(), most.tolist(), strict=True)
+    ]
+
+
+@functools.cache
+def _statement(kind: int, best: int, least: int, most: int) -> str:
+    """In words: of kind 0 the class is sure, of kind 1 both bounds together are, of kind 2 each alone."""
+    last = len(CLASSES) - 1
+    if kind == 0:
+        return CLASSES[best]
+    if kind == 1 and least and most < last:
+        return f"{CLASSES[least]} to {CLASSES[most]}"
+    if least > 1 or (least == 1 and most == last):
+        return f"at least {CLASSES[least]}"
+    if most < last:
+        return f"at most {CLASSES[most]}"
+    return "not determined"
+
+
+def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
+    """Exponents of the powers of a parameter that lead from values to others.
+
+    Parameters
+    ----------
+    start, end : (K, N) float
+        Draws of K paths, > 0.
+    factor : float
+        By which the parameter differs between the two.
+
+    Returns
+    -------
+    (K, N) float
+
+    Examples
+    --------
+    >>> slopes_between(np.array([[1.0, 2.0]]), np.array([[4.0, 2.0]]), 2.0).tolist()
+    [[2.0, 0.0]]
+    """
+    return np.asarray(np.log(end / start) / np.log(factor))
+
+
+def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats) -> Ints:
+    """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
+    from perf_scaling.growth_kernels import classes_of_slopes
+    from perfcore.base.kernels import announce_compilation
+
+    announce_compilation(classes_of_slopes)
+    posterior = draws.posterior
+    classes = np.empty(slopes.shape, dtype=np.int64)
+    # Of a rate the slope tells: its law is that of one over it.
+    is_of_slope = (posterior.settings[:, 1] >= DRIFTS_FREELY) | posterior.reciprocal
+    classes_of_slopes(
+        slopes, draws.component, posterior.law, posterior.setting, is_of_slope,
+        np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, classes,
+    )  # fmt: skip
+    return classes
+
+
+def class_of_slope(slope: float) -> int:
+    """Number of the class of the power that grows alike.
+
+    Examples
+    --------
+    >>> [CLASSES[class_of_slope(slope)] for slope in (-0.5, 0.01, 0.6, 1.02, 3.0)]
+    ['falling', 'constant', 'sublinear', 'linear', 'superquadratic']
+    """
+    place = 0
+    while place < len(_LIMITS) and (slope > _LIMITS[place] or (place % 2 == 0 and slope == _LIMITS[place])):
+        place += 1
+    return int(_CLASSES_BETWEEN[place])
+
+
+def class_of(law: Law, symbol: str) -> int:
+    """Number of the class of a law: of the term that outgrows the others; what falls to a constant falls."""
+    orders = [(factor.exponent, factor.logarithm) for term in law for factor in term.factors if factor.symbol == symbol]
+    if not orders:
+        return CLASSES.index("constant")
+    exponent, logarithm = max(orders)
+    if logarithm:
+        if abs(exponent) < _SAME:
+            return CLASSES.index("logarithmic")
+        if abs(exponent - 1.0) < _SAME:
+            return CLASSES.index("n log n")
+        if abs(exponent - 2.0) < _SAME:
+            return CLASSES.index("superquadratic")
+    return class_of_slope(exponent)

@@ -1,0 +1,100 @@
+"""Options of the fitter `scaling`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from perf_scaling.limits import MOST_EXPONENT, MOST_LOGARITHM
+from perf_tables.points.places import parse_places
+from perf_tables.points.ranges import parse_values
+from perfcore.base.errors import PerfError
+from perfcore.data.selection import DUPLICATES, parse_where
+from perfcore.hooks.options import option
+
+__all__ = ["LawOptions", "parse_target"]
+
+
+def parse_exponents(raw: Any) -> tuple[str, ...]:
+    """Exponents of a parameter: ``-1,0,1/2,1,2``, as texts, sorted.
+
+    Examples
+    --------
+    >>> parse_exponents("1, 1/2,-1")
+    ('-1', '1/2', '1')
+    """
+    words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
+    try:
+        exponents = sorted({Fraction(word.strip()) for word in words if word.strip()})
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("fractions are expected, such as -1,0,1/2,1,2") from None
+    if not exponents or abs(exponents[0]) > MOST_EXPONENT or abs(exponents[-1]) > MOST_EXPONENT:
+        raise ValueError(f"fractions from -{MOST_EXPONENT} to {MOST_EXPONENT} are expected, such as -1,0,1/2,1,2")
+    return tuple(str(exponent) for exponent in exponents)
+
+
+def parse_logarithms(raw: Any) -> tuple[int, ...]:
+    """Powers of the logarithm: ``0,1,2``."""
+    words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
+    if not words or any(word.strip() not in map(str, range(MOST_LOGARITHM + 1)) for word in words):
+        raise ValueError(f"powers of the logarithm from 0 to {MOST_LOGARITHM} are expected, such as 0,1,2")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def parse_target(raw: Any) -> tuple[str, ...]:
+    """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts.
+
+    Examples
+    --------
+    >>> parse_target("p=4096, n=1e6")
+    ('p=4096', 'n=1e6')
+    """
+    if isinstance(raw, Mapping):
+        raw = [f"{name}={level!r}" for name, level in raw.items()]
+    try:
+        places = parse_places([raw] if isinstance(raw, str) else map(str, raw))
+        is_point = all(len(parse_values(text)) == 1 for text in places.values())
+    except (PerfError, ValueError, ZeroDivisionError):
+        is_point = False
+    if not is_point:
+        raise ValueError("NAME=LEVEL is expected, such as p=4096, one level of each parameter")
+    return tuple(f"{name}={text}" for name, text in places.items())
+
+
+@dataclass(frozen=True)
+class LawOptions:
+    """Options of the fitter `scaling`."""
+
+    parameter: tuple[str, ...] | None = option(
+        None, "columns that were varied, COLUMN or SYMBOL=COLUMN; the first is p in formulas", metavar="COLUMN,..."
+    )
+    value: tuple[str, ...] | None = option(
+        None, "column that was measured; of several each is a path", metavar="COLUMN,..."
+    )
+    path: tuple[str, ...] | None = option(
+        None, "columns that together name what has a law of its own: call path, metric, code", metavar="COLUMN,..."
+    )
+    unit: str | None = option(None, "unit of the value (default: the ending of the column's name)")
+    where: tuple[str, ...] = option(
+        (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
+    )
+    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    at: tuple[str, ...] = option(
+        (), "the scale to look at (default: four times the largest level of each parameter)",
+        parse=parse_target, metavar="NAME=LEVEL,...",
+    )  # fmt: skip
+    exponents: tuple[str, ...] | None = option(
+        None, "the only powers of a parameter in laws, such as -1,0,1/2,1,2 (default: any from -3 to 3.5)",
+        parse=parse_exponents, metavar="I,...",
+    )  # fmt: skip
+    logarithms: tuple[int, ...] | None = option(
+        None, "the only powers of the logarithm beside them (default: 0,1,2; with exponents, 0)",
+        parse=parse_logarithms, metavar="J,..."
+    )  # fmt: skip
+    scaling: str = option(
+        "auto", "weak: the problem grows with the processors; strong: it stays the same; auto: as the table says",
+        choices=("auto", "weak", "strong"),
+    )  # fmt: skip
+    show: str | None = option(None, "path whose laws are all listed", metavar="PATH")

@@ -1,0 +1,322 @@
+"""Pictures of scaling laws: means, the median law and its bounds up to the target, a panel for each path."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from perf_views.colours import INK, MODEL, SERIES
+from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
+from perf_views.short_names import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+    from perf_scaling.model import LawModel
+
+__all__ = [
+    "COVERAGE",
+    "LawCurve",
+    "PathPoints",
+    "draw_laws",
+    "draw_legend",
+    "draw_panel",
+    "held_text",
+    "law_curve",
+    "law_panels",
+    "path_points",
+    "standard_errors",
+]
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGE = 0.95  # of all bounds
+_MOST_PANELS = 6
+_COLUMNS = 3
+_PLACES = 49  # of a curve
+_MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
+_LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
+_COLOUR, _TARGET = MODEL, SERIES[0]
+
+
+class LawCurve(NamedTuple):
+    """Predictions of a path over one parameter, the others held.
+
+    Attributes
+    ----------
+    over : (T,) float
+        Levels, rising: the measured ones and the target among them.
+    mean, run : (T, 3) float
+        Median and 95 % bounds of the mean and of a single run.
+    """
+
+    over: Floats
+    mean: Floats
+    run: Floats
+
+    def between(self, low: float, high: float) -> LawCurve:
+        """The part between two levels."""
+        inside = (self.over >= low) & (self.over <= high)
+        return LawCurve(self.over[inside], self.mean[inside], self.run[inside])
+
+
+class PathPoints(NamedTuple):
+    """What was measured of a path over one parameter, the others held.
+
+    Attributes
+    ----------
+    over, mean, error, runs : (n,) float
+        Levels, means, their standard errors, and how many runs.
+    held : dict of str to float
+        The other parameters.
+    """
+
+    over: Floats
+    mean: Floats
+    error: Floats
+    runs: Floats
+    held: dict[str, float]
+
+
+def draw_laws(model: LawModel, figure: Figure) -> None:
+    """Draw the six paths with the largest share at the target, or the only one.
+
+    Parameters
+    ----------
+    model : LawModel
+    figure : matplotlib Figure
+        Empty, in constrained layout; its size is set to what the model needs.
+    """
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
+    alone = len(chosen) == 1
+    panels = [(path, symbol) for path in chosen for symbol in (model.symbols if alone else model.symbols[:1])]
+    columns = min(len(panels), 2 if len(panels) in (2, 4) else _COLUMNS)
+    rows = -(-len(panels) // columns)
+    figure.set_size_inches(11.0, (5.6 if len(panels) == 1 else 3.1 * rows) + 0.9)
+    more = f"; the {len(chosen)} largest at {model.target_text}" if len(model.paths) > len(chosen) else ""
+    figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, (path, symbol) in zip(grid.flat, panels, strict=False):
+        draw_panel(model, axes, path, symbol)
+        _title(model, axes, path, len(panels) == 1)
+    for unused in grid.flat[len(panels) :]:
+        unused.remove()
+    unit = f" ({model.unit})" if model.unit else ""
+    for axes in grid[:, 0]:
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+    draw_legend(model, chosen, figure)
+
+
+def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``curves`` is that of the path with the largest share at the target, ``curves-2`` the next.
+
+    The path that stands alone has one for each parameter.
+    """
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
+    symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
+    unit = f" ({model.unit})" if model.unit else ""
+
+    def draw(axes: Axes, path: int, symbol: str) -> None:
+        draw_panel(model, axes, path, symbol)
+        axes.set_title(shortened(model.paths[path], _LONGEST[False]), fontsize=SMALL_POINTS, parse_math=False)
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+        kinds = _kinds(model, [path])
+        add_legend(axes, list(kinds), list(kinds.values()), fontsize=TINY_POINTS)
+
+    panels = [partial(draw, path=path, symbol=symbol) for path in chosen for symbol in symbols]
+    return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
+
+
+def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
+    """Draw one path over one parameter: dashed where nothing was measured.
+
+    The curve that is marked with the target passes through it: where the other parameters were not measured at the
+    target's levels, it is a second one, beside that of the measurements.
+
+    Parameters
+    ----------
+    model : LawModel
+    axes : matplotlib Axes
+    path : int
+    symbol : str
+        The other parameters are held as `path_points` says.
+    """
+    points = path_points(model, path, symbol)
+    low, high = float(points.over.min()), float(points.over.max())
+    aim = {name: model.target[name] for name in points.held}
+    measured = law_curve(model, path, symbol, points.held)
+    curves = [(measured, _COLOUR)]
+    if aim != points.held:
+        measured = measured.between(low, high)
+        curves = [(measured, _COLOUR), (law_curve(model, path, symbol, aim), _TARGET)]
+    marked = curves[-1][0]
+    bottom, top = _limits(points, [curve for curve, _ in curves])
+    for curve, colour in curves:
+        for bounds, shade, quantity in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
+            sides = np.clip(bounds[:, 1:], bottom, top)
+            label = f"{COVERAGE:.0%} of {quantity}"
+            axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0, label=label)
+    inside = (measured.over >= low) & (measured.over <= high)
+    axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5, label="law")
+    if marked is measured:
+        for outside in (measured.over <= low, measured.over >= high):
+            axes.plot(
+                measured.over[outside], measured.mean[outside, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
+            )
+    else:
+        axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
+    axes.errorbar(
+        points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color=INK,
+        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3, label="mean of runs",
+    )  # fmt: skip
+    target = model.target[symbol]
+    axes.axvline(target, color=_TARGET, linewidth=0.9, linestyle=":")
+    axes.plot(
+        [target], marked.mean[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4, label="target"
+    )
+    set_logarithmic(axes, "x", marked.over[0] / 1.15, marked.over[-1] * 1.15, base=tick_base(points.over))
+    set_logarithmic(axes, "y", bottom, top)
+    fixed_text = held_text(model, path, symbol)
+    label = shortened(model.columns[symbol]) + (f"\n{fixed_text}" if fixed_text else "")
+    axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
+
+
+def held_text(model: LawModel, path: int, symbol: str) -> str:
+    """Where the other parameters are held, by the names that they have in the data; empty where there are none."""
+    fixed = path_points(model, path, symbol).held
+    measured, target = (
+        ", ".join(f"{shortened(model.columns[name], 24)} = {level[name]:g}" for name in fixed)
+        for level in (fixed, model.target)
+    )
+    if not measured:
+        return ""
+    return f"at {measured}" if measured == target else f"measured at {measured}; target at {target}"
+
+
+def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
+    """What was measured of a path over a parameter.
+
+    The other parameters are held at the target's levels where at least two points were measured there; else at the
+    levels where most is measured over this one, and of several such levels at the largest.
+    """
+    place = model.symbols.index(symbol)
+    others = np.delete(model.measured, place, axis=1)
+    measured = np.isfinite(model.means[path])
+    other_levels, level_number = np.unique(others, axis=0, return_inverse=True)
+    counts = np.bincount(level_number.ravel()[measured], minlength=len(other_levels))
+    best = int(np.flatnonzero(counts == counts.max())[-1])
+    names = [name for name in model.symbols if name != symbol]
+    aimed = np.flatnonzero((other_levels == [model.target[name] for name in names]).all(axis=1) & (counts > 1))
+    best = int(aimed[0]) if len(aimed) else best
+    rows = np.flatnonzero(measured & (level_number.ravel() == best))
+    rows = rows[np.argsort(model.measured[rows, place])]
+    return PathPoints(
+        over=model.measured[rows, place],
+        mean=model.means[path, rows],
+        error=standard_errors(model, path)[rows],
+        runs=np.array(model.data[path].counts)[rows],
+        held=dict(zip(names, other_levels[best].tolist(), strict=True)),
+    )
+
+
+def standard_errors(model: LawModel, path: int) -> Floats:
+    """Standard errors of the means of a path (n,); NaN where it was not measured."""
+    posterior = model.posterior.of_paths([path])
+    return np.asarray(model.means[path] * np.sqrt(posterior.noise[0]))
+
+
+def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float] | None = None) -> LawCurve:
+    """Predictions of a path over a parameter, from the least level or the target to the largest of them.
+
+    Parameters
+    ----------
+    model : LawModel
+    path : int
+    symbol : str
+    fixed : mapping of str to float, optional
+        Levels of the other parameters; by default those of `path_points`.
+    """
+    points = path_points(model, path, symbol)
+    levels = points.held if fixed is None else fixed
+    marks = [*points.over.tolist(), model.target[symbol]]
+    over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks])
+    curve_points = np.empty((len(over), len(model.symbols)))
+    for place, name in enumerate(model.symbols):
+        curve_points[:, place] = over if name == symbol else levels[name]
+    mean, run = (model.band(curve_points, COVERAGE, [path], run=run)[0] for run in (False, True))
+    return LawCurve(over, mean, run)
+
+
+def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None:
+    """What dots, lines and shades mean, below the panels of paths."""
+    kinds = _kinds(model, paths)
+    add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+
+
+def _kinds(model: LawModel, paths: Sequence[int]) -> dict[str, Any]:
+    """Names of what is drawn of paths, with what a legend shows of each."""
+    line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
+    kinds: dict[str, Any] = {
+        "mean of runs, standard error": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
+        "median of what the data leave open": Line2D([], [], **line),
+        f"{COVERAGE:.0%} of the mean": Patch(facecolor=_COLOUR, alpha=0.41),
+        f"{COVERAGE:.0%} of single runs": Patch(facecolor=_COLOUR, alpha=0.13),
+        "target": Line2D(
+            [],
+            [],
+            color=_TARGET,
+            marker="D",
+            markersize=5,
+            linestyle=":",
+            linewidth=0.9,
+        ),
+    }
+    if any(_reaches_beyond(model, path, symbol) for path in paths for symbol in model.symbols):
+        kinds["not measured: predicted"] = Line2D([], [], linestyle="--", **line)
+    if any(_is_aside(model, path, symbol) for path in paths for symbol in model.symbols):
+        kinds["law at the target's other parameters"] = Line2D([], [], linestyle="--", color=_TARGET, linewidth=1.4)
+    return kinds
+
+
+def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
+    most = _LONGEST[is_alone]
+    row = next(row for row in model.rows if row.path == model.paths[path])
+    grows = "; ".join(
+        f"{growth.statement}{f' in {shortened(model.columns[symbol], 24)}' if len(model.symbols) > 1 else ''}"
+        for symbol, growth in zip(model.symbols, row.growths, strict=True)
+    )
+    below = textwrap.wrap(grows, most)
+    share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(model.leading[path].text, most), *below]
+    axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
+
+
+def _is_aside(model: LawModel, path: int, symbol: str) -> bool:
+    """Whether the target's curve is another one than that of the measurements."""
+    return any(model.target[name] != level for name, level in path_points(model, path, symbol).held.items())
+
+
+def _reaches_beyond(model: LawModel, path: int, symbol: str) -> bool:
+    """Whether the curve of the measurements goes on to a target that lies outside of them."""
+    over = path_points(model, path, symbol).over
+    return not _is_aside(model, path, symbol) and not over.min() <= model.target[symbol] <= over.max()
+
+
+def _limits(points: PathPoints, curves: list[LawCurve]) -> tuple[float, float]:
+    """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
+    medians = np.concatenate([curve.mean[:, 0] for curve in curves])
+    values = np.concatenate([points.mean, medians[medians > 0.0]])
+    low, high = float(values.min()), float(values.max())
+    bounds = np.clip(np.concatenate([curve.run[:, 1:] for curve in curves]), low / _MOST_BEYOND, high * _MOST_BEYOND)
+    low, high = min(low, float(bounds.min())), max(high, float(bounds.max()))
+    margin = min(max((high / low) ** 0.04, 1.05), 2.0)
+    return low / margin, high * margin

@@ -1,0 +1,145 @@
+"""Compiled covariances of measured levels: scatter, noise of the runs, drift of the slope; and their inverses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.posterior.cholesky import factorised
+from perfcore.base.kernels import kernel
+
+__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected", "spectrum", "variograms"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def spectrum(drift: Floats) -> tuple[Floats, Floats, Floats]:
+    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of them.
+
+    Parameters
+    ----------
+    drift : (k + 1, k + 1) float
+        The last is far beyond the levels.
+
+    Returns
+    -------
+    (k - 1,) float, (k, k - 1) float
+        Eigenvalues and vectors of what is left of the levels' covariance without their mean.
+    (k - 1,) float
+        The vectors times what the levels tell of the last one beside their mean.
+    """
+    k = len(drift) - 1
+    levels = drift[:k, :k]
+    mean_free = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]
+    values, vectors = np.linalg.eigh(mean_free.T @ levels @ mean_free)
+    vectors = mean_free @ vectors
+    return np.maximum(values, 0.0), vectors, vectors.T @ (drift[k, :k] - levels.mean(axis=1))
+
+
+@kernel
+def half_variogram(distance, length):  # type: ignore[no-untyped-def]
+    """Half the variance of an Ornstein-Uhlenbeck process of variance 1 that is integrated over a distance."""
+    return length * (distance + length * math.expm1(-distance / length))
+
+
+@kernel
+def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def]
+    """Covariance of the drift at two points (q,), 0 at the origin: of each parameter its own."""
+    total = 0.0
+    for p in range(len(one)):
+        total += half_variogram(abs(one[p] - origin[p]), length) + half_variogram(abs(other[p] - origin[p]), length)
+        total -= half_variogram(abs(one[p] - other[p]), length)
+    return total
+
+
+@kernel
+def variograms(points, places, settings):  # type: ignore[no-untyped-def]
+    """Half variograms between measured points and these and others, for each length of a drift.
+
+    Returns
+    -------
+    (L, n, n + T) float
+    (H,) int
+        Number of the length of each setting.
+    """
+    n, n_settings = len(points), len(settings)
+    length_number, first = np.zeros(n_settings, dtype=np.int64), np.zeros(n_settings, dtype=np.int64)
+    lengths = 0
+    for h in range(n_settings):
+        number = 0
+        while number < lengths and settings[first[number], 2] != settings[h, 2]:
+            number += 1
+        if number == lengths:
+            first[lengths] = h
+            lengths += 1
+        length_number[h] = number
+    half_variograms = np.zeros((lengths, n, n + len(places)))
+    for number in range(lengths):
+        length = settings[first[number], 2]
+        for i in range(n):
+            for j in range(n + len(places)):
+                for p in range(points.shape[1]):
+                    other = points[j, p] if j < n else places[j - n, p]
+                    half_variograms[number, i, j] += half_variogram(abs(points[i, p] - other), length)
+    return half_variograms, length_number
+
+
+@kernel
+def inverse_of(matrix, k, inverse, work):  # type: ignore[no-untyped-def]
+    """Invert a symmetric positive definite matrix (k, k) by Cholesky; the logarithm of its determinant.
+
+    Parameters
+    ----------
+    matrix : (>= k, >= k) float
+        Its lower triangle becomes the Cholesky factor.
+    k : int
+        Of larger arrays the leading part is meant, since compiled code for parts of arrays is code of its own.
+    inverse, work : (>= k, >= k) float
+        Written.
+    """
+    log_determinant = factorised(matrix, k, 1e-300)
+    for j in range(k):  # the inverse of the factor
+        for i in range(k):
+            work[i, j] = 0.0
+        work[j, j] = 1.0 / matrix[j, j]
+        for i in range(j + 1, k):
+            value = 0.0
+            for t in range(j, i):
+                value -= matrix[i, t] * work[t, j]
+            work[i, j] = value / matrix[i, i]
+    for i in range(k):
+        for j in range(i + 1):
+            value = 0.0
+            for t in range(i, k):
+                value += work[t, i] * work[t, j]
+            inverse[i, j] = value
+            inverse[j, i] = value
+    return log_determinant
+
+
+@kernel
+def projected(inverse, k, sums, projection):  # type: ignore[no-untyped-def]
+    """Take the flat level out of an inverse covariance; the sum of the inverse.
+
+    Parameters
+    ----------
+    inverse : (>= k, >= k) float
+    k : int
+    sums : (>= k,) float
+        Written: rows of the inverse, added up.
+    projection : (>= k, >= k) float
+        Written.
+    """
+    total = 0.0
+    for i in range(k):
+        value = 0.0
+        for j in range(k):
+            value += inverse[i, j]
+        sums[i] = value
+        total += value
+    for i in range(k):
+        for j in range(k):
+            projection[i, j] = inverse[i, j] - sums[i] * sums[j] / total
+    return total

@@ -1,0 +1,174 @@
+"""Weighing the laws of one parameter: all shapes of the family, all noises, every level that may deviate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.posterior.family import FAR, Shapes, shapes_of
+from perf_scaling.posterior.in_parts import in_parts
+from perf_scaling.posterior.octets import in_octets
+from perf_scaling.posterior.posterior import Laws, Posterior
+from perf_scaling.posterior.prior import (
+    DEVIATES,
+    DEVIATING_FACTOR,
+    DEVIATING_VARIANCE,
+    FIRST_VARIANCE,
+    GROUPS,
+    LENGTHS,
+    NOISES,
+    PRIOR,
+    block_log_prior,
+    settings,
+)
+
+__all__ = ["PARTS", "weigh_one_parameter"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+PARTS, _PARTS_OF_MANY = 256, 96
+_PATHS_AT_ONCE = 200
+_MOST_LEVEL_PROBABILITY = 0.5
+_LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not looked at
+
+
+def weigh_one_parameter(
+    levels: npt.ArrayLike,
+    means: Floats,
+    counts: Floats,
+    spread: Floats,
+    exponents: Sequence[str] | None = None,
+    logarithms: Sequence[int] | None = None,
+    prior: Floats = PRIOR,
+    parts: int | None = None,
+    sparse: bool = False,
+) -> Posterior:
+    """What the means of K paths leave open.
+
+    Parameters
+    ----------
+    levels : (n,) array_like
+        Positive, rising.
+    means, counts : (K, n) float
+        Mean of the runs, NaN where there are none, and how many runs.
+    spread : (K,) float
+        Relative variance of one run.
+    exponents, logarithms : sequences, optional
+        See `perf_scaling.posterior.family.shapes_of`.
+    prior : (3, G) float
+        Weights of the blocks; see `perf_scaling.posterior.prior.block_log_prior`.
+    parts : int, optional
+        That the weight of 1 is cut into, of combinations of little weight each; `PARTS` by default, fewer if sparse.
+    sparse : bool
+        Let shapes stand for those next to them, as `perf_scaling.posterior.sparse_kernels` does it for very many paths.
+
+    Examples
+    --------
+    >>> means = np.array([[260.0, 135.0, 72.5, 41.25, 25.625]])
+    >>> found = weigh_one_parameter([4, 8, 16, 32, 64], means, np.ones((1, 5)), np.full(1, 1e-4))
+    >>> low, middle, high = found.quantiles([[128.0]], [0.025, 0.5, 0.975])[0, 0]
+    >>> bool(low < 17.8125 < high), bool(high < 1.5 * low)
+    (True, True)
+    """
+    from perf_scaling.posterior.covariances import spectrum
+    from perf_scaling.posterior.sparse_kernels import weigh_sparsely
+    from perf_scaling.posterior.weigh_kernels import weigh_shapes
+    from perfcore.base.kernels import announce_compilation
+
+    announce_compilation(weigh_sparsely if sparse else weigh_shapes)
+    parts = parts or (_PARTS_OF_MANY if sparse else PARTS)
+    x = np.asarray(levels, dtype=np.float64)
+    n_paths = len(means)
+    order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
+    indices = [np.full((n_paths, 2 * parts), -1, dtype=np.int64) for _ in range(3)]
+    weight = np.zeros((n_paths, 2 * parts))
+    of_patterns: list[Shapes] = []
+    begin = 0
+    patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
+    for number, measured in enumerate(patterns):
+        used = np.flatnonzero(measured)
+        shapes = shapes_of(x[used], exponents, logarithms)
+        paths = np.flatnonzero(pattern.ravel() == number)
+        drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
+        spectra = tuple(np.stack(part) for part in zip(*map(spectrum, drifts), strict=True))
+        log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
+        place = np.append(used, -1)  # of the last, which stands for none
+        looked_at, usual = in_octets(shapes, log_prior) if sparse else (np.arange(len(shapes.group)), 0)
+        log_weight = shapes.log_weight[looked_at]
+        log_weight[len(shapes.group) :] = -np.inf
+
+        def part(
+            chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
+            spectra: tuple[Floats, ...] = spectra, log_prior: Floats = log_prior, place: Ints = place,
+            begin: int = begin, looked_at: Ints = looked_at, usual: int = usual, log_weight: Floats = log_weight,
+        ) -> None:  # fmt: skip
+            rows = paths[chunk]
+            grid = np.ix_(rows, used)
+            law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
+            weights = np.zeros(law.shape)
+            count = np.empty(len(rows), dtype=np.int64)
+            inputs = (
+                np.log(means[grid]), spread[rows, None] / counts[grid], np.ascontiguousarray(shapes.logs[looked_at].T),
+                log_weight, shapes.group[looked_at],
+            )  # fmt: skip
+            of_noise = (
+                log_prior, NOISES.tau[order], NOISES.kappa[order], NOISES.length[order],
+                np.searchsorted(LENGTHS, NOISES.length[order]), drifts, *(spectra if sparse else ()),
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
+                FIRST_VARIANCE, parts, law, setting, level, weights, count,
+            )  # fmt: skip
+            if sparse:
+                weigh_sparsely(*inputs, usual, *of_noise)
+            else:
+                weigh_shapes(*inputs, *of_noise)
+            law = looked_at[law]
+            weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
+            law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
+            weights = weights[:, : count.max()]
+            filled = np.arange(law.shape[1]) < count[:, None]
+            setting = np.where(filled, order[setting], len(order))
+            # What is alike in noise is predicted at once; few bits are sorted by their digits.
+            together = np.argsort(setting.astype(np.int8), axis=1, kind="stable")
+            for array, values in zip(
+                (*indices, weight),
+                (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
+                 weights),
+                strict=True,
+            ):  # fmt: skip
+                array[rows, : law.shape[1]] = np.take_along_axis(values, together, axis=1)
+
+        in_parts(part, len(paths), _PATHS_AT_ONCE)
+        of_patterns.append(shapes)
+        begin += len(shapes.group)
+    width = int((weight > 0.0).sum(axis=1).max())
+    laws = Laws(
+        np.concatenate([shapes.coefficients for shapes in of_patterns]),
+        np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
+        np.concatenate([shapes.logarithms for shapes in of_patterns]).astype(np.int64)[:, :, None],
+    )
+    law, setting, level = (np.ascontiguousarray(array[:, :width]) for array in indices)
+    return Posterior(
+        x[:, None],
+        means,
+        counts,
+        spread,
+        laws,
+        settings(),
+        law,
+        setting,
+        level,
+        np.ascontiguousarray(weight[:, :width]),
+    )
+
+
+def _drift(logs: Floats, length: float) -> Floats:
+    """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
+
+    def half_variogram(distance: Floats) -> Floats:
+        return np.asarray(length * (distance + length * np.expm1(-distance / length)))
+
+    from_first = half_variogram(logs - logs[0])
+    return from_first[:, None] + from_first - half_variogram(np.abs(logs[:, None] - logs))

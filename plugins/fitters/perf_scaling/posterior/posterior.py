@@ -1,0 +1,354 @@
+"""What measurements leave open about laws, as weighed components, and what it predicts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.posterior.in_parts import in_parts
+from perf_scaling.posterior.prior import changes, deviating_rate, deviating_variance, deviating_variances
+
+__all__ = ["DRAWS", "SIDES", "Draws", "Laws", "Posterior", "equally_probable"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DRAWS = 512  # of each path
+SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
+_NUMBERS_AT_ONCE = 1 << 20
+_PATHS_AT_ONCE = 256
+_SEED = 20260  # of the normal numbers that all paths share
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Laws up to a factor: sums of M terms, products of powers and logarithms of q parameters.
+
+    Attributes
+    ----------
+    coefficients : (L, M) float
+        0 of terms that are none.
+    exponents : (L, M, q) float
+    logarithms : (L, M, q) int
+    """
+
+    coefficients: Floats
+    exponents: Floats
+    logarithms: Ints
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Components of K paths: a law, scatter and drift, and which level deviates, with their weights.
+
+    Attributes
+    ----------
+    points : (n, q) float
+        Measured levels.
+    means : (K, n) float
+        NaN where a path was not measured.
+    counts : (K, n) float
+        Runs of each mean.
+    spread : (K,) float
+        Relative variance of one run.
+    laws : Laws
+    settings : (H, 3) float
+        Scatter, drift, and the length of the drift.
+    law, setting, level : (K, C) int
+        Of each component; `level` is the number of a point, or -1 where none deviates. -1 beyond the last.
+    weight : (K, C) float
+        Adding up to 1 for each path.
+    reciprocal : bool
+        The laws are of one over the mean, as the time that a unit of work takes is one over a rate.
+    """
+
+    points: Floats
+    means: Floats
+    counts: Floats
+    spread: Floats
+    laws: Laws
+    settings: Floats
+    law: Ints
+    setting: Ints
+    level: Ints
+    weight: Floats
+    reciprocal: bool = False
+
+    def of_paths(self, paths: Sequence[int] | Ints) -> Self:
+        """The same of some paths."""
+        chosen = np.asarray(paths, dtype=np.int64)
+        path_fields = ("means", "counts", "spread", "law", "setting", "level", "weight")
+        return replace(
+            self,
+            **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
+        )
+
+    @property
+    def count(self) -> Ints:
+        """Components of each path (K,)."""
+        return np.asarray((self.weight > 0.0).sum(axis=1))
+
+    @property
+    def noise(self) -> Floats:
+        """Relative variance of each mean by the noise of its runs (K, n)."""
+        return np.asarray(self.spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
+
+    def components(self, places: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and variance of the logarithm of the mean at points (T, q): (K, C, T) each; the weights are `weight`.
+
+        They are of what goes on as measured; `changes` come on top.
+        """
+        from perf_scaling.posterior.prediction_kernels import predict_components
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(predict_components)
+        levels = np.asarray(places, dtype=np.float64)
+        means = np.zeros((*self.law.shape, len(levels)))
+        variances = np.ones_like(means)
+        logs = self._logs_of_laws
+        noise, count, deviating = self.noise, self.count, self._deviating
+
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
+            predict_components(
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], count[chunk], deviating,
+                np.log(levels), means[chunk], variances[chunk],
+            )  # fmt: skip
+
+        in_parts(part, len(means), _PATHS_AT_ONCE)
+        return -means if self.reciprocal else means, variances
+
+    def quantiles(self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
+        """Quantiles of the mean, or of a single run, at points (T, q).
+
+        Parameters
+        ----------
+        places : (T, q) array_like
+        levels : sequence of float
+            Rising, between 0 and 1.
+        run : bool
+
+        Returns
+        -------
+        (K, T, Q) float
+            In the unit of the data.
+        """
+        points, sides = np.asarray(places, dtype=np.float64), np.asarray(levels, dtype=np.float64)
+        return np.exp(self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides))
+
+    def _quantiles_of_means(self, points: Floats, levels: Floats) -> Floats:
+        from perf_scaling.posterior.prediction_kernels import predict_quantiles
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(predict_quantiles)
+        values = np.empty((len(self.means), len(points), len(levels)))
+        changed, change = changes(*self.measured_range, points)
+        logs, noise, count, deviating = self._logs_of_laws, self.noise, self.count, self._deviating
+
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
+            predict_quantiles(
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
+                deviating, np.log(points), changed[chunk], change[chunk], -1.0 if self.reciprocal else 1.0, levels,
+                values[chunk],
+            )  # fmt: skip
+
+        in_parts(part, len(values), _PATHS_AT_ONCE)
+        return values
+
+    def _quantiles_of_runs(self, points: Floats, levels: Floats) -> Floats:
+        from perf_scaling.posterior.mixture_kernels import mixture_quantiles
+
+        values = np.empty((len(self.means), len(points), len(levels)))
+        size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
+        for begin in range(0, len(self.means), size):
+            block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
+            rows = [
+                np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._components_of_runs(points)
+            ]
+            part = np.empty((len(rows[0]), len(levels)))
+
+            def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
+                mixture_quantiles(*(array[chunk] for array in rows), levels, part[chunk])
+
+            in_parts(of_rows, len(part), _PATHS_AT_ONCE)
+            values[begin : begin + size] = part.reshape(len(block_posterior.means), len(points), len(levels))
+        return values
+
+    def _components_of_runs(self, places: Floats) -> tuple[Floats, Floats, Floats]:
+        """Means, variances and weights (K, T, C) of a single run: beside what is known of the mean a new level has
+        scatter of its own and may deviate, a run has noise, and the slope may have changed.
+        """
+        means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
+        weights = np.broadcast_to(self.weight[:, None, :], means.shape)
+        changed, deviation = changes(*self.measured_range, places)
+        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+        variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
+        rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
+        far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
+        kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
+        if changed.any():
+            kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
+            kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))
+        return (
+            np.concatenate([means] * len(kinds), axis=2),
+            np.concatenate([variances + extra for _, extra in kinds], axis=2),
+            np.concatenate([share[:, :, None] * weights for share, _ in kinds], axis=2),
+        )
+
+    def _laws_of(self, paths: slice) -> tuple[Laws, Ints]:
+        """The laws that some paths have, and the numbers among these of each path's."""
+        is_used = np.zeros(len(self.laws.coefficients), dtype=np.bool_)
+        is_used[self.law[paths]] = True
+        used = np.flatnonzero(is_used)
+        laws = Laws(self.laws.coefficients[used], self.laws.exponents[used], self.laws.logarithms[used])
+        return laws, (np.cumsum(is_used) - 1)[self.law[paths]]
+
+    @property
+    def _logs_of_laws(self) -> Floats:
+        """Logarithms of what the laws are of (K, n)."""
+        with np.errstate(invalid="ignore"):
+            logs = np.log(self.means)
+        return -logs if self.reciprocal else logs
+
+    @property
+    def _deviating(self) -> Floats:
+        return deviating_variances(self.settings[:, 0], self.points.shape[1])
+
+    @property
+    def measured_range(self) -> tuple[Floats, Floats]:
+        """Smallest and largest measured levels of each path, (K, q) each."""
+        measured = (self.counts > 0.0)[:, :, None]
+        return (
+            np.where(measured, self.points, np.inf).min(axis=1),
+            np.where(measured, self.points, -np.inf).max(axis=1),
+        )
+
+    def draws(self, places: npt.ArrayLike) -> Draws:
+        """Draws at points (T, q)."""
+        from perf_scaling.posterior.prediction_kernels import draw_paths
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(draw_paths)
+        levels = np.asarray(places, dtype=np.float64)
+        n_paths, (n, q) = len(self.means), self.points.shape
+        rng = np.random.default_rng(_SEED)
+        normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
+        of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
+        rank = rng.permutation(DRAWS)
+        chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
+        draw_logs = np.empty((n_paths, DRAWS, len(levels)))
+        component_of_draw = np.empty((n_paths, DRAWS), dtype=np.int64)
+        logs = self._logs_of_laws
+        noise, count, deviating = self.noise, self.count, self._deviating
+
+        def part(chunk: slice) -> None:
+            laws, law = self._laws_of(chunk)
+            draw_paths(
+                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
+                deviating, np.log(levels), normals, draw_logs[chunk], component_of_draw[chunk],
+            )  # fmt: skip
+
+        in_parts(part, n_paths, _PATHS_AT_ONCE)
+        return Draws(-draw_logs if self.reciprocal else draw_logs, component_of_draw, self, levels, chance)
+
+
+class _Chance(NamedTuple):
+    """Normal numbers (N,) that all paths share, and the order in which draws are of one kind and then the other."""
+
+    of_runs: Floats
+    of_level: Floats
+    of_far: Floats
+    rank: Ints
+    of_change: Floats
+    change_rank: Ints
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Equally probable draws of K paths.
+
+    Attributes
+    ----------
+    logs : (K, N, T) float
+        Logarithms of means at T points if what was measured goes on; coherent over the points.
+    component : (K, N) int
+        Of which component of its path a draw is.
+    posterior : Posterior
+        What they are drawn from.
+    at : (T, q) float
+        The points.
+    """
+
+    logs: Floats
+    component: Ints
+    posterior: Posterior
+    at: Floats
+    _chance: _Chance
+
+    @functools.cached_property
+    def change(self) -> Floats:
+        """What a change of the slope beyond the measured levels does to them, as a logarithm (K, N, T)."""
+        rate, deviation = changes(*self.posterior.measured_range, self.at)
+        is_changed = self._chance.change_rank[:, None] < DRAWS * rate[:, None]
+        return np.where(is_changed, deviation[:, None] * self._chance.of_change[:, None], 0.0)
+
+    @functools.cached_property
+    def scatter(self) -> Floats:
+        """How far one level is from what is predicted, as a logarithm (K, N)."""
+        tau = self.posterior.settings[np.take_along_axis(self.posterior.setting, self.component, axis=1), 0]
+        rate = deviating_rate((self.posterior.counts > 0.0).sum(axis=1))
+        far = np.sqrt(deviating_variance(tau)) * self._chance.of_far
+        return np.asarray(tau * self._chance.of_level + np.where(self._chance.rank < DRAWS * rate[:, None], far, 0.0))
+
+    @functools.cached_property
+    def noise(self) -> Floats:
+        """How far one run is from its level, as a logarithm (K, N)."""
+        return np.asarray(np.sqrt(self.posterior.spread)[:, None] * self._chance.of_runs)
+
+    @functools.cached_property
+    def values(self) -> Floats:
+        """Means in the unit of the data (K, N, T)."""
+        return np.asarray(np.exp(self.logs + self.change))
+
+    def unchanged(self) -> Floats:
+        """Means as they are if what was measured goes on (K, N, T)."""
+        return np.asarray(np.exp(self.logs))
+
+    def runs(self) -> Floats:
+        """Single runs instead of means (K, N, T)."""
+        return np.asarray(self.values * np.exp(self.scatter + self.noise)[:, :, None])
+
+
+def equally_probable(values: Floats, count: int) -> Floats:
+    """Draws along the second axis as fewer, ascending.
+
+    Parameters
+    ----------
+    values : (K, N, ...) float
+    count : int
+
+    Returns
+    -------
+    (K, ..., count) float
+        At the middles of as many equal probabilities.
+
+    Examples
+    --------
+    >>> equally_probable(np.array([[3.0, 1.0, 2.0, 4.0]]), 2).tolist()
+    [[1.5, 3.5]]
+    """
+    ordered = np.sort(np.moveaxis(values, 1, -1), axis=-1)
+    size = ordered.shape[-1]
+    place = np.clip((np.arange(count) + 0.5) / count * size - 0.5, 0.0, size - 1.0)
+    low = np.floor(place).astype(np.int64)
+    share = place - low
+    return np.asarray(ordered[..., low] * (1.0 - share) + ordered[..., np.minimum(low + 1, size - 1)] * share)

@@ -1,0 +1,371 @@
+"""Compiled predictions of weighed components: normal distributions of the logarithm, their quantiles, and draws.
+
+Given a component, the logarithm at a point x is ``ln h(x) + a'r`` with a = P k(x) + u / 1'u, where k(x) is the
+covariance of the drift with the measured levels (universal kriging with a flat level; N. Cressie, "Statistics for
+spatial data", 1993, section 3.4). Draws at several points are coherent: drift and noise are drawn from their prior, and
+what the predictor says of the drawn data is taken off (A. Journel and C. Huijbregts, "Mining geostatistics", 1978,
+ch. VII).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perf_scaling.posterior.covariances import half_variogram, inverse_of, projected, variograms
+from perf_scaling.posterior.mixture_kernels import row_quantiles
+from perfcore.base.kernels import kernel
+
+__all__ = ["draw_paths", "predict_components", "predict_quantiles"]
+
+
+@kernel
+def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
+    """Logarithm of a sum of terms at one point, given by the logarithms of its levels."""
+    total = 0.0
+    for term in range(len(coefficients)):
+        if coefficients[term] > 0.0:
+            power, value = 0.0, coefficients[term]
+            for p in range(len(logs)):
+                power += exponents[term, p] * logs[p]
+                for _ in range(logarithms[term, p]):
+                    value *= logs[p] / 0.6931471805599453
+            total += value * math.exp(power)
+    return math.log(max(total, 1e-300))
+
+
+@kernel
+def _weights_at(measured, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+    """Weights of the measured levels at other points, and what is left open there without a level that deviates.
+
+    The covariance of the drift, 0 at the first level, is the difference of variograms (`variogram` (n, n + T)). Writes
+    `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    """
+    k, n = len(measured), len(variogram)
+    tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
+    from_first = variogram[measured[0]]
+    for i in range(k):
+        for j in range(i + 1):
+            covariance[i, j] = scale * (
+                from_first[measured[i]] + from_first[measured[j]] - variogram[measured[i], measured[j]]
+            )
+        covariance[i, i] += tau * tau + noise[measured[i]]
+    inverse_of(covariance, k, inverse, work)
+    total = projected(inverse, k, sums, projection)
+    variances = np.empty(variogram.shape[1] - n)
+    for t in range(len(variances)):
+        prior_variance, along = 2.0 * scale * from_first[n + t], 0.0
+        for i in range(k):
+            cross[i] = scale * (from_first[measured[i]] + from_first[n + t] - variogram[measured[i], n + t])
+            along += sums[i] * cross[i]
+        explained_variance = 0.0
+        for i in range(k):
+            value, explained = sums[i] / total, 0.0
+            for j in range(k):
+                value += projection[i, j] * cross[j]
+                explained += inverse[i, j] * cross[j]
+            weights[t, i] = value
+            explained_variance += explained * cross[i]
+        variances[t] = max(prior_variance - explained_variance + (1.0 - along) ** 2 / total, 1e-12)
+    return variances
+
+
+@kernel
+def _log_laws(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
+    """Logarithms of all laws at points (T, q), given by the logarithms of their levels: (L, T)."""
+    log_values = np.empty((len(coefficients), len(logs)))
+    for law in range(len(coefficients)):
+        for t in range(len(logs)):
+            log_values[law, t] = _log_law(coefficients[law], exponents[law], logarithms[law], logs[t])
+    return log_values
+
+
+@kernel
+def predict_components(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places,
+    means, variances,
+):  # fmt: skip
+    """Mean and variance of the logarithm at points, of each component of each path.
+
+    Parameters
+    ----------
+    points : (n, q) float
+        Logarithms of the measured levels.
+    logs, noise : (K, n) float
+        Logarithms of means, NaN where there is none, and their variance by the noise of the runs.
+    settings : (H, 3) float
+        Scatter, drift and its length.
+    coefficients, exponents, logarithms : (L, M), (L, M, q), (L, M, q)
+        Laws: sums of M terms.
+    law, setting, level, count : (K, C), (K, C), (K, C), (K,) int
+        Components of each path.
+    deviating : (H, 2) float
+        Further variance of a level that deviates: of the first that was measured, and of another.
+    places : (T, q) float
+        Logarithms of levels.
+    means, variances : (K, C, T) float
+        Written.
+    """
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
+    for path in range(len(logs)):
+        _predict_path(
+            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
+            setting[path], level[path], count[path], deviating, means[path], variances[path],
+        )  # fmt: skip
+
+
+@kernel
+def predict_quantiles(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
+    places, changed, change, sign, levels, quantiles,
+):  # fmt: skip
+    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held.
+
+    Parameters
+    ----------
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
+        As `predict_components`.
+    weight : (K, C) float
+    changed, change : (K, T) float
+        Probability that the slope changed on the way there, and the deviation of the logarithm if it did.
+    sign : float
+        -1 where the laws are of one over what is predicted, else 1.
+    levels : (Q,) float
+        See `perf_scaling.posterior.mixture_kernels.mixture_quantiles`.
+    quantiles : (K, T, Q) float
+        Written: of the logarithm.
+    """
+    n_places, most = len(places), law.shape[1]
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
+    means, variances = np.empty((most, n_places)), np.empty((most, n_places))
+    row_means, row_variances, row_weights = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most)
+    work = np.empty((3, 2 * most))
+    for path in range(len(logs)):
+        size = count[path]
+        _predict_path(
+            logs[path], noise[path], settings, laws_measured, laws_predicted, half_variograms, of_length, law[path],
+            setting[path], level[path], size, deviating, means, variances,
+        )  # fmt: skip
+        for t in range(n_places):
+            rate, extra = changed[path, t], change[path, t] * change[path, t]
+            for c in range(size):
+                row_means[c], row_variances[c] = sign * means[c, t], variances[c, t]
+                row_weights[c] = (1.0 - rate) * weight[path, c]
+                row_means[size + c], row_variances[size + c] = row_means[c], row_variances[c] + extra
+                row_weights[size + c] = rate * weight[path, c]
+            n_components = 2 * size if rate > 0.0 else size
+            row_quantiles(row_means, row_variances, row_weights, n_components, levels, work, quantiles[path, t])
+
+
+@kernel
+def _predict_path(  # type: ignore[no-untyped-def]
+    logs, noise, settings, laws_measured, laws_predicted, half_variograms, of_length, law, setting, level, count,
+    deviating, means, variances,
+):  # fmt: skip
+    """As `predict_components`, of one path."""
+    n, n_places = len(logs), laws_predicted.shape[1]
+    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
+    weights, residuals, measured = np.empty((n_places, n)), np.empty(n), np.empty(n, dtype=np.int64)
+    remaining = np.empty(n_places)
+    k = 0
+    for i in range(n):
+        if not math.isnan(logs[i]):
+            measured[k] = i
+            k += 1
+    last_h = -1
+    for c in range(count):
+        law_index, h = law[c], setting[c]
+        if h != last_h:
+            remaining = _weights_at(measured[:k], noise, settings[h], half_variograms[of_length[h]], inverse,
+                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
+            last_h = h
+        q, spread, deviant, extra = 0.0, 1.0, -1, 0.0
+        for i in range(k):
+            residuals[i] = logs[measured[i]] - laws_measured[law_index, measured[i]]
+            if measured[i] == level[c]:
+                deviant = i
+        if deviant >= 0:
+            extra = deviating[h, min(deviant, 1)]
+            for j in range(k):
+                q += projection[deviant, j] * residuals[j]
+            spread = 1.0 + extra * projection[deviant, deviant]
+        for t in range(n_places):
+            value = laws_predicted[law_index, t]
+            for i in range(k):
+                value += weights[t, i] * residuals[i]
+            variance = remaining[t]
+            if deviant >= 0:
+                shift = extra * weights[t, deviant] / spread
+                value -= shift * q
+                variance += shift * weights[t, deviant]
+            means[c, t] = value
+            variances[c, t] = variance
+
+
+@kernel
+def draw_paths(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
+    places, normals, values, component_of_draw,
+):  # fmt: skip
+    """Coherent draws of the logarithm at points, equally probable.
+
+    Parameters
+    ----------
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
+        As `predict_components`.
+    weight : (K, C) float
+        Of each component, adding up to 1.
+    normals : (N, D) float
+        Standard normal; D is at least n + 2 q (n + T).
+    values : (K, N, T) float
+        Written.
+    component_of_draw : (K, N) int
+        Written: the component that each draw is of.
+    """
+    n_paths, n = logs.shape
+    n_draws, n_places = len(normals), len(places)
+    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
+    weights, measured = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
+    adjusted, constant = np.empty((n_places, n)), np.empty(n_places)
+    laws_measured = _log_laws(coefficients, exponents, logarithms, points)
+    laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
+    half_variograms, of_length = variograms(points, places, settings)
+    responses = np.zeros((len(half_variograms), n + n_places, normals.shape[1]))
+    of_normals, is_known, known = np.empty((n_places, normals.shape[1])), np.zeros(n, dtype=np.bool_), -1
+    for path in range(n_paths):
+        k, is_as_before = 0, known >= 0
+        for i in range(n):
+            is_measured = not math.isnan(logs[path, i])
+            is_as_before &= is_known[i] == is_measured
+            is_known[i] = is_measured
+            if is_measured:
+                measured[k] = i
+                k += 1
+        if not is_as_before:
+            known = k
+            for h in range(len(settings)):
+                _drift_responses(points, measured[:k], places, settings[h, 2], responses[of_length[h]])
+        component, reached, last_h, before, last_deviant, used = 0, weight[path, 0], -1, -1, -2, 0
+        for draw in range(n_draws):
+            while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
+                component += 1
+                reached += weight[path, component]
+            component_of_draw[path, draw] = component
+            if component != before:
+                before, deviant = component, -1
+                law_index, h = law[path, component], setting[path, component]
+                for i in range(k):
+                    if measured[i] == level[path, component]:
+                        deviant = i
+                if h != last_h:
+                    _weights_at(measured[:k], noise[path], settings[h], half_variograms[of_length[h]], inverse,
+                                projection, sums, covariance, work, weights, cross)  # fmt: skip
+                if h != last_h or deviant != last_deviant:
+                    used = _answers_to_normals(
+                        measured[:k], noise[path], settings[h], deviating[h, min(max(deviant, 0), 1)], deviant, weights,
+                        projection, responses[of_length[h]], adjusted, of_normals,
+                    )  # fmt: skip
+                    last_h, last_deviant = h, deviant
+                for t in range(n_places):
+                    constant[t] = laws_predicted[law_index, t]
+                    for i in range(k):
+                        missed = logs[path, measured[i]] - laws_measured[law_index, measured[i]]
+                        constant[t] += adjusted[t, i] * missed
+            for t in range(n_places):
+                value = constant[t]
+                for d in range(used):
+                    value += of_normals[t, d] * normals[draw, d]
+                values[path, draw, t] = value
+
+
+@kernel
+def _answers_to_normals(  # type: ignore[no-untyped-def]
+    measured, noise, setting, extra, deviant, weights, projection, responses, adjusted, of_normals
+):  # fmt: skip
+    """How a draw at each place answers to each normal number, written (T, D); how many of these take part.
+
+    Also written are the weights of the measured levels (T, k) where one of them deviates, if any does (`deviant` >= 0).
+    """
+    k = len(measured)
+    slope_deviation = setting[1] * math.sqrt(0.5 * setting[2])
+    used = responses.shape[1] if slope_deviation > 0.0 else k
+    for t in range(len(weights)):
+        for i in range(k):
+            adjusted[t, i] = weights[t, i]
+        if deviant >= 0:
+            shift = extra * weights[t, deviant] / (1.0 + extra * projection[deviant, deviant])
+            for i in range(k):
+                adjusted[t, i] -= shift * projection[deviant, i]
+        for d in range(used):
+            of_normals[t, d] = slope_deviation * responses[k + t, d]
+        if slope_deviation > 0.0:
+            for i in range(k):
+                factor = slope_deviation * adjusted[t, i]
+                for d in range(used):
+                    of_normals[t, d] -= factor * responses[i, d]
+        for i in range(k):
+            variance = setting[0] * setting[0] + noise[measured[i]] + (extra if i == deviant else 0.0)
+            of_normals[t, i] -= adjusted[t, i] * math.sqrt(variance)
+    return used
+
+
+@kernel
+def _drift_responses(points, measured, places, length, responses):  # type: ignore[no-untyped-def]
+    """How the drift at measured levels and at places answers to each normal number, for a slope of deviation 1.
+
+    Of each parameter one number is the slope at the least level, and two are how slope and integral stray on the
+    way to the next.
+
+    Parameters
+    ----------
+    points, places : (n, q) and (T, q) float
+        Logarithms.
+    measured : (k,) int
+    length : float
+    responses : (>= k + T, D) float
+        Written.
+    """
+    k, n_numbers = len(measured), responses.shape[1]
+    size = k + len(places)
+    where, order = np.empty(size), np.empty(size, dtype=np.int64)
+    slope, drifted = np.empty(n_numbers), np.empty(n_numbers)
+    for place in range(size):
+        for d in range(n_numbers):
+            responses[place, d] = 0.0
+    column = len(points)
+    for p in range(points.shape[1]):
+        for place in range(size):
+            where[place] = points[measured[place], p] if place < k else places[place - k, p]
+            slot = place
+            while slot > 0 and where[order[slot - 1]] > where[place]:
+                order[slot] = order[slot - 1]
+                slot -= 1
+            order[slot] = place
+        for d in range(n_numbers):
+            slope[d], drifted[d] = 0.0, 0.0
+        slope[column] = 1.0
+        column += 1
+        for place in range(size):
+            if place:
+                distance = where[order[place]] - where[order[place - 1]]
+                decay = math.exp(-distance / length)
+                of_slope = 1.0 - decay * decay
+                joint = length * (1.0 - decay) ** 2
+                of_both = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
+                of_drift = max(2.0 * half_variogram(distance, length) - (length * (1.0 - decay)) ** 2, 0.0)
+                for d in range(n_numbers):
+                    drifted[d] += length * (1.0 - decay) * slope[d]
+                    slope[d] *= decay
+                drifted[column] += of_both
+                drifted[column + 1] += math.sqrt(max(of_drift - of_both**2, 0.0))
+                slope[column] += math.sqrt(of_slope)
+                column += 2
+            for d in range(n_numbers):
+                responses[order[place], d] += drifted[d]

@@ -1,0 +1,285 @@
+"""Weighing the laws of several parameters: sums and products of powers with continuous exponents.
+
+Every parameter matters or does not. Given those that do, a law is a power of each in a product or a sum, or a product
+and one of its factors, each with a floor or without. Exponents and the shares of terms at the largest levels have wide
+normal priors; noise, drift of every slope, and a level that deviates are those of one parameter.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.posterior.in_parts import in_parts
+from perf_scaling.posterior.posterior import Laws, Posterior
+from perf_scaling.posterior.prior import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perfcore.base.errors import OptionError
+
+__all__ = ["left_out", "weigh_several"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_PARTS, _PARTS_OF_MANY = 192, 96  # draws of a law of each path
+_MANY = 500  # paths, of which fewer draws do, as nobody looks at each
+_PATHS_AT_ONCE = 64
+_SEED = 7041
+
+_EXPONENT, _EXPONENT_DEVIATION = 0.5, 1.25
+_SHARE, _SHARE_DEVIATION = 0.0, 2.5  # logarithm of a term over the one before it, at the largest levels
+_STARTS = (1.0, 2.0)  # times the slope: exponents beside a floor are steeper
+_REFERENCE = 0.02**2  # scatter with which the best exponents are looked for
+
+_NOTHING, _SEVERAL = 0.1, 0.5  # probability that no parameter matters, and that all do; the rest for the others
+_MOST_APART = 2  # factors that have logarithms each for itself
+_LOGARITHM = 0.8  # weight of a logarithm beside a power with a free exponent
+_MIXED = 0.25  # weight of a product and one of its factors beside a sum or a product
+_MOST_GIVEN = 3000  # laws of exponents that a user names
+
+
+class _Form(NamedTuple):
+    floor: bool
+    terms: tuple[tuple[int, ...], ...]  # parameters of each
+    weight: float
+
+
+def weigh_several(
+    points: Floats,
+    means: Floats,
+    counts: Floats,
+    spread: Floats,
+    exponents: Sequence[str] | None = None,
+    logarithms: Sequence[int] | None = None,
+) -> Posterior:
+    """What the means of K paths at points (n, q) leave open.
+
+    Parameters
+    ----------
+    points : (n, q) float
+    means, counts : (K, n) float
+        Mean of the runs, NaN where there are none, and how many runs.
+    spread : (K,) float
+        Relative variance of one run.
+    exponents, logarithms : sequences, optional
+        The only ones that a law may have.
+
+    Examples
+    --------
+    >>> points = np.array([(p, n) for p in (2.0, 4, 8, 16) for n in (10.0, 20, 40, 80)])
+    >>> means = (3.0 + 0.2 * points[:, 1] * points[:, 0] ** 0.4)[None]
+    >>> found = weigh_several(points, means, np.ones(means.shape), np.full(1, 1e-4))
+    >>> low, middle, high = found.quantiles([[32.0, 160.0]], [0.025, 0.5, 0.975])[0, 0]
+    >>> bool(low < 131.0 < high), bool(high < 1.5 * low)
+    (True, True)
+    """
+    from perf_scaling.posterior.several_kernels import weigh_forms
+    from perfcore.base.kernels import announce_compilation
+
+    announce_compilation(weigh_forms)
+    q = points.shape[1]
+    top = points.max(axis=0)
+    levels = np.log(points / top)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        base = np.log2(points) / np.where(top > 1.0, np.log2(top), 1.0)
+    forms = list(_forms(q))
+    allowed = (
+        None if exponents is None and logarithms is None else _given(exponents, logarithms, bool((points >= 1.0).all()))
+    )
+    free, fixed, logs, chosen = _laws(forms, allowed, q, bool((points > 1.0).all()))
+    terms = max(1, *(len(form.terms) for form in chosen))
+    uses = np.zeros((len(chosen), terms, q), dtype=np.int64)
+    for number, form in enumerate(chosen):
+        for t, term in enumerate(form.terms):
+            uses[number, t, list(term)] = 1
+    n_shares = np.array([max(len(form.terms) - (0 if form.floor else 1), 0) for form in chosen])
+    sizes = n_shares + np.where(free, uses.sum(axis=(1, 2)), 0)
+    width = max(1, int(sizes.max()))
+    middle, precision = np.zeros((len(chosen), width)), np.ones((len(chosen), width))
+    for number in range(len(chosen)):
+        middle[number, : n_shares[number]] = _SHARE
+        middle[number, n_shares[number] :] = _EXPONENT
+        precision[number, : n_shares[number]] = _SHARE_DEVIATION**-2
+        precision[number, n_shares[number] :] = _EXPONENT_DEVIATION**-2
+    weights = np.array([form.weight for form in chosen])
+    class_share = PRIOR.sum(axis=1)[NOISES.drift] / np.bincount(NOISES.drift)[NOISES.drift]
+    parts = _PARTS if len(means) < _MANY else _PARTS_OF_MANY
+    normals = np.random.default_rng(_SEED).standard_normal((parts, width))
+    theta = np.zeros((len(means), parts, width))
+    form_of, setting, level = (np.full((len(means), parts), -1, dtype=np.int64) for _ in range(3))
+    weight = np.zeros((len(means), parts))
+    with np.errstate(invalid="ignore"):
+        values = np.log(means)
+    slopes, scales = _slopes(levels, values), np.array(_STARTS)
+    noise = spread[:, None] / np.where(counts > 0.0, counts, np.nan)
+    floors = np.array([form.floor or not form.terms for form in chosen])
+
+    def part(chunk: slice) -> None:
+        weigh_forms(
+            levels, np.nan_to_num(base), values[chunk], noise[chunk], floors, uses, free, fixed, logs, sizes,
+            slopes[chunk], scales, middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
+            DEVIATES, deviating_variance(NOISES.tau), _REFERENCE, normals, theta[chunk], form_of[chunk], setting[chunk],
+            level[chunk], weight[chunk],
+        )  # fmt: skip
+
+    in_parts(part, len(means), _PATHS_AT_ONCE)
+    form_of, setting = np.maximum(form_of, 0), np.where(weight > 0.0, setting, -1)
+    laws = _stored_laws(chosen, uses, free, fixed, logs, n_shares, theta, form_of, top)
+    law = np.where(weight > 0.0, np.arange(form_of.size).reshape(form_of.shape), -1)
+    order = np.argsort(weight <= 0.0, axis=1, kind="stable")
+    law, setting, level, weight = (np.take_along_axis(array, order, axis=1) for array in (law, setting, level, weight))
+    return Posterior(points, means, counts, spread, laws, settings(), law, setting, level, weight)
+
+
+def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequence[int] | None) -> str:
+    """Which laws of several parameters would be too many for the exponents that a user names; empty where none.
+
+    Raises
+    ------
+    OptionError
+        None of all parameters would be left.
+    """
+    q = points.shape[1]
+    if q == 1 or (exponents is None and logarithms is None):
+        return ""
+    count = len(_given(exponents, logarithms, bool((points >= 1.0).all())))
+    factors = max(sum(map(len, form.terms)) for form in _forms(q))
+    most = int(_MOST_GIVEN ** (1.0 / q) + 1e-9)
+    if count > most:
+        raise OptionError(
+            f"{count} powers and logarithms are {count**q:,} laws of {q} parameters of each form, more than "
+            f"{_MOST_GIVEN:,}; name at most {most} with --exponents and --logarithms, or none for any exponent"
+        )
+    fewer = int(_MOST_GIVEN ** (1.0 / factors) + 1e-9)
+    if count <= fewer:
+        return ""
+    return (
+        f"laws with more factors than parameters were left out: {count} powers and logarithms make too many; "
+        f"with {fewer} or fewer they are weighed too"
+    )
+
+
+def _forms(q: int) -> Iterator[_Form]:
+    """All forms of q parameters with their weights."""
+    yield _Form(True, (), _NOTHING)
+    for count in range(1, q + 1):
+        subsets = list(itertools.combinations(range(q), count))
+        share = (_SEVERAL if count == q else (1.0 - _NOTHING - _SEVERAL) / (q - 1)) / len(subsets)
+        for subset in subsets:
+            variants = [(floor, terms, weight) for terms, weight in _sums(subset) for floor in (False, True)]
+            total = sum(weight for _, _, weight in variants)
+            for floor, terms, weight in variants:
+                yield _Form(floor, terms, share * weight / total)
+
+
+def _sums(subset: tuple[int, ...]) -> Iterator[tuple[tuple[tuple[int, ...], ...], float]]:
+    """Ways to put parameters into terms, with weights: a partition, or a product and one of its factors."""
+    yield from ((tuple(tuple(group) for group in groups), 1.0) for groups in _partitions(list(subset)))
+    if len(subset) == 2:
+        yield from (((subset, (one,)), _MIXED) for one in subset)
+
+
+def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    for groups in _partitions(items[1:]):
+        yield [[items[0]], *groups]
+        for k in range(len(groups)):
+            yield [*groups[:k], [items[0], *groups[k]], *groups[k + 1 :]]
+
+
+def _given(
+    exponents: Sequence[str] | None, logarithms: Sequence[int] | None, positive: bool
+) -> list[tuple[float, int]]:
+    """Generic terms that a user names; logarithms only where none is negative."""
+    powers = [float(Fraction(word)) for word in exponents or ("-1", "0", "1/2", "1", "3/2", "2", "3")]
+    return [(i, j) for i in powers for j in (logarithms or (0,)) if (i or j) and (positive or not j)]
+
+
+def _laws(
+    forms: Sequence[_Form], allowed: Sequence[tuple[float, int]] | None, q: int, positive: bool
+) -> tuple[npt.NDArray[np.bool_], Floats, Ints, list[_Form]]:
+    """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms.
+
+    Beside free exponents logarithms come where all levels are above 1 (`positive`).
+    """
+    terms = max(1, *(len(form.terms) for form in forms))
+    fixed, logs, chosen = [], [], []
+    for form in forms:
+        places = [(t, p) for t, term in enumerate(form.terms) for p in term]
+        choices: list[tuple[tuple[float, int], ...]] = [()]
+        if allowed is None and places and positive:
+            choices = [tuple((0.0, j) for j in powers) for powers in _log_choices(len(places))]
+        elif allowed is not None:
+            count = len(allowed) ** len(places)
+            if count > _MOST_GIVEN:
+                continue
+            choices = list(itertools.product(allowed, repeat=len(places)))
+        sizes = np.array([_LOGARITHM ** sum(j for _, j in choice) if allowed is None else 1.0 for choice in choices])
+        shares = sizes / sizes.sum()
+        for number, choice in enumerate(choices):
+            exponents, powers = np.zeros((terms, q)), np.zeros((terms, q), dtype=np.int64)
+            for (t, p), (i, j) in zip(places, choice, strict=bool(choice)):
+                exponents[t, p], powers[t, p] = i, j
+            fixed.append(exponents)
+            logs.append(powers)
+            chosen.append(form._replace(weight=form.weight * shares[number]))
+    return np.full(len(chosen), allowed is None), np.array(fixed), np.array(logs), chosen
+
+
+def _log_choices(count: int) -> list[tuple[int, ...]]:
+    """Logarithms beside so many powers: of none or one of two, or of all."""
+    if count <= _MOST_APART:
+        return list(itertools.product((0, 1), repeat=count))
+    return [(0,) * count, (1,) * count]
+
+
+def _slopes(levels: Floats, values: Floats) -> Floats:
+    """Slope of each path (K, q) over every parameter, of a product of powers by least squares."""
+    slopes = np.zeros((len(values), levels.shape[1]))
+    patterns, pattern = np.unique(np.isfinite(values), axis=0, return_inverse=True)
+    for number, measured in enumerate(patterns):
+        paths = np.flatnonzero(pattern.ravel() == number)
+        design = np.column_stack([np.ones(int(measured.sum())), levels[measured]])
+        slopes[paths] = (np.linalg.pinv(design) @ values[np.ix_(paths, np.flatnonzero(measured))].T)[1:].T
+    return slopes
+
+
+def _stored_laws(
+    forms: Sequence[_Form], uses: Ints, free: npt.NDArray[np.bool_], fixed: Floats, logs: Ints, n_shares: Ints,
+    theta: Floats, form_of: Ints, top: Floats,
+) -> Laws:  # fmt: skip
+    """Coefficients and exponents of all draws in the units of the parameters."""
+    flat, of = theta.reshape(-1, theta.shape[2]), form_of.ravel()
+    most, q = uses.shape[1], uses.shape[2]
+    coefficients = np.zeros((len(of), most + 1))
+    exponents = np.zeros((len(of), most + 1, q))
+    logarithms = np.zeros(exponents.shape, dtype=np.int64)
+    for number, form in enumerate(forms):
+        rows = np.flatnonzero(of == number)
+        if not len(rows):
+            continue
+        coefficients[rows, 0] = 1.0 if form.floor else 0.0
+        shift, place = (0 if form.floor else 1), int(n_shares[number])
+        for t, term in enumerate(form.terms):
+            scale = flat[rows, t - shift].copy() if t >= shift else np.zeros(len(rows))
+            for p in term:
+                power = np.full(len(rows), fixed[number, t, p])
+                if free[number]:
+                    power = np.clip(flat[rows, place], -6.0, 6.0)
+                    place += 1
+                exponents[rows, t + 1, p] = power
+                logarithms[rows, t + 1, p] = logs[number, t, p]
+                scale -= power * math.log(top[p])
+                if logs[number, t, p]:
+                    scale -= logs[number, t, p] * math.log(math.log2(top[p]))
+            coefficients[rows, t + 1] = np.exp(np.clip(scale, -650.0, 650.0))
+        if not form.terms:
+            coefficients[rows, 0] = 1.0
+    return Laws(coefficients, exponents, logarithms)

@@ -1,0 +1,186 @@
+"""Speedup and efficiency of all paths together, or of one, with all that the data leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.path_laws import PathLaws
+from perf_scaling.posterior.posterior import DRAWS
+from perfcore.data.roles import guess_roles
+from perfcore.data.units import is_time
+
+__all__ = ["AtLevel", "Speedup", "is_apart", "is_open", "speedup"]
+
+Floats = npt.NDArray[np.float64]
+
+_HALF = 0.5
+_FALLS = 1.2  # less is what a problem that grows with the processors may gain by caches or noise
+_SIDES = (0.5, 0.025, 0.975)
+_STEPS = 15  # levels at which the fall of the efficiency is looked for
+_PATHS_AT_ONCE = 256
+_SEED = 0  # of the order in which draws of different paths are put together
+
+
+class AtLevel(NamedTuple):
+    """At one number of processors; bounds are of 95 %.
+
+    Attributes
+    ----------
+    level : float
+    measured : bool
+    time, speedup, efficiency : tuple of three float
+        Median, lower and upper bound.
+    """
+
+    level: float
+    measured: bool
+    time: tuple[float, float, float]
+    speedup: tuple[float, float, float]
+    efficiency: tuple[float, float, float]
+
+
+class Speedup(NamedTuple):
+    """How well more processors are used: by a problem that stays the same, or by one that grows with them.
+
+    G. M. Amdahl, "Validity of the single processor approach", 1967; J. L. Gustafson, "Reevaluating Amdahl's law", 1988.
+
+    Attributes
+    ----------
+    symbol : str
+        The parameter that counts processors.
+    base : float
+        Its smallest measured level. Strong scaling: speedup is T(base) / T(p), efficiency speedup base / p. Weak
+        scaling: efficiency is T(base) / T(p), speedup, of what is done in a time, efficiency p / base.
+    levels : tuple of AtLevel
+        The measured ones and the target.
+    half : float or None
+        Where the efficiency falls below 50 %; None where it does not up to the last level.
+    scaling : {"weak", "strong"}
+    is_told : bool
+        Whether the table or the user says so; otherwise it is strong, since the time falls.
+    """
+
+    symbol: str
+    base: float
+    levels: tuple[AtLevel, ...]
+    half: float | None
+    scaling: str
+    is_told: bool
+
+
+def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
+    """Speedup and efficiency over the first parameter, others held at the target.
+
+    Parameters
+    ----------
+    model : PathLaws
+    path : int, optional
+        One path; by default the sum of all, or of the outermost where values hold what is called.
+
+    Returns
+    -------
+    Speedup or None
+        None where the first parameter does not count processors, the values are no times, there are several metrics
+        or systems, or nobody says which scaling it is and the time does not fall.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> rows = [(p, 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
+    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "time_s"]), fitter="scaling")
+    >>> found = speedup(model)
+    >>> round(found.levels[-2].speedup[0], 1), round(found.half)  # the law itself: 260 / 25.625; 108
+    (10.1, 109)
+    """
+    symbol = model.symbols[0]
+    whole = model.whole
+    if not _is_of_processors(model) or is_open(model):
+        return None
+    base, target = float(model.measured[:, 0].min()), model.target[symbol]
+    shown_levels = sorted({*model.measured[:, 0].tolist(), *([target] if target > base else [])})
+    steps = np.geomspace(base, shown_levels[-1], _STEPS)
+    levels = np.concatenate([shown_levels, steps])
+    points = np.tile(model.target_point, (len(levels), 1))
+    points[:, 0] = levels
+    paths = np.flatnonzero(whole.counted).tolist() if path is None else [path]
+    times = _drawn_sums(model, points, paths)
+    ratio = times[:, :1] / times
+    gain = levels / base
+    weak = model.scaling == "weak"
+    share = ratio if weak else ratio / gain
+    faster = ratio * gain if weak else ratio
+    sides = [np.quantile(draws, _SIDES, axis=0).T.tolist() for draws in (times, faster, share)]
+    if len(paths) == 1:  # the same digits as of its prediction
+        sides[0] = model.posterior.of_paths(paths).quantiles(points, sorted(_SIDES))[0][:, [1, 0, 2]].tolist()
+    measured = set(model.measured[:, 0].tolist())
+    return Speedup(
+        symbol=symbol,
+        base=base,
+        levels=tuple(
+            AtLevel(level, level in measured, *(tuple(side[k]) for side in sides))
+            for k, level in enumerate(shown_levels)
+        ),
+        half=_falls_below(steps, np.median(share[:, len(shown_levels) :], axis=0)),
+        scaling="weak" if weak else "strong",
+        is_told=bool(model.scaling),
+    )
+
+
+def is_open(model: PathLaws) -> bool:
+    """Whether speedup is left out for one reason: nobody says which scaling it is, and the time does not fall."""
+    return _is_of_processors(model) and not model.scaling and not _falls(model)
+
+
+def is_apart(model: PathLaws) -> bool:
+    """Whether speedup is left out for one reason: paths are of several metrics or systems, and have no sum."""
+    return model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
+
+
+def _is_of_processors(model: PathLaws) -> bool:
+    return not model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
+
+
+def _falls(model: PathLaws) -> bool:
+    """Whether the time at the largest measured level is clearly less than at the smallest."""
+    points = np.tile(model.target_point, (2, 1))
+    points[:, 0] = model.measured[:, 0].min(), model.measured[:, 0].max()
+    paths = np.flatnonzero(model.whole.counted)
+    first, last = model.posterior.of_paths(paths).quantiles(points, [0.5])[:, :, 0].sum(axis=0)
+    return bool(first > _FALLS * last)
+
+
+def _is_time(model: PathLaws) -> bool:
+    if model.unit is not None:
+        return is_time(model.unit)
+    name = model.value_name
+    return guess_roles([name], {name}).value == name
+
+
+def _counts_processors(column: str) -> bool:
+    return bool(guess_roles([column], {column}).parameters)
+
+
+def _drawn_sums(model: PathLaws, points: Floats, paths: Sequence[int]) -> Floats:
+    """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
+    rng = np.random.default_rng(_SEED)
+    sums = np.zeros((DRAWS, len(points)))
+    for begin in range(0, len(paths), _PATHS_AT_ONCE):
+        draws = model.draws(points, paths[begin : begin + _PATHS_AT_ONCE])
+        # In an order of their own for each path.
+        order = rng.permuted(np.tile(np.arange(DRAWS), (len(draws.values), 1)), axis=1)
+        sums += np.take_along_axis(draws.values, order[:, :, None], axis=1).sum(axis=0)
+    return sums
+
+
+def _falls_below(levels: Floats, efficiency: Floats) -> float | None:
+    """First level where the efficiency is a half, between those that enclose it on a logarithmic axis."""
+    below = np.flatnonzero(efficiency < _HALF)
+    if not len(below):
+        return None
+    k = int(below[0])
+    share = (efficiency[k - 1] - _HALF) / (efficiency[k - 1] - efficiency[k])
+    return float(levels[k - 1] * (levels[k] / levels[k - 1]) ** share)

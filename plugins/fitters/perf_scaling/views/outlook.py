@@ -1,0 +1,208 @@
+"""What the views show: a model at a target, its paths as trees, and the state that an address holds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.call_tree import CallTree
+from perf_scaling.model import LawModel
+from perf_scaling.rows import LawRow
+from perf_views.contents import Field, Form, Link, Query, Text, ViewPath
+from perfcore.base.errors import OptionError, UnknownNameError
+
+__all__ = ["GROWTH", "ORDERS", "PATH_VIEW", "Outlook", "Outlooks", "State", "orders_of", "state_of", "target_blocks"]
+
+Floats = npt.NDArray[np.float64]
+
+PATH_VIEW, GROWTH = "path", "growth"  # beginnings of the paths of views
+ORDERS = ("call tree", "largest share", "fastest growth", "least sure", "by name")
+_AT = "at."  # before the name of a parameter in an address
+_ROWS, _MOST_ROWS = 40, 500  # a longer table takes seconds to draw in a browser
+_FARTHER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the largest levels: targets that are one click away
+_REACH = 1e6  # times beyond what was measured; far enough for anyone, and no power of it overflows
+_KEPT = 8  # targets whose predictions are held; each takes seconds where paths are thousands
+
+
+class Outlook:
+    """A model at a target.
+
+    Parameters
+    ----------
+    model : LawModel
+        Whose target is the one that is looked at.
+    """
+
+    def __init__(self, model: LawModel) -> None:
+        self.model = model
+
+    @functools.cached_property
+    def rows(self) -> dict[int, LawRow]:
+        """What is said of each path, by its number; the largest share first."""
+        number = {path: k for k, path in enumerate(self.model.paths)}
+        return {number[row.path]: row for row in self.model.rows}
+
+    @functools.cached_property
+    def shares(self) -> Floats:
+        """Share of each path of the whole of its metric (K,)."""
+        rows = self.rows
+        return np.array([rows[k].share for k in range(len(rows))])
+
+    @functools.cached_property
+    def summary(self) -> tuple[str, ...]:
+        """What the model says of itself, without its title."""
+        return tuple(self.model.summary()[1:])
+
+    def tree(self, metric: str) -> CallTree:
+        """That of a metric."""
+        return next(tree for tree in self.model.whole.trees if tree.metric == metric)
+
+
+class Outlooks:
+    """A model at any target; what was predicted last is kept.
+
+    Parameters
+    ----------
+    model : LawModel
+    """
+
+    def __init__(self, model: LawModel) -> None:
+        self.model = model
+        self._at = functools.lru_cache(_KEPT)(self._outlook)
+
+    def at(self, target: dict[str, float]) -> Outlook:
+        """The model at a target."""
+        return self._at(tuple(target.items()))
+
+    def _outlook(self, target: tuple[tuple[str, float], ...]) -> Outlook:
+        return Outlook(self.model if dict(target) == self.model.target else self.model.at(dict(target)))
+
+
+@dataclass(frozen=True)
+class State:
+    """What an address says beside the view; what is not in it is as in a new one.
+
+    Attributes
+    ----------
+    target : dict of str to float
+    metric, order : str
+    name : str
+        Only paths that have it in their name; empty for all.
+    under : str
+        Only what this region calls; empty for all.
+    rows, start : int
+        How many rows, and from which one on.
+    default : dict of str to str
+        What is left out of addresses.
+    """
+
+    target: dict[str, float]
+    metric: str
+    order: str
+    name: str = ""
+    under: str = ""
+    rows: int = _ROWS
+    start: int = 0
+    default: Query = field(default_factory=dict)
+
+    def query(self, **changes: Any) -> dict[str, str]:
+        """The state, or one that differs from it, as it stands in addresses."""
+        state = replace(self, **changes)
+        texts = {
+            **{_AT + symbol: f"{level:.10g}" for symbol, level in state.target.items()},
+            "metric": state.metric,
+            "order": state.order,
+            "name": state.name,
+            "under": state.under,
+            "rows": str(state.rows),
+            "from": str(state.start),
+        }
+        return {name: text for name, text in texts.items() if text != self.default.get(name, "")}
+
+    def target_query(self) -> dict[str, str]:
+        """The target alone, for views of one path."""
+        return {name: text for name, text in self.query().items() if name.startswith(_AT)}
+
+
+def state_of(model: LawModel, query: Query) -> State:
+    """Read a state.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        A level that is no number or far from all that was measured, or a metric or order that there is not.
+    """
+    trees = model.whole.trees
+    metrics = [tree.metric for tree in trees]
+    metric = query.get("metric", metrics[0])
+    if metric not in metrics:
+        raise UnknownNameError("metric", metric, metrics)
+    orders = orders_of(trees[metrics.index(metric)])
+    first = State(dict(model.target), metrics[0], orders[0])
+    order = query.get("order", orders[0])
+    if order not in orders:
+        raise UnknownNameError("order", order, orders)
+    return State(
+        target={
+            symbol: _level(model.parameter_names[symbol], query.get(_AT + symbol, ""), model.points[symbol], level)
+            for symbol, level in first.target.items()
+        },
+        metric=metric,
+        order=order,
+        name=query.get("name", ""),
+        under=query.get("under", ""),
+        rows=min(max(_count(query.get("rows", ""), _ROWS), 1), _MOST_ROWS),
+        start=_count(query.get("from", ""), 0),
+        default=first.query(),
+    )
+
+
+def orders_of(tree: CallTree) -> tuple[str, ...]:
+    """How the paths of a tree can be listed; the first by default."""
+    return ORDERS[1:] if tree.is_flat else ORDERS
+
+
+def target_blocks(state: State, model: LawModel, path: ViewPath) -> tuple[Form, Text]:
+    """A field for each parameter, and targets that are one click away."""
+    kept = state.query() if path in ((), (GROWTH,)) else state.target_query()
+    fields = [
+        Field(
+            _AT + symbol,
+            f"target {model.parameter_names[symbol]} ({min(levels):g} to {max(levels):g} measured)",
+            f"{level:.10g}",
+            "number",
+        )
+        for (symbol, level), levels in zip(state.target.items(), model.points.values(), strict=True)
+    ]
+    hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
+    links = []
+    for factor in _FARTHER:
+        target = {symbol: factor * max(levels) for symbol, levels in model.points.items()}
+        if target != state.target:
+            target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
+            rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
+            links.append(Link(model.point_text(target), path, {**target_query, **rest}))
+    return Form((*hidden, *fields), path, "Look there"), Text(links=tuple(links))
+
+
+def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:
+    if not text.strip():
+        return default
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    low, high = min(levels) / _REACH, max(levels) * _REACH
+    if not (low <= level <= high or level == default):
+        raise OptionError(f"target {parameter}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
+    return level
+
+
+def _count(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default

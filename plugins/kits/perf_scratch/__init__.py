@@ -1,1 +1,0 @@
-"""Arrays that may be larger than memory."""

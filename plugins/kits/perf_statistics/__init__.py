@@ -1,0 +1,1 @@
+"""Least squares for many series at once, and tests of slower or not."""

@@ -1,0 +1,1 @@
+"""Tables of measurements: categories of runs, points of models, windows of series."""

@@ -1,0 +1,267 @@
+"""Columns that say how far the runs behind a mean lie apart, and how many they are.
+
+Understood are standard deviations (``sd_s``, ``time_std``, ``std dev [ms]``), standard errors (``sem``, ``stderr``) and
+half widths of 95 % confidence intervals (``ci95``), as columns of the value's unit, beside a number of runs (``N``,
+``n_runs``, ``samples``, ``reps``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_tables.categories.plain_name import plain_name
+from perfcore.data.units import seconds_per, split_unit, unit_of
+
+if TYPE_CHECKING:
+    from perfcore.data.measurements import Measurements
+
+__all__ = [
+    "Spread",
+    "SpreadColumns",
+    "is_of_spread",
+    "pooled_runs",
+    "spread_columns",
+    "spread_in_words",
+    "spread_of_rows",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+# Longer words first: what is left of a name says of what the spread is.
+_WORDS = {
+    "deviation": "standard deviation|std deviation|std dev|st dev|stddev|stdev|std|sd|sigma",
+    "error": r"standard error(?: of(?: the)? mean)?|std error|std err|stderr|sem|se",
+    "confidence": r"conf(?:idence)? int(?:erval)?(?: 95 ?%?)?|95 ?%? ?ci|ci ?95 ?%?|ci|confidence|conf",
+}
+_SPREADS = {kind: re.compile(rf"(?:(?:{words}) )?(?P<rest>.*?)(?: (?:{words}))?") for kind, words in _WORDS.items()}
+_MEAN = re.compile(r"(?:(?:mean|average|avg|median) )?(?P<rest>.*?)(?: (?:mean|average|avg|median))?")
+_RUNS = re.compile(
+    r"(?:n|no|nr|num|number|#)?(?: ?of)? ?(?:runs|samples|reps|repetitions|repeats|replications|replicates|trials|"
+    r"measurements)|(?:runs?|samples?|reps?) count"
+)
+_COUNT_WITH_SPREAD = ("n", "count")  # may be anything, but for a spread beside them
+_NORMAL_95 = 1.959963984540054
+_FEWEST = 2.0  # runs that have a spread
+
+
+class SpreadColumns(NamedTuple):
+    """Columns about the runs behind a value.
+
+    Attributes
+    ----------
+    spread : str
+    kind : {"deviation", "error", "confidence"}
+    number : str or None
+        Column with the number of runs.
+    """
+
+    spread: str
+    kind: str
+    number: str | None
+
+    @property
+    def text(self) -> str:
+        """What is taken from where."""
+        runs = f"{self.number} runs each" if self.number else "their number is not said: two, the fewest"
+        return f"noise from {self.spread}, {runs}"
+
+
+class Spread(NamedTuple):
+    """Of each row that is kept (n,).
+
+    Attributes
+    ----------
+    variances : float
+        Of the runs, in the value's unit squared.
+    counts : float
+        How many runs the value is the mean of.
+    text : str
+    """
+
+    variances: Floats
+    counts: Floats
+    text: str
+
+
+def is_of_spread(column: str) -> bool:
+    """Whether a name says that a column holds a spread, or a number of runs: no two rows are told apart by it.
+
+    Examples
+    --------
+    >>> is_of_spread("time_std"), is_of_spread("# runs"), is_of_spread("N"), is_of_spread("steps")
+    (True, True, False, False)
+    """
+    return _kind(column)[0] is not None or _RUNS.fullmatch(plain_name(column)) is not None
+
+
+def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
+    """The columns about the runs behind the value; those of another value are passed over.
+
+    Parameters
+    ----------
+    data : Measurements
+    named : bool
+        Only a spread that bears the value's name, such as ``mpi_std`` of ``mpi``, and not ``std`` alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from perfcore.data.measurements import Measurements
+    >>> table = pd.DataFrame({"p": [1, 2], "mean_s": [8.0, 4.1], "sd_s": [0.1, 0.2], "N": [5, 5]})
+    >>> spread_columns(Measurements(table)).text
+    'noise from sd_s, N runs each'
+    """
+    roles = data.roles
+    if roles.value is None:
+        return None
+    used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
+    free = [str(column) for column in data.table.columns if column not in used]
+    kinds = {column: _kind(column) for column in free}
+    spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
+    stem = _stem(roles.value)
+    columns = [column for column, (_, rest) in spreads.items() if rest == stem]
+    if not columns and not named:
+        columns = [column for column, (_, rest) in spreads.items() if not rest]
+    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
+    if not columns:
+        return None
+    order = list(_WORDS)
+    spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
+    numbers = [column for column in free if _RUNS.fullmatch(plain_name(column)) and _whole(data, column)]
+    numbers += [column for column in free if plain_name(column) in _COUNT_WITH_SPREAD and _whole(data, column)]
+    return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
+
+
+def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
+    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves.
+
+    Parameters
+    ----------
+    data : Measurements
+    kept : (rows of the table,) bool
+    cell : (n,) int
+        Path and point of each row that is kept. Rows of one cell with the same spread are its runs, to which the
+        spread of all was written; a column that may be anything, such as ``N``, is the number of runs only where each
+        cell is one row.
+    """
+    import pandas as pd
+
+    columns = spread_columns(data)
+    if columns is None:
+        return None
+    spread = _numbers(data, columns.spread)[kept]
+    several = len(np.unique(cell)) < len(cell)
+    if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
+        return None
+    if several and columns.number is not None and plain_name(columns.number) in _COUNT_WITH_SPREAD:
+        columns = columns._replace(number=None)
+    counts = np.full(len(spread), _FEWEST)
+    if columns.number is not None:
+        counts = _numbers(data, columns.number)[kept]
+    unknown = ~(np.isfinite(spread) & (spread >= 0.0) & (counts > 1.0))
+    counts[unknown] = 1.0
+    deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
+    if columns.kind == "confidence":
+        deviation /= _half_widths(counts) if columns.number else _NORMAL_95
+    if columns.kind != "deviation":
+        deviation *= np.sqrt(counts)
+    return Spread(deviation**2, counts, columns.text)
+
+
+def spread_in_words(data: Measurements) -> str | None:
+    """What is taken from where, of all rows; None where no column says how far runs lie apart."""
+    roles = data.roles
+    keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+    rows = data.table.groupby(keys, dropna=False, sort=False).ngroup() if keys else data.table.index
+    cell = np.asarray(rows, dtype=np.int64)
+    spread = spread_of_rows(data, np.ones(len(cell), dtype=np.bool_), cell)
+    return None if spread is None else spread.text
+
+
+def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
+    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows.
+
+    Source: the sum of squares of groups is that within them and that between their means.
+
+    Examples
+    --------
+    >>> spread = Spread(np.array([1.0, 1.0]), np.array([3.0, 3.0]), "")
+    >>> means, counts, variances = pooled_runs(np.array([0, 0]), np.array([9.0, 11.0]), spread, 1)
+    >>> means[0], counts[0], float(variances[0] * means[0] ** 2)  # (2 + 2 + 3 + 3) / 5
+    (np.float64(10.0), np.float64(6.0), 2.0)
+    """
+    counts = np.asarray(np.bincount(cell, spread.counts, minlength=n_cells), dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.bincount(cell, spread.counts * value, minlength=n_cells) / counts
+    squares = (spread.counts - 1.0) * spread.variances + spread.counts * (value - means[cell]) ** 2
+    total = np.bincount(cell, squares, minlength=n_cells)
+    scale = np.maximum(counts - 1.0, 0.0) * np.where(np.isfinite(means), means, 1.0) ** 2
+    variances: Floats = np.divide(total, scale, out=np.zeros(n_cells), where=scale > 0.0)
+    return means, counts, variances
+
+
+def _kind(column: str) -> tuple[str | None, str]:
+    """Which spread a name means, and the rest of it, which says of what."""
+    bare = split_unit(column)[0] or column
+    plain = plain_name(re.sub(r"[.,()\[\]]", " ", bare))
+    for kind, words in _WORDS.items():
+        if re.fullmatch(words, plain):
+            return kind, ""
+    for kind, pattern in _SPREADS.items():
+        match = pattern.fullmatch(plain)
+        if match and match["rest"] != plain:
+            return kind, _without_unit(match["rest"].removeprefix("of "))
+    return None, plain
+
+
+def _stem(value: str) -> str:
+    """What a value's name says, without that it is a mean."""
+    plain = plain_name(split_unit(value)[0])
+    if plain in ("mean", "average", "avg", "median"):
+        return ""
+    match = _MEAN.fullmatch(plain)
+    return _without_unit(match["rest"] if match else plain)
+
+
+def _without_unit(plain: str) -> str:
+    """A name such as ``time s``, from which a word behind was taken, without its unit."""
+    return plain_name(split_unit(plain.replace(" ", "_"))[0])
+
+
+def _factor(column: str, unit: str | None) -> float | None:
+    """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
+    column_unit = unit_of(column)
+    if column_unit is None or column_unit == unit:
+        return 1.0
+    sizes = seconds_per(column_unit), None if unit is None else seconds_per(unit)
+    return None if sizes[0] is None or sizes[1] is None else sizes[0] / sizes[1]
+
+
+def _whole(data: Measurements, column: str) -> bool:
+    """Whether a column holds whole numbers of at least 1, where it holds any."""
+    values = _numbers(data, column)
+    values = values[np.isfinite(values)]
+    return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
+
+
+def _numbers(data: Measurements, column: str) -> Floats:
+    """A column as numbers, NaN where it holds none; a table of text may hold 0.1 and 0.10, and keeps both as texts."""
+    import pandas as pd
+
+    values = data.table[column]
+    if values.dtype.kind in "mMc":
+        return np.full(len(values), np.nan)
+    return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _half_widths(counts: Floats) -> Floats:
+    """Half widths of 95 % intervals of a mean, in standard errors, by Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))

@@ -1,0 +1,313 @@
+"""Times by category: one row for each point, one column for each category, and the total that they must add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_tables.categories.runs import refuse_overlap, runs_of_rows, with_other
+from perf_tables.categories.unnamed_factors import differing_columns, refuse_unnamed_factors
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.observations import labels_of, numbers_of, without_duplicates
+from perfcore.data.roles import shown_names
+from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
+
+if TYPE_CHECKING:
+    from perfcore.data.measurements import Measurements
+
+__all__ = ["CategoryTable", "by_category", "with_call_paths"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
+
+
+@dataclass(frozen=True)
+class CategoryTable:
+    """What models of categories are fitted to: one row for each point, repeated runs joined.
+
+    Parameters
+    ----------
+    points : mapping of str to (n,) float
+        Parameters by their symbol in formulas, positive.
+    columns : mapping of str to str
+        Symbol to the column's name in the source.
+    categories : tuple of str
+        In order of appearance; what is left of the total comes last.
+    values : (n, C) float
+        Time of each category in ``unit``, >= 0; NaN where it was not measured.
+    repetitions : (n,) int
+        Runs of each point.
+    spread : (n, C) float
+        Standard deviation of the runs, in ``unit``; NaN for a single run.
+    total : (n,) float
+        Time of the whole run: as measured, or where that is not known the sum of the categories.
+    unit : str or None
+    value_name : str
+    source : str
+    notes : tuple of str
+        What a user should know about the rows.
+    """
+
+    points: Mapping[str, Floats]
+    columns: Mapping[str, str]
+    categories: tuple[str, ...]
+    values: Floats
+    repetitions: Ints
+    spread: Floats
+    total: Floats
+    unit: str | None
+    value_name: str
+    source: str
+    notes: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    def describe(self, row: int) -> str:
+        """One point as a person reads it: ``ranks=16, n=128``."""
+        names = self.shown_names
+        return ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in self.points.items())
+
+    @property
+    def shown_names(self) -> Mapping[str, str]:
+        """What texts call the parameters, by symbol."""
+        return shown_names(self.columns)
+
+    def select(self, kept: npt.NDArray[np.bool_] | Ints) -> CategoryTable:
+        """Those points, with all categories."""
+        return replace(
+            self,
+            points={symbol: values[kept] for symbol, values in self.points.items()},
+            values=self.values[kept],
+            repetitions=self.repetitions[kept],
+            spread=self.spread[kept],
+            total=self.total[kept],
+        )
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> CategoryTable:
+        """Those categories (C,), at all points; the total stays as it is."""
+        names = tuple(name for name, stays in zip(self.categories, kept.tolist(), strict=True) if stays)
+        return replace(self, categories=names, values=self.values[:, kept], spread=self.spread[:, kept])
+
+    def fingerprint(self) -> str:
+        """Digest of points, categories and values, whatever their order: the same data have the same."""
+        import hashlib
+
+        order = np.lexsort(tuple(self.points.values()))
+        by_name = np.argsort(self.categories)
+        digest = hashlib.sha256(repr((sorted(self.categories), list(self.points), self.unit)).encode())
+        for array in (*self.points.values(), self.total, self.repetitions):
+            digest.update(np.ascontiguousarray(array[order]).tobytes())
+        for table in (self.values, self.spread):
+            digest.update(np.ascontiguousarray(table[order][:, by_name]).tobytes())
+        return f"sha256:{digest.hexdigest()}"
+
+
+def by_category(
+    data: Measurements,
+    *,
+    total: str | None = None,
+    other: str = "other",
+    aggregate: str = "median",
+    duplicates: str = "refuse",
+    absent: str = "unknown",
+) -> CategoryTable:
+    """Measurements of which each row is one category of a run, as a table of points by categories.
+
+    Rows of one point are told apart as runs by a column such as ``run`` or ``repetition``; without one, the k-th row
+    of each category belongs to the k-th run.
+
+    Parameters
+    ----------
+    data : Measurements
+        With a category role, or with call paths of which none calls another one.
+    total : str, optional
+        The category, or a column of numbers, that holds the time of the whole run; guessed from a category called
+        ``total`` or alike when left out.
+    other : str
+        What the part of the total that no category accounts for is called; it becomes a category of its own where
+        there is such a part.
+    aggregate : {"median", "mean", "minimum"}
+        What stands for repeated runs.
+    duplicates : {"refuse", "keep", "drop"}
+        What to do with rows that agree in every column.
+    absent : {"unknown", "zero"}
+        A category that a run does not list was not measured in it, or took no time.
+
+    Raises
+    ------
+    OptionError
+        A role is missing, several codes or systems are mixed, rows of one point differ in what looks like a further
+        parameter, or ``total`` is neither a category nor a column.
+    InputError, DataError
+        A time is negative or a parameter not positive, with the line; or the categories overlap: they add up to more
+        than the total.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from perfcore import Measurements
+    >>> rows = [(1, "compute", 8.0), (1, "total", 9.0), (2, "compute", 4.0), (2, "total", 6.0)]
+    >>> table = by_category(Measurements(pd.DataFrame(rows, columns=["p", "category", "time_s"])))
+    >>> table.categories
+    ('compute', 'other')
+    >>> table.values.tolist()
+    [[8.0, 1.0], [4.0, 2.0]]
+    """
+    import pandas as pd
+
+    for choice, choices, option in (
+        (aggregate, AGGREGATES, "aggregate"),
+        (duplicates, DUPLICATES, "duplicates"),
+        (absent, ABSENT, "absent"),
+    ):
+        if choice not in choices:
+            raise UnknownNameError(option, choice, choices)
+    data.require_roles()
+    data = with_call_paths(data)
+    roles, notes = data.roles, list[str]()
+    if not roles.category:
+        raise OptionError(
+            f"{data.source}: it does not say which column names the categories: --category COLUMN; the columns are "
+            f"{listing(map(str, data.table.columns))}"
+        )
+    assert roles.value is not None
+    value = numbers_of(data, roles.value, optional=True, zero=True)
+    kept = ~np.isnan(value)
+    if not kept.any():
+        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
+    if not kept.all():
+        notes.append(f"left out, without {roles.value}: {int((~kept).sum())} rows")
+    _refuse_several(data, kept)
+    points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
+    kept &= without_duplicates(data, kept, duplicates, notes)
+    names, category = labels_of(data, "category", kept)
+    keys = pd.DataFrame({symbol: values[kept] for symbol, values in points.items()})
+    groups = keys.groupby(list(keys.columns), sort=True)
+    point = np.asarray(groups.ngroup(), dtype=np.int64)
+    refuse_unnamed_factors(data, kept, point, category, {symbol: values[kept] for symbol, values in points.items()})
+    first = pd.Series(np.arange(len(point))).groupby(point).min().to_numpy()
+    runs, names = runs_of_rows(data, kept, point, category, value[kept], names, total)
+    refuse_overlap(
+        runs,
+        names,
+        keys.iloc[first].rename(columns=shown_names(roles.parameters)).reset_index(drop=True),
+        data.source,
+        total,
+    )
+    runs, names = with_other(runs, names, other, notes)
+    if absent == "zero":
+        runs = runs._replace(values=np.nan_to_num(runs.values))
+    values, spread, repetitions = _joined(runs.values, runs.point, aggregate)
+    added = np.nansum(runs.values, axis=1)
+    totals, _, _ = _joined(np.where(np.isnan(runs.total), added, runs.total)[:, None], runs.point, aggregate)
+    notes += _remarks(data, kept, point, category, values, repetitions, names, aggregate)
+    return CategoryTable(
+        points={symbol: keys[symbol].to_numpy()[first] for symbol in points},
+        columns=dict(roles.parameters),
+        categories=names,
+        values=values,
+        repetitions=repetitions,
+        spread=spread,
+        total=totals[:, 0],
+        unit=roles.unit,
+        value_name=roles.value,
+        source=data.source,
+        notes=tuple(notes),
+    )
+
+
+def with_call_paths(data: Measurements) -> Measurements:
+    """Call paths as categories, where nothing else is one and no path is a part of another, as in a flat profile.
+
+    Files of Extra-P name a code only by its call path; of paths that call one another the times may be inclusive, and
+    then are no parts of a sum.
+    """
+    if data.roles.category or list(data.roles.code) != [_CALL_PATH]:
+        return data
+    names = set(map(str, data.table[_CALL_PATH].unique()))
+    callers = {
+        _ARROW.join(parts[:length])
+        for parts in (name.split(_ARROW) for name in names)
+        for length in range(1, len(parts))
+    }
+    return data if names & callers else data.with_roles(code=(), category=_CALL_PATH)
+
+
+def _refuse_several(data: Measurements, kept: Booleans) -> None:
+    """Refuse several codes or systems: a model by categories is one of one application on one machine.
+
+    Raises
+    ------
+    OptionError
+    """
+    for role, columns in (("code", data.roles.code), ("system", data.roles.system)):
+        if not columns:
+            continue
+        names = labels_of(data, role, kept)[0]
+        if len(names) > 1:
+            raise OptionError(
+                f"{data.source}: there are {len(names)} {role}s ({listing(names, 4)}), and categories are modelled for "
+                f"one; choose it with --where '{columns[0]}={data.table[columns[0]][kept].iloc[0]}'"
+            )
+
+
+def _joined(values: Floats, point: Ints, aggregate: str) -> tuple[Floats, Floats, Ints]:
+    """Repeated runs as one value, their standard deviation, and their number."""
+    import pandas as pd
+
+    runs = pd.DataFrame(values).groupby(point)
+    joined = runs.agg("min" if aggregate == "minimum" else aggregate).to_numpy(dtype=np.float64)
+    return joined, runs.std(ddof=1).to_numpy(dtype=np.float64), np.bincount(point).astype(np.int64)
+
+
+def _remarks(
+    data: Measurements,
+    kept: Booleans,
+    point: Ints,
+    category: Ints,
+    values: Floats,
+    repetitions: Ints,
+    names: tuple[str, ...],
+    aggregate: str,
+) -> list[str]:
+    """Repeated runs and in what else they differ, and categories that were not measured everywhere."""
+    remarks = []
+    if (repetitions > 1).any():
+        several = int((repetitions > 1).sum())
+        # What differs within a run is measured like the value, so only what is the same for a whole run is compared.
+        differ = [
+            c
+            for c, column in differing_columns(data, kept, point, category).items()
+            if _varied(column, point, repetitions)
+        ]
+        text = (
+            f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} "
+            "stands for them"
+        )
+        remarks.append(
+            text + (f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else "")
+        )
+    absent = np.isnan(values).sum(axis=0)
+    partly = [f"{name} ({count})" for name, count in zip(names, absent.tolist(), strict=True) if count]
+    if partly:
+        remarks.append(
+            f"not measured at some of the {len(values)} points: {listing(partly, 8)}; --absent zero if they took no "
+            "time there"
+        )
+    return remarks
+
+
+def _varied(column: npt.NDArray[Any], point: Ints, repetitions: Ints) -> bool:
+    """Whether a column has few different values, and several of them at one point."""
+    import pandas as pd
+
+    different = pd.Series(column).groupby(point).nunique()
+    return bool((different > 1).any() and (different.to_numpy() <= repetitions).all())

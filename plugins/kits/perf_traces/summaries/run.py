@@ -1,0 +1,262 @@
+"""What a summary is of: the files of a run, how they are read, and how fine the cells may be."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from perf_traces.options import CLOCKS, TraceOptions
+from perf_traces.rank_numbers import RANK, named_host, named_ranks
+from perf_traces.summaries import CELLS
+from perf_traces.summaries.document import is_summary
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.hooks.options import describe
+from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
+
+__all__ = ["ListedFile", "Run", "run_of"]
+
+_LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
+_END = 1 << 16  # bytes at each end that tell one file from another of its size
+_CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
+# Those of TraceOptions that mean the same of one file as of the run.
+_OF_A_FILE = ("locations",)
+
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One file of a run.
+
+    Parameters
+    ----------
+    name : str
+        From the folder that all files of the run are below; no summary says where that is.
+    size : int
+        Bytes.
+    ends : str
+        Checksum of its first and last 64 KiB: the same of a copy, and another as soon as a run writes on.
+    rank, named : int or None
+        As ``--from-name`` and as the usual spellings say.
+    host : str or None
+        As its name says.
+    """
+
+    name: str
+    size: Whole
+    ends: str
+    rank: int | None = None
+    named: int | None = None
+    host: str | None = None
+
+    def is_as(self, other: ListedFile) -> bool:
+        """Whether both hold the same, as far as size and ends tell."""
+        return (self.size, self.ends) == (other.size, other.ends)
+
+    def check(self, path: Path) -> None:
+        """Refuse a file that is not as it was listed.
+
+        Raises
+        ------
+        InputError
+        """
+        if _size_and_ends(path) != (self.size, self.ends):
+            raise InputError(path, "changed while the run was summarized; begin anew when it is finished")
+
+
+class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """What must be the same of two summaries that are merged.
+
+    Parameters
+    ----------
+    files : tuple of ListedFile
+        In the order of their names.
+    cells : int
+        The most that there are over the whole run.
+    reader : str or None
+    clocks : {"auto", "recorded", "unaligned"}
+    options : mapping of str to str
+        Of the reader, as they are typed.
+    """
+
+    files: tuple[ListedFile, ...]
+    cells: Annotated[int, msgspec.Meta(ge=_LEAST_CELLS, le=_MOST_CELLS)]
+    reader: str | None
+    clocks: str
+    options: dict[str, str]
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """The same for the same files, read in the same way."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:32]
+
+    def positions(self, part: tuple[int, int]) -> range:
+        """Which files the k-th of N parts is made of.
+
+        Raises
+        ------
+        OptionError
+            k is none of 1 to N, or there are fewer files than parts.
+        """
+        k, n = part
+        if not 1 <= k <= n:
+            raise OptionError(f"--part {k}/{n}: of {n} parts the first is 1/{n} and the last {n}/{n}")
+        if n > len(self.files):
+            raise OptionError(f"--part {k}/{n}: there are {len(self.files)} files; give at most as many parts")
+        return range(k - 1, len(self.files), n)
+
+    def difference(self, other: Run) -> str | None:
+        """What distinguishes another run from this one, in words; None where nothing does."""
+        if self.identity == other.identity:
+            return None
+        if self.cells != other.cells:
+            return f"--cells {other.cells}, and not {self.cells}"
+        if (self.reader, self.clocks, self.options) != (other.reader, other.clocks, other.options):
+            return f"read with {other._how or 'no options'}, and not with {self._how or 'none'}"
+        files, other_files = ({file.name: file for file in run.files} for run in (self, other))
+        if alone := sorted(files.keys() ^ other_files.keys()):
+            return f"not of the same files: {listing(alone, 3)} {'is' if len(alone) == 1 else 'are'} listed in one only"
+        changed = [name for name, file in files.items() if not file.is_as(other_files[name])]
+        return f"{listing(changed, 3)} changed between the two" if changed else "with another --from-name"
+
+    @property
+    def _how(self) -> str:
+        options = {"clocks": self.clocks if self.clocks != "auto" else None, **self.options}
+        words = [] if self.reader is None else [f"--reader {self.reader}"]
+        return " ".join([*words, *(f"-r {name}={value}" for name, value in options.items() if value is not None)])
+
+
+def run_of(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    cells: int = CELLS,
+    reader: str | None = None,
+    from_name: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> tuple[Path, Run]:
+    """The folder that all files are below, and the run that they are.
+
+    Parameters
+    ----------
+    paths : iterable of str or path
+        Files, folders and patterns.
+    cells : int, 16 to 1073741824
+    reader, from_name : str, optional
+        As for `perfcore.read`; of the name only ``rank`` is asked.
+    options : mapping, optional
+        Those of the reader, ``clocks`` and ``locations``.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    OptionError
+        An option that a summary cannot have.
+    DataError
+        A file is named twice, or two of different folders are.
+    """
+    if not _LEAST_CELLS <= cells <= _MOST_CELLS:
+        raise OptionError(f"--cells {cells}: {_LEAST_CELLS} to {_MOST_CELLS} are possible")
+    option_texts = {name: str(value) for name, value in (options or {}).items()}
+    clocks = option_texts.pop("clocks", "auto")
+    _check_options(option_texts, clocks)
+    named = (path for name in paths for path in _named(os.fsdecode(name), reader))
+    files = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which tells its rank
+    if not files:
+        raise OptionError("there is no file; name the traces of one run")
+    for path in files:
+        if not path.is_file():
+            raise InputError(
+                path, "there is no such file" if not path.exists() else "is no file that can be read twice"
+            )
+    folder = Path(os.path.commonpath([path.parent for path in files]))
+    files.sort(key=lambda path: path.relative_to(folder).as_posix())
+    for one, two in itertools.pairwise(files):
+        if one == two:
+            raise DataError(f"{one} is named twice")
+    return folder, Run(
+        tuple(_listed(folder, files, from_name)), cells, reader, clocks, dict(sorted(option_texts.items()))
+    )
+
+
+def _named(name: str, reader: str | None) -> list[Path]:
+    """The files that a name stands for; of a folder, as in reading it at once, those of a known format."""
+    files = named_files(name)
+    if files is None:
+        return [Path(name)]
+    if reader is not None or not Path(name).is_dir():
+        return files
+    recognised: list[Path] = []
+    passed: list[str] = []
+    for file in files:
+        try:
+            with Source(file) as source:
+                if not is_summary(source.head):  # such as the one that was made of this folder
+                    recognise(source)
+                    recognised.append(file)
+        except InputError:
+            passed.append(str(file))
+    if passed:
+        progress.note(f"{name}: passed over, of no known format: {listing(passed, 3)}")
+    return recognised
+
+
+def _check_options(options: Mapping[str, str], clocks: str) -> None:
+    if clocks == "collectives":
+        raise OptionError(
+            "-r clocks=collectives: a summary reads file by file, and collectives are compared between files; files "
+            "that share a clock take clocks=recorded, others clocks=unaligned"
+        )
+    if clocks not in _CLOCKS:
+        raise UnknownNameError("value of clocks", clocks, _CLOCKS)
+    for name in options:
+        if name in {field.name for field in describe(TraceOptions)} and name not in _OF_A_FILE:
+            raise OptionError(f"-r {name}=: a summary is of the whole run and of all its files; leave it out")
+    if options.get("locations") == "node":
+        raise OptionError(
+            "-r locations=node: a node is of several files; a summary can have locations within each only"
+        )
+
+
+def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Iterable[ListedFile]:
+    pattern = None if from_name is None else NamePattern(from_name)
+    for path, named in zip(paths, named_ranks(paths), strict=True):
+        rank = None if pattern is None else _rank(path, pattern)
+        name = path.relative_to(folder).as_posix()
+        if not name.isprintable():
+            raise InputError(repr(name), "has a name that cannot be printed; rename it")
+        yield ListedFile(name, *_size_and_ends(path), rank, named, named_host(path))
+
+
+def _size_and_ends(path: Path) -> tuple[int, str]:
+    """Bytes of a file, and the checksum of its first and last ones."""
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.sha256(stream.read(_END))
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(size - _END, 0))
+            digest.update(stream.read(_END))
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    return size, digest.hexdigest()[:16]
+
+
+def _rank(path: Path, pattern: NamePattern) -> int:
+    fields = pattern.fields_of(path)
+    if fields is None:
+        raise InputError(path, f"the name does not fit --from-name {pattern.text!r}")
+    if set(fields) != {RANK}:
+        raise OptionError(f"--from-name {pattern.text!r}: of the files of one run the only field is {{rank:int}}")
+    try:
+        return int(fields[RANK])
+    except ValueError:
+        raise InputError(path, f"--from-name takes {fields[RANK]!r} for its rank, which is no whole number") from None

@@ -1,0 +1,248 @@
+"""A summary as the trace that it is of, as far as it can be."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.clocks import no_common_clock
+from perf_traces.joined_trace import levels_of_ranks
+from perf_traces.nesting import NESTED, mark_nested
+from perf_traces.rank_numbers import RANK, check_job, numbered
+from perf_traces.ranks import notes_of_ranks
+from perf_traces.stored_trace import StoredTrace
+from perf_traces.summaries.run import ListedFile, Run
+from perf_traces.summaries.stored_cells import StoredCells, parts_of
+from perf_traces.summaries.summary import FileFacts, Summary
+from perfcore.base.errors import DataError, listing
+from perfcore.base.scratch_arrays import zeros
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace, busy_mask
+from perfcore.data.units import nanoseconds_per, readable
+
+__all__ = ["SummarizedTrace"]
+
+_MOST_LEFT_OUT = 3
+
+Integers = npt.NDArray[np.int64]
+
+
+class SummarizedTrace(Trace):
+    """A run of which the time of cells, windows and states is known, and no interval; see `perfcore.Trace`.
+
+    Parameters
+    ----------
+    summary : Summary
+    source : str
+        What messages call it.
+
+    Raises
+    ------
+    DataError
+        Two files are the same rank, nothing tells which rank a file is, files are of different jobs, or nothing says
+        that they share a clock.
+    """
+
+    def __init__(self, summary: Summary, source: str) -> None:
+        # Trace's own constructor takes arrays, which a summary does not have.
+        self.summary, self.source = summary, source
+        parts = [_stored(summary.run, file) for file in summary.files]
+        several = len(summary.run.files) > 1
+        ranked = _ranked(summary.run, parts, source) if several else [(0, parts[0])]
+        ranks, traces = [rank for rank, _ in ranked], [part for _, part in ranked]
+        place = {part.path: position for position, part in enumerate(parts)}
+        self._order = [place[part.path] for part in traces]  # positions in summary.files
+        self._zero = summary.span_ns[0] if several else 0
+        self.span_ns = summary.span_ns[0] - self._zero, summary.span_ns[1] - self._zero
+        self.time_unit = traces[0].time_unit
+        self.states = summary.states
+        self.busy_states = tuple(name for name, busy in zip(summary.states, summary.busy, strict=True) if busy)
+        self.markers = tuple((name, start - self._zero, end - self._zero) for start, end, name, _ in summary.markers)
+        notes = _notes(summary)
+        if several:
+            self.locations = tuple(
+                f"rank {rank} / {name}" for rank, part in zip(ranks, traces, strict=True) for name in part.locations
+            )
+            self.levels = levels_of_ranks(traces, ranks)
+            unaligned = summary.run.clocks == "unaligned"
+            clocks = "not aligned, each rank counts from its own first event" if unaligned else "as recorded"
+            self.facts: dict[str, Any] = {"clocks": "unaligned" if unaligned else "recorded"}
+            if (size := traces[0].facts.get("world_size")) is not None:
+                self.facts["world_size"] = size
+            missing = check_job(ranked, source, "")
+            if summary.missing():  # which is said already
+                missing = []
+            self.notes = (*notes, *missing, f"clocks: {clocks}", *notes_of_ranks(ranks, traces))
+        else:
+            self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
+            self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
+        if any(part.facts.get(NESTED) for part in traces):  # times of the innermost ones are kept
+            mark_nested(self)
+
+    def __repr__(self) -> str:
+        return f"Summarized{super().__repr__()}"
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of state intervals that went in."""
+        return self.summary.n_intervals
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        """How many locations compute: the mean of each cell, or of other states than `busy_states` of each window.
+
+        Cells and windows that reach beyond the run count as far as they are within it.
+        """
+        summary = self.summary
+        mask = busy_mask(self.states, self.busy_states, busy, idle)
+        if (mask == np.array(summary.busy)).all():
+            return self._curve_of_cells
+        return self._curve(summary.windows[:, mask].sum(axis=1), summary.first_window, summary.window_bits)
+
+    @functools.cached_property
+    def _curve_of_cells(self) -> UtilizationCurve:
+        return self._curve(self.summary.cells, self.summary.first_cell, self.summary.cell_bits)
+
+    def _curve(self, sums: Integers | StoredCells, first: int, bits: int) -> UtilizationCurve:
+        """Means of stretches, part by part, with neighbours of one height joined."""
+        if self.span_ns[1] <= self.span_ns[0]:
+            raise DataError(f"{self.source}: the trace has no duration")
+        factor = nanoseconds_per(self.time_unit)
+        edges = zeros((len(sums) + 1,), np.int64 if factor == 1 else np.float64)
+        heights = zeros((len(sums),))
+        count, before = 0, np.nan
+        for start, part in parts_of(sums):
+            borders = self._edges(first + start, len(part), bits)
+            means = part / np.diff(borders)
+            begins = np.append(before, means[:-1]) != means
+            stop = count + int(np.count_nonzero(begins))
+            edges[count:stop] = borders[:-1][begins] if factor == 1 else borders[:-1][begins] / factor
+            heights[count:stop] = means[begins]
+            count, before = stop, means[-1]
+        edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
+        curve = UtilizationCurve(
+            edges[: count + 1],
+            heights[:count],
+            self.time_unit,
+            n_locations=len(self.locations),
+            source=self.source,
+            notes=(f"means of {readable(1 << bits, 'ns')} each",),
+        )
+        return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
+
+    def windows(self) -> tuple[Integers, Integers]:
+        """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
+        summary = self.summary
+        return self._edges(summary.first_window, len(summary.windows), summary.window_bits), summary.windows
+
+    def _edges(self, first: int, count: int, bits: int) -> Integers:
+        """Where stretches begin and end, the outer ones as far as they are within the run."""
+        edges: Integers = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
+        return edges
+
+    def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Time of each location in each state, nanoseconds, and how often that began: (n_locations, n_states) each."""
+        summary = self.summary
+        first = np.zeros(len(summary.run.files), np.int64)
+        count = 0
+        for position in self._order:
+            first[summary.files[position].at] = count
+            count += len(summary.files[position].locations)
+        times, entries = np.zeros((2, count, len(self.states)), np.int64)
+        where = first[summary.places[:, 0]] + summary.places[:, 1], summary.places[:, 2]
+        times[where], entries[where] = summary.times, summary.entries
+        return times, entries
+
+    def located(self, level: str) -> SummarizedTrace:
+        """Itself: locations are merged before they are summed up.
+
+        Raises
+        ------
+        DataError
+            Locations of a level are asked for.
+        """
+        if level != "auto":
+            raise DataError(
+                f"{self.source}: the locations of a summary are those that it was made with; -r locations={level} "
+                "belongs to perf summarize"
+            )
+        return self
+
+    def _no_intervals(self) -> NoReturn:
+        raise DataError(
+            f"{self.source}: a summary holds no intervals; what tells more than time by location, state and window "
+            "needs the traces themselves"
+        )
+
+    @property
+    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """None: raises `DataError`."""
+        self._no_intervals()
+
+    @property
+    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """None: raises `DataError`."""
+        self._no_intervals()
+
+    @property
+    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """None: raises `DataError`."""
+        self._no_intervals()
+
+    @property
+    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """None: raises `DataError`."""
+        self._no_intervals()
+
+
+def _stored(run: Run, file: FileFacts) -> StoredTrace:
+    """What the functions that number and name ranks ask of a trace."""
+    listed = run.files[file.at]
+    facts = file.facts if listed.host is None else {"host": listed.host, **file.facts}
+    return StoredTrace(
+        Path(listed.name), file.n_intervals, file.locations, (), (), file.span_ns, file.time_unit, listed.name,
+        file.notes, (), file.levels, facts,
+    )  # fmt: skip
+
+
+def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[int, StoredTrace]]:
+    """Files with their ranks, in their order."""
+    names = {file.name: file for file in run.files}
+    listed: list[ListedFile] = [names[str(part.path)] for part in parts]
+    by_pattern = all(file.rank is not None for file in listed)
+    fields = [{RANK: file.rank} if by_pattern else {} for file in listed]
+    ranked, _ = numbered(parts, [part.path for part in parts], fields, [file.named for file in listed], source, "")
+    if len(ranked) < len(parts):
+        ranked_paths = {part.path for _, part in ranked}
+        unknown = listing([str(part.path) for part in parts if part.path not in ranked_paths], 3)
+        raise DataError(f"{source}: nothing tells which rank {unknown} is; leave it out, or name ranks by --from-name")
+    if run.clocks == "auto" and (
+        problem := no_common_clock([part for _, part in ranked], [rank for rank, _ in ranked])
+    ):
+        raise DataError(
+            f"{source}: {problem}, so that nothing says that its files share a clock; -r clocks=recorded takes the "
+            "times as they are written, -r clocks=unaligned counts each rank from its own first event"
+        )
+    return ranked
+
+
+def _notes(summary: Summary) -> list[str]:
+    """What is summed up, and what is not in it."""
+    run = summary.run
+    count, every = len(summary.files), len(run.files)
+    files = f"{count if count == every else f'{count} of {every}'} file{'s' if every > 1 else ''}"
+    cell, window = (readable(1 << bits, "ns") for bits in (summary.cell_bits, summary.window_bits))
+    sums = f"{len(summary.cells):,} cells of {cell}, {len(summary.windows):,} windows of {window}"
+    notes = [f"a summary of {files}: {sums}"]
+    if summary.left_out:
+        notes.append(f"left out, as they could not be read: {listing(summary.left_out.values(), _MOST_LEFT_OUT)}")
+    if missing := summary.missing():
+        notes.append(f"missing: {listing([run.files[position].name for position in missing], _MOST_LEFT_OUT)}")
+    markers = sum(file.n_markers for file in summary.files)
+    if markers > len(summary.markers):
+        notes.append(f"of {markers:,} markers the first {len(summary.markers):,}")
+    return notes

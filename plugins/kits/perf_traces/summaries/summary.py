@@ -1,0 +1,416 @@
+"""A summary of some files of a run, and the sum of several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.clocks import YEAR_2000_NS
+from perf_traces.summaries.dyadic import add_joined, coarsest, n_stretches
+from perf_traces.summaries.run import Run
+from perf_traces.summaries.stored_cells import StoredCells
+from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.base.kernels import announce_compilation
+from perfcore.base.scratch_arrays import chunks, zeros
+from perfcore.data.trace import Trace
+
+__all__ = ["LARGEST", "MOST_MARKERS", "FileFacts", "Gathered", "Summary", "hull", "most_windows", "ordered_columns"]
+
+MOST_MARKERS = 1 << 12
+_MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
+_MOST_STATES_AT_LOCATIONS = 1 << 26  # of 16 bytes, of one file
+LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
+_ROOM = 8  # the share of the stretches that is added where a run grows
+_BEFORE = np.iinfo(np.int64).min
+
+Integers = npt.NDArray[np.int64]
+Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+Marker = tuple[int, int, str, int]
+
+
+class FileFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one file says beside its intervals.
+
+    Parameters
+    ----------
+    at : int
+        Its position among the files of the run.
+    time_unit : str
+    span_ns : (int, int)
+        On the clock of the file.
+    shift_ns : int
+        Added to its times, they are times on the clock of the summary.
+    n_intervals, n_markers : int
+    locations : tuple of str
+    levels : mapping of str to tuple of str
+    facts : mapping of str to int, float, str or bool
+    notes : tuple of str
+    """
+
+    at: Annotated[int, msgspec.Meta(ge=0)]
+    time_unit: str
+    span_ns: tuple[int, int]
+    shift_ns: int
+    n_intervals: Annotated[int, msgspec.Meta(ge=0)]
+    n_markers: Annotated[int, msgspec.Meta(ge=0)]
+    locations: tuple[str, ...]
+    levels: dict[str, tuple[str, ...]]
+    facts: dict[str, int | float | str | bool]
+    notes: tuple[str, ...]
+
+    @property
+    def shifted_ns(self) -> tuple[int, int]:
+        """The span on the clock of the summary."""
+        return self.span_ns[0] + self.shift_ns, self.span_ns[1] + self.shift_ns
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Sums over some files of a run, all of them whole nanoseconds.
+
+    It depends on the files alone: not on how they were divided, nor in which order parts were joined.
+
+    Parameters
+    ----------
+    run : Run
+    files : tuple of FileFacts
+        Of those that are in it, in their order.
+    left_out : mapping of int to str
+        Why files, by their position, are left out.
+    states : tuple of str
+        Sorted.
+    busy : tuple of bool
+        Which of them compute.
+    markers : tuple of (int, int, str, int)
+        Start, end, name and position of the file: the first ones in this order.
+    cell_bits, first_cell, cells : int, int, (n_cells,) int64 or StoredCells
+        Time that all locations compute in each cell of 2^bits nanoseconds; the first one is that many cells after 0.
+        Those of a file that are too many for memory are read when they are asked for.
+    window_bits, first_window, windows : int, int, (n_windows, n_states) int64
+        Time of each state in stretches of as many cells each.
+    places : (n, 3) int64
+        File, its location, and state of each pair of location and state that occurs, sorted.
+    times, entries : (n,) int64
+        Time of that pair, and how often it began: intervals of one state that follow one another are one.
+    """
+
+    run: Run
+    files: tuple[FileFacts, ...]
+    left_out: dict[int, str]
+    states: tuple[str, ...]
+    busy: tuple[bool, ...]
+    markers: tuple[Marker, ...]
+    cell_bits: int
+    first_cell: int
+    cells: Integers | StoredCells
+    window_bits: int
+    first_window: int
+    windows: Integers
+    places: Integers
+    times: Integers
+    entries: Integers
+
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """From the first beginning to the last end, on the clock of the summary."""
+        return hull(file.shifted_ns for file in self.files)
+
+    @property
+    def n_intervals(self) -> int:
+        """How many intervals went in."""
+        return sum(file.n_intervals for file in self.files)
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """Positions of the files that are in it, or left out on purpose."""
+        return frozenset([*(file.at for file in self.files), *self.left_out])
+
+    def missing(self) -> list[int]:
+        """Positions of the files of the run that are neither."""
+        return sorted(set(range(len(self.run.files))) - self.positions)
+
+
+class Gathered:
+    """Sums that traces and summaries are added to, in any order.
+
+    Parameters
+    ----------
+    run : Run
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.left_out: dict[int, str] = {}
+        self._files: list[FileFacts] = []
+        self._states: dict[str, int] = {}  # in the order in which they came
+        self._busy: list[bool] = []
+        self._markers: list[Marker] = []
+        self._span: tuple[int, int] | None = None
+        self._cells = _Sums(())
+        self._windows = _Sums((0,))
+        self._places: list[tuple[Integers, Integers, Integers]] = []
+        self._total = 0
+        self._is_whole = True  # False while something is being added
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """Positions of the files that were added."""
+        return frozenset(file.at for file in self._files)
+
+    def add_trace(self, position: int, trace: Trace, columns: Columns) -> None:
+        """Add the trace of the file at a position, whose columns are those of `ordered_columns`.
+
+        Raises
+        ------
+        OptionError
+            Nothing says that its clock is that of others.
+        DataError
+            Its times do not fit into 64 bits, or a state computes here and not elsewhere.
+        """
+        from perf_traces.summaries.kernels import add_intervals
+
+        announce_compilation(add_intervals)
+        n_states, n_locations = len(trace.states), len(trace.locations)
+        if n_states * n_locations > _MOST_STATES_AT_LOCATIONS:
+            raise DataError(f"{trace.source}: {n_states:,} states of {n_locations:,} locations are too many")
+        span = hull([trace.span_ns, (int(columns[2].min()), int(columns[3].max()))])
+        shift = _shift(self.run, trace, span)
+        file = FileFacts(
+            position,
+            trace.time_unit,
+            span,
+            shift,
+            trace.n_intervals,
+            len(trace.markers),
+            tuple(trace.locations),
+            {level: tuple(names) for level, names in trace.levels.items()},
+            {name: value for name, value in trace.facts.items() if _is_plain(value)},
+            tuple(trace.notes),
+        )
+        busy = frozenset(trace.busy_states)
+        self._grow([file], [(state, state in busy) for state in trace.states], trace.source)
+        code = np.array([self._states[state] for state in trace.states])
+        times, entries = np.zeros((2, n_locations, n_states), np.int64)
+        add_intervals(
+            columns,
+            shift,
+            code,
+            np.array(self._busy),
+            *self._cells.arguments,
+            *self._windows.arguments,
+            times,
+            entries,
+            np.full(n_locations, _BEFORE),
+            np.full(n_locations, -1, np.int64),
+        )
+        location, state_index = np.nonzero(entries)
+        places = np.column_stack([np.full(len(state_index), position), location, code[state_index]])
+        self._places.append((places, times[location, state_index], entries[location, state_index]))
+        self._add_markers((int(start) + shift, int(end) + shift, name, position) for name, start, end in trace.markers)
+        self._is_whole = True
+
+    def add(self, other: Summary) -> None:
+        """Add a summary of other files of the same run.
+
+        Raises
+        ------
+        DataError
+            A state computes here and not there.
+        """
+        self._grow(other.files, list(zip(other.states, other.busy, strict=True)), "parts of the run")
+        self.left_out |= other.left_out
+        code = np.array([self._states[state] for state in other.states], np.int64)
+        self._cells.add(other.cell_bits, other.first_cell, other.cells)
+        self._windows.add(other.window_bits, other.first_window, other.windows, code)
+        places = other.places.copy()
+        places[:, 2] = code[places[:, 2]]
+        self._places.append((places, other.times, other.entries))
+        self._add_markers(other.markers)
+        self._is_whole = True
+
+    def summary(self) -> Summary:
+        """The sum.
+
+        Raises
+        ------
+        DataError
+            Nothing was added, or an interruption left something added in part.
+        """
+        if self._span is None:
+            raise DataError("; ".join([*self.left_out.values()][:1]) or "there is nothing to be summarized")
+        if not self._is_whole:
+            raise DataError("a file is summed up in part only")
+        order = sorted(self._states)
+        codes = [self._states[state] for state in order]
+        rank = np.empty(len(codes), np.int64)
+        rank[codes] = np.arange(len(codes))
+        places, times, entries = (np.concatenate(each) for each in zip(*self._places, strict=True))
+        places[:, 2] = rank[places[:, 2]]
+        places, times, entries = _united(places, times, entries)
+        bits = self._bits()
+        cells, windows = self._cells.finished(self._span, bits[0]), self._windows.finished(self._span, bits[1])
+        return Summary(
+            self.run,
+            tuple(sorted(self._files, key=lambda file: file.at)),
+            dict(sorted(self.left_out.items())),
+            tuple(order),
+            tuple(self._busy[code] for code in codes),
+            tuple(self._markers),
+            bits[0],
+            self._span[0] >> bits[0],
+            cells,
+            bits[1],
+            self._span[0] >> bits[1],
+            windows[:, codes],
+            places,
+            times,
+            entries,
+        )
+
+    def _grow(self, files: Iterable[FileFacts], states: list[tuple[str, bool]], source: str) -> None:
+        """Make room for what these files hold."""
+        files = list(files)
+        span = hull([*([] if self._span is None else [self._span]), *(file.shifted_ns for file in files)])
+        total = self._total + sum((file.span_ns[1] - file.span_ns[0]) * len(file.locations) for file in files)
+        if max(total, *map(abs, span)) >= LARGEST:
+            raise DataError(f"{source}: its times do not fit into 64 bits of nanoseconds")
+        torn = [state for state, does in states if state in self._states and self._busy[self._states[state]] != does]
+        if torn:
+            raise DataError(
+                f"{source}: {listing(map(repr, torn), 3)} computes in some files of the run and not in others; one "
+                "table of classes (PERF_STATES) for all of them decides"
+            )
+        self._is_whole = False
+        for state, does in states:
+            if self._states.setdefault(state, len(self._states)) == len(self._busy):
+                self._busy.append(does)
+        self._total, self._span = total, span
+        self._files += files
+        bits = self._bits()
+        self._cells.grow(span, bits[0])
+        self._windows.grow(span, bits[1], len(self._states))
+
+    def _bits(self) -> tuple[int, int]:
+        """Of cells and of windows; a window is made of whole cells."""
+        assert self._span is not None
+        cell = coarsest(self._span, self.run.cells)
+        return cell, max(cell, coarsest(self._span, most_windows(len(self._states))))
+
+    def _add_markers(self, markers: Iterable[Marker]) -> None:
+        self._markers = sorted([*self._markers, *markers])[:MOST_MARKERS]
+
+
+def most_windows(n_states: int) -> int:
+    """How many windows there may be: fewer where there are so many states that their times would fill the memory."""
+    return max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, n_states)))
+
+
+class _Sums:
+    """Time of stretches, with what fills them whole still to be added; more axes are states."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._bits = self._first = 0
+        self._covered = 0, 0  # the span: first stretch, and how many
+        self._sums = np.zeros((0, *shape), np.int64)
+        self._full: Integers | None = None
+
+    @property
+    def arguments(self) -> tuple[int, int, Integers, Integers]:
+        """Bits, first stretch, sums, and changes of how many fill a stretch; kernels add to them."""
+        if self._full is None:
+            self._full = zeros((len(self._sums) + 1, *self._sums.shape[1:]), np.int64)
+        return self._bits, self._first, self._sums, self._full
+
+    def grow(self, span: tuple[int, int], bits: int, n_states: int | None = None) -> None:
+        """Cover a span that holds the one before, by stretches that are as wide or wider."""
+        begin, count = span[0] >> bits, n_stretches(span, bits)
+        shape = self._sums.shape[1:] if n_states is None else (n_states,)
+        first, last = self._first, self._first + len(self._sums)
+        if (bits, shape) != (self._bits, self._sums.shape[1:]) or begin < first or begin + count > last:
+            earlier, times = self._within(), bits - self._bits
+            # Files that each reach a little further than those before find room.
+            room = count // _ROOM if len(earlier) and not times else 0
+            low = begin - room * (begin < first)
+            high = begin + count + room * (begin + count > last)
+            sums = zeros((high - low, *shape), np.int64)
+            add_joined(
+                sums, low, self._covered[0], earlier, times, None if n_states is None else np.arange(earlier.shape[1])
+            )
+            self._bits, self._first, self._sums = bits, low, sums
+        self._covered = begin, count
+
+    def add(self, bits: int, first: int, sums: StoredCells | Integers, columns: Integers | None = None) -> None:
+        """Add sums within the span; ``columns`` are the places of their states."""
+        add_joined(self._sums, self._first, first, sums, self._bits - bits, columns)
+
+    def finished(self, span: tuple[int, int], bits: int) -> Integers:
+        """The sums of all stretches of a span, which is the one that was covered last."""
+        assert (self._bits, *self._covered) == (bits, span[0] >> bits, n_stretches(span, bits))
+        return self._within()
+
+    def _within(self) -> Integers:
+        """The sums of the span, to which stretches that were filled whole are added first."""
+        if self._full is not None:
+            level = np.zeros(self._sums.shape[1:], np.int64)
+            for part in chunks(len(self._sums)):
+                levels = np.cumsum(self._full[part], axis=0) + level
+                self._sums[part] += levels << self._bits
+                level = levels[-1]
+            self._full = None
+        begin = self._covered[0] - self._first
+        return self._sums[begin : begin + self._covered[1]]
+
+
+def ordered_columns(trace: Trace) -> Columns:
+    """Location, state, start and end in the order of time for each location."""
+    from perf_traces.summaries.kernels import in_order
+
+    location, state, start, end = trace.location, trace.state, trace.start_ns, trace.end_ns
+    if in_order(location, start, end, np.full(len(trace.locations), _BEFORE)):
+        return location, state, start, end
+    order = np.lexsort((end > start, start, location))
+    return location[order], state[order], start[order], end[order]
+
+
+def _shift(run: Run, trace: Trace, span: tuple[int, int]) -> int:
+    """What makes times of a file times of the run."""
+    if len(run.files) == 1:
+        return 0
+    if run.clocks == "unaligned":
+        return -span[0]
+    epoch = int(trace.facts.get("epoch_ns", 0))
+    if run.clocks == "auto" and epoch + span[0] < YEAR_2000_NS:
+        raise OptionError(
+            f"{trace.source}: its times are no times since 1970, so that nothing says that the files share a clock; "
+            "-r clocks=recorded takes them as they are written, -r clocks=unaligned counts each from its first event"
+        )
+    return epoch
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives it back as it is."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (bool, str)) or (isinstance(value, int) and abs(value) < LARGEST)
+
+
+def _united(places: Integers, times: Integers, entries: Integers) -> tuple[Integers, Integers, Integers]:
+    """Sorted by place, those of one place as one."""
+    order = np.lexsort(places.T[::-1])
+    places, times, entries = places[order], times[order], entries[order]
+    if not len(places):
+        return places, times, entries
+    begins = np.flatnonzero(np.append(True, (places[1:] != places[:-1]).any(axis=1)))
+    return places[begins], np.add.reduceat(times, begins), np.add.reduceat(entries, begins)
+
+
+def hull(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """From the first beginning to the last end."""
+    firsts, lasts = zip(*spans, strict=True)
+    return int(min(firsts)), int(max(lasts))

@@ -1,0 +1,202 @@
+"""Versions of a program by their scaling laws: what changed is found, and what did not gives no alarm."""
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_gate.compare.comparison.two_models import compare_models
+from perf_gate.compare.gate.conditions import parse_gate
+from perf_gate.compare.gate.judging import judge
+
+LEVELS = (4, 8, 16, 32, 64)
+TARGET = 128.0
+PATHS = 10
+NAMES = [f"f{k}" for k in range(PATHS)]
+
+
+def version(n_paths, seed, noise=0.05, factors=None, powers=None):
+    """A model of paths a (1 + 0.5 (p / 16)^i), i among usual orders; the same program for every seed."""
+    program = np.random.default_rng(1000)
+    size = program.lognormal(0.0, 1.0, n_paths)
+    power = program.choice([-1.0, 0.0, 0.0, 0.5, 1.0, 1.5], n_paths) if powers is None else powers
+    p = np.array(LEVELS, dtype=float)
+    times = size[:, None] * (1.0 + 0.5 * (p / 16.0) ** np.asarray(power)[:, None])
+    if factors is not None:
+        times *= np.asarray(factors)[:, None]
+    drawn = np.random.default_rng(seed).normal(1.0, noise, (5, *times.shape))
+    index = pd.MultiIndex.from_product([range(5), range(n_paths), LEVELS], names=["run", "path", "p"])
+    table = pd.DataFrame({"time_s": (times * drawn).ravel()}, index=index).reset_index()
+    table["path"] = "f" + table["path"].astype(str)
+    return perfcore.fit(table.drop(columns="run"), fitter="scaling", parameter="p", path="path")
+
+
+def part_of(model, number):
+    """Ten of the paths as a model of their own, under names that are the same for every ten."""
+    own = slice(number * PATHS, (number + 1) * PATHS)
+    return msgspec.structs.replace(model, paths=tuple(NAMES), data=model.data[own])
+
+
+def unchanged(n_pairs):
+    """Pairs of versions of a program of ten paths; between the two of a pair nothing changed."""
+    models = [version(n_pairs * PATHS, seed) for seed in (1, 2)]
+    return [
+        compare_models(*(part_of(model, number) for model in models), {"p": [64.0, TARGET]})
+        for number in range(n_pairs)
+    ]
+
+
+@pytest.fixture(scope="module")
+def few():
+    return unchanged(40)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return unchanged(200)
+
+
+def alarms(found, text, place):
+    return sum(judge(parse_gate(text), one, place).outcome == "failed" for one in found)
+
+
+GATES = ("slower than 1.1x", "any slower than 1.1x", "any law worse")
+
+
+@pytest.mark.parametrize("text", GATES)
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_did_not_change_gives_no_alarm(few, text, place):
+    assert alarms(few, text, place) <= 0.05 * 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", GATES)
+@pytest.mark.parametrize("place", [0, 1])
+def test_alarms_of_200_pairs(many, text, place):
+    assert alarms(many, text, place) <= 0.05 * 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["slower than 1x", "any slower than 1x", "any of 0.01% slower than 1x"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_without_a_margin_alarms_are_as_many_as_the_confidence_says(many, text, place):
+    """5 % of 200 are 10; twice their binomial spread of 3.1 more may be."""
+    assert alarms(many, text, place) <= 16
+
+
+def test_bounds_of_the_ratio_hold(few):
+    """They are to hold the true ratio, 1, in 95 % of 400 paths, less twice the binomial spread."""
+    for place in (0, 1):
+        bounds = np.concatenate([found.part_draws(place).bounds() for found in few])
+        assert ((bounds[:, 0] <= 1.0) & (bounds[:, 1] >= 1.0)).mean() >= 0.928
+
+
+@pytest.fixture(scope="module")
+def changed():
+    """Ten paths that grow alike; the second version takes 1.5 times as long in f3."""
+    powers = np.ones(PATHS)
+    factors = np.where(np.arange(PATHS) == 3, 1.5, 1.0)
+    models = [version(PATHS, 11, powers=powers), version(PATHS, 12, powers=powers, factors=factors)]
+    return compare_models(*models, {"p": [16.0, 64.0, TARGET]}, ("old", "new"))
+
+
+def test_a_slower_path_is_found(changed):
+    """Between measured levels; at the last, one of ten paths has to be slower by more to be told from chance."""
+    verdict = judge(parse_gate("any slower than 1.1x at p=16"), changed, 0)
+    assert verdict.outcome == "failed"
+    assert [one.part for one in verdict.findings if one.failed] == ["f3"]
+    assert changed.part_ratio(1)[3] == pytest.approx(1.5, rel=0.05)
+    low, high = changed.part_draws(2).bounds()[3]
+    assert low < 1.5 < high
+
+
+def test_it_is_found_where_it_was_measured_and_beyond_of_the_total():
+    """Beyond what was measured growth is open: there the total tells it, and of single paths about half."""
+    rng = np.random.default_rng(5)
+    powers = rng.choice([0.0, 0.5, 1.0], 200)
+    old, new = version(200, 21, powers=powers), version(200, 22, powers=powers, factors=np.full(200, 1.3))
+    found = compare_models(old, new, {"p": [64.0, TARGET]})
+    assert (found.part_draws(0).above(1.0) >= 0.95).mean() >= 0.95
+    assert (found.part_draws(1).above(1.0) >= 0.95).mean() >= 0.4
+    assert judge(parse_gate("total slower than 1.1x"), found, 1).outcome == "failed"
+    assert found.ratio[1] == pytest.approx(1.3, rel=0.05)
+
+
+def test_a_worse_law_is_found():
+    powers = np.array([1.0, 1.0, 0.0, 0.0])
+    old, new = version(4, 31, powers=powers), version(4, 32, powers=np.array([1.0, 2.0, 0.0, 1.0]))
+    found = compare_models(old, new, {"p": [TARGET]})
+    verdict = judge(parse_gate("any law worse"), found, 0)
+    assert {one.part for one in verdict.findings if one.failed} == {"f1", "f3"}
+    assert found.growth[3].classes[0] == "constant"
+    assert found.growth[1].exponents[1] == pytest.approx(2.0, abs=0.3)
+    backwards = judge(parse_gate("any law worse"), compare_models(new, old, {"p": [TARGET]}), 0)
+    assert backwards.outcome == "passed"
+
+
+def table(paths, noise_seed=1):
+    rng = np.random.default_rng(noise_seed)
+    rows = [
+        (p, name, value * p * rng.normal(1.0, 0.02)) for name, value in paths.items() for p in LEVELS for _ in range(3)
+    ]
+    return pd.DataFrame(rows, columns=["p", "path", "time_s"])
+
+
+def fitted(*given):
+    return perfcore.fit(table(*given), fitter="scaling", parameter="p", path="path")
+
+
+def test_paths_of_one_version_only():
+    old = fitted({"kept": 1.0, "solve(int)": 1.0, "gone": 2.0}, 1)
+    new = fitted({"kept": 1.0, "solve(long)": 1.0, "come": 3.0}, 2)
+    found = compare_models(old, new, {"p": [64.0]}, ("old", "new"))
+    lines = found.summary()
+    assert "only in old: solve(int), gone" in lines
+    assert "only in new: solve(long), come" in lines
+    assert "perhaps renamed: solve(int) -> solve(long)" in lines
+    assert found.ratio[0] == pytest.approx(5.0 / 4.0, rel=0.03)  # the totals hold all of them
+    assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True, True, True]
+    assert judge(parse_gate("gone slower than 1.1x"), found, 0).outcome == "open"
+    for _, header, rows in found.tables():
+        assert all(len(row) == len(header) for row in rows)
+
+
+def test_what_one_version_could_not_fit_is_in_neither_total():
+    data = table({"a": 1.0, "b": 2.0}, 2)
+    new = perfcore.fit(data[(data["path"] == "a") | (data["p"] < 10)], fitter="scaling", parameter="p", path="path")
+    found = compare_models(fitted({"a": 1.0, "b": 2.0}, 1), new, {"p": [64.0]}, ("old", "new"))
+    assert found.totals.values[:, 0] == pytest.approx([64.0, 64.0], rel=0.05)
+    assert found.summary()[-1].startswith("not compared, new: b: measured at 2 points")
+    assert judge(parse_gate("b slower than 1.1x"), found, 0).outcome == "open"
+
+
+def test_the_draws_are_those_of_the_model():
+    """Quantiles of the draws against `band`, which takes weighted quantiles of all draws."""
+    model = version(20, 41)
+    drawn = model.part_draws({"p": np.array([32.0, TARGET])})
+    band = model.band([[32.0], [TARGET]], 0.9)
+    np.testing.assert_allclose(drawn.parts.values, band[:, :, 0], rtol=0.03)
+    sides = np.quantile(drawn.parts.draws, [0.05, 0.95], axis=2)
+    np.testing.assert_allclose(sides, np.moveaxis(band[:, :, 1:], 2, 0), rtol=0.1)
+
+
+def test_two_parameters():
+    rng = np.random.default_rng(0)
+    made = []
+    for power in (1.0, 2.0):
+        rows = [(p, n, 1e-3 * p * n**power * rng.normal(1.0, 0.02)) for p in LEVELS for n in (10, 20, 40, 80, 160)]
+        table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
+        made.append(perfcore.fit(table, fitter="scaling", parameter="p,n"))
+    found = compare_models(*made, {"p": [64.0], "n": [320.0]})
+    assert found.ratio[0] == pytest.approx(320.0, rel=0.1)
+    assert found.growth[0].parameter == "n"
+    assert found.growth[0].worse > 0.95
+
+
+def test_picture_and_json(changed, tmp_path):
+    perfcore.plot(changed, None, tmp_path / "compared.svg")
+    assert b"<svg" in (tmp_path / "compared.svg").read_bytes()
+    content = msgspec.json.decode(msgspec.json.encode(changed.to_dict()))
+    assert content["points"][1]["paths"]["f3"]["larger"] > 0.99
+    assert set(content["laws"]["f0"]) == {"laws", "parameter", "classes", "exponents", "worse"}

@@ -1,0 +1,154 @@
+"""Pictures of scaling laws: what is drawn where, and that no data stop or spoil them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+import perfcore
+from perf_scaling.picture import draw_laws, law_curve, path_points
+
+P = (4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def fitted(laws, points=P, noise=0.03, runs=4, **options):
+    rng = np.random.default_rng(4)
+    rows = [
+        (p, path, law(p) * (1.0 + noise * rng.standard_normal()))
+        for path, law in laws.items()
+        for p in points
+        for _ in range(runs)
+    ]
+    return perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling", **options)
+
+
+def laid_out(model):
+    """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    draw_laws(model, figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+def titles(figure):
+    return [axes.get_title("left").split("\n") for axes in figure.axes]
+
+
+@pytest.fixture(scope="module")
+def eight():
+    return fitted({f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(8)})
+
+
+def test_the_six_largest_have_a_panel_each(eight):
+    figure = laid_out(eight)
+    assert [lines[0].split("  ")[0] for lines in titles(figure)] == [f"main->f{k}" for k in (7, 6, 5, 4, 3, 2)]
+    shares = [float(lines[0].split("  ")[1].rstrip("%")) for lines in titles(figure)]
+    assert shares == pytest.approx([100.0 * k / 36.0 for k in (8, 7, 6, 5, 4, 3)], rel=0.1)
+    assert "the 6 largest at p = 256" in figure.get_suptitle()
+
+
+def test_means_median_bounds_and_target_are_where_the_model_has_them(eight):
+    figure = laid_out(eight)
+    axes, path = figure.axes[0], eight.paths.index("main->f7")
+    means = next(line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == len(P))
+    np.testing.assert_allclose(means.get_xydata(), np.stack([P, eight.means[path]], axis=1))
+    (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
+    (target,) = eight.predict({"p": [256.0], "path": ["main->f7"]})
+    np.testing.assert_allclose(diamond.get_xydata(), [[256.0, target]])
+    solid = next(line for line in axes.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
+    assert (solid.get_xdata()[0], solid.get_xdata()[-1]) == (4.0, 64.0)
+    run, mean = (area.get_paths()[0].vertices for area in axes.collections if isinstance(area, PolyCollection))
+    assert np.ptp(run[run[:, 0] == 64.0, 1]) > np.ptp(mean[mean[:, 0] == 64.0, 1]) > 0.0
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert [tick for tick in axes.get_xticks() if 4 <= tick <= 256] == [4, 8, 16, 32, 64, 128, 256]
+
+
+def test_bounds_hold_the_median_and_single_runs_scatter_more(eight):
+    curve = law_curve(eight, 0, "p")
+    assert np.all(curve.run[:, 1] <= curve.mean[:, 1])
+    assert np.all(curve.mean[:, 1] <= curve.mean[:, 0])
+    assert np.all(curve.mean[:, 0] <= curve.mean[:, 2])
+    assert np.all(curve.mean[:, 2] <= curve.run[:, 2])
+
+
+def test_errors_of_means_are_those_of_the_runs(eight):
+    """Noise of 3 % of the mean, in the mean of four runs."""
+    points = path_points(eight, 0, "p")
+    np.testing.assert_allclose(points.error / points.mean, 0.03 / 2.0, rtol=0.25)
+    np.testing.assert_allclose(points.runs, 4.0, atol=0.7)
+
+
+@pytest.fixture(scope="module")
+def square():
+    """Over two parameters, whose names in the data are not those of the formulas."""
+    rng = np.random.default_rng(5)
+    rows = [
+        (p, n, (1.0 + 0.01 * n * p) * (1.0 + 0.02 * rng.standard_normal()))
+        for p in P
+        for n in (10, 20, 40, 80)
+        for _ in "ab"
+    ]
+    return pd.DataFrame(rows, columns=["ranks", "size", "time_s"])
+
+
+@pytest.mark.parametrize(
+    ("at", "label", "dashed"),
+    [
+        # The target is four times as far in both: its curve is a second one, dashed from end to end.
+        ("p=256,n=320", "measured at size = 80; target at size = 320", 4),
+        # Size 20 was measured: one curve over ranks, through these points and the target, dashed beyond them.
+        ("p=256,n=20", "at size = 20", 64),
+    ],
+)  # fmt: skip
+def test_the_curve_that_is_marked_with_the_target_passes_through_it(square, at, label, dashed):
+    model = perfcore.fit(square, fitter="scaling", parameter="p=ranks,n=size", at=at)
+    figure = laid_out(model)
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        f"ranks\n{label}",
+        "size\nmeasured at ranks = 64; target at ranks = 256",
+    ]
+    ((expected, low, high),) = model.band(np.array([list(model.target.values())]), 0.95, [0])[0]
+    for axes, symbol in zip(figure.axes, "pn", strict=True):
+        (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
+        np.testing.assert_allclose(diamond.get_xydata(), [[model.target[symbol], expected]])
+        curves = [line for line in axes.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1]
+        assert any((line.get_xydata() == diamond.get_xydata()).all(axis=1).any() for line in curves)
+        shades = np.concatenate(
+            [area.get_paths()[0].vertices for area in axes.collections if isinstance(area, PolyCollection)]
+        )
+        assert {low, high} <= set(shades[shades[:, 0] == model.target[symbol], 1])
+    first = figure.axes[0]
+    assert [
+        line.get_xdata()[0] for line in first.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1
+    ] == [dashed]
+    solid = next(line for line in first.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
+    assert (solid.get_xdata()[0], solid.get_xdata()[-1]) == (4.0, 64.0)
+    held = float(label.partition(" = ")[2].partition(";")[0])
+    expected = square[square["size"] == held].groupby("ranks").time_s.mean()
+    np.testing.assert_allclose(path_points(model, 0, "p").mean, expected, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "laws",
+    [
+        {"$x_1$ <b> %s \\frac": lambda p: 2.0},
+        {"a" * 300: lambda p: 1e-9 / p, "b": lambda p: 1e12 * p**3},
+        {"->".join("region" for _ in range(60)): lambda p: p},
+    ],
+)
+def test_names_and_sizes_of_every_kind_are_drawn(laws):
+    laid_out(fitted(laws))
+
+
+def test_bounds_without_end_leave_the_points_to_be_seen():
+    """Of four points with noise of a half, nearly nothing is known far beyond them."""
+    model = fitted({"wild": lambda p: 1.0 + p}, P[1:], 0.5, 3, at="p=1e6")
+    (axes,) = laid_out(model).axes
+    points = path_points(model, 0, "p")
+    curve = law_curve(model, 0, "p")
+    low, high = axes.get_ylim()
+    assert low < points.mean.min()
+    assert high < 12.0 * max(points.mean.max(), curve.mean[:, 0].max())

@@ -1,0 +1,358 @@
+"""What measurements leave open: against brute force, known truths, and what it must not depend on."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+import perfcore
+from perf_scaling.engine import fit_paths, weigh
+from perf_scaling.posterior.family import shapes_of
+from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
+from perf_scaling.posterior.posterior import SIDES
+from perf_scaling.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
+from perf_scaling.runs import runs_of
+from perfcore.base.errors import PerfError
+
+N = np.array([4.0, 8, 16, 32, 64])
+FLAT = 1e6  # variance of the level that stands for a flat prior
+
+
+def posterior_of(values, levels=N, **options):
+    """Of values (K, runs, n)."""
+    values = np.asarray(values, dtype=float)
+    path, _, point = np.indices(values.shape)
+    runs = runs_of(path.ravel(), point.ravel(), values.ravel(), (values.shape[0], values.shape[2]))
+    return fit_paths(np.reshape(levels, (len(levels), -1)), runs, **options)
+
+
+def noisy(truth, noise, n_runs=5, seed=0):
+    truth = np.atleast_2d(truth)
+    shape = (len(truth), n_runs, truth.shape[1])
+    return truth[:, None] * np.maximum(1.0 + noise * np.random.default_rng(seed).standard_normal(shape), 0.01)
+
+
+def drift_by_integration(at, length):
+    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first place on, by sums."""
+    step = (at.max() - at[0]) / 4000
+    grid = at[0] + (np.arange(4000) + 0.5) * step
+    inside = (grid[None] < at[:, None]).astype(float) * step
+    return inside @ np.exp(-np.abs(grid[:, None] - grid) / length) @ inside.T
+
+
+def brute_force(logs, noise, shape, setting, level, at):
+    """Evidence, and mean and variance at a place, of one component by conditioning a normal distribution."""
+    tau, kappa, length = setting
+    places = np.log(np.append(N, at))
+    covariance = 0.5 * kappa**2 * length * drift_by_integration(places, length) + FLAT
+    own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
+    if level >= 0:
+        own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]
+    evidence = multivariate_normal(np.zeros(len(N)), own).logpdf(logs - shape[:-1])
+    gain = np.linalg.solve(own, covariance[:-1, -1])
+    mean = shape[-1] + gain @ (logs - shape[:-1])
+    return evidence, mean, covariance[-1, -1] - gain @ covariance[:-1, -1]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("values", [3.0 + N, 8.0 / N + 0.1 * N, np.array([5.0, 5.2, 4.9, 5.1, 9.0])])
+def test_components_against_brute_force(values, sparse):
+    """Ratios of the weights of likely components, and what these predict; the integrals are sums of 4,000 steps."""
+    given = {"exponents": ("1",), "logarithms": (0,)}
+    noise = np.full(5, 2e-3)
+    found = weigh_one_parameter(N, values[None], np.ones((1, 5)), noise[:1], parts=PARTS, sparse=sparse, **given)
+    shapes = shapes_of(N, **given)
+    prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)
+    means, variances = found.components([[200.0]])
+    likely = np.argsort(-found.weight[0])[:12]
+    evidence = []
+    for c in likely:
+        law, setting, level = found.law[0, c], found.setting[0, c], found.level[0, c]
+        laws = found.laws
+        curve = np.log(
+            sum(
+                a * np.append(N, 200.0) ** i
+                for a, i in zip(laws.coefficients[law], laws.exponents[law, :, 0], strict=True)
+            )
+        )
+        own, mean, variance = brute_force(np.log(values), noise, curve, found.settings[setting], level, 200.0)
+        of_level = np.log(0.5) if level < 0 else np.log(0.5 / 5)
+        evidence.append(own + of_level + shapes.log_weight[law] + prior[setting, shapes.group[law]])
+        assert means[0, c, 0] == pytest.approx(mean, abs=2e-3)
+        assert variances[0, c, 0] == pytest.approx(variance, rel=2e-2, abs=1e-4)
+    heavy = found.weight[0, likely] > 1.01 / 256  # lighter ones stand for others
+    weights = np.log(found.weight[0, likely])[heavy]
+    assert heavy.sum() >= 3
+    assert weights - weights[0] == pytest.approx(np.array(evidence)[heavy] - evidence[0], abs=5e-3)
+
+
+def test_what_is_left_out_does_not_matter():
+    """Quantiles of 256 components against those of some 8,000, which are all that count."""
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1).mean(axis=1)
+    given = (N, values, np.full(values.shape, 5.0), np.full(3, 0.01))
+    few, many = (weigh_one_parameter(*given, parts=parts).quantiles([[256.0]], SIDES) for parts in (PARTS, 8192))
+    width = np.log(many[:, :, 2] / many[:, :, 0])
+    assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_as_many_runs_of_each_level_are_weighed_as_nearly_as_many(count):
+    """Where levels have as many runs no matrix is inverted: to the rounding of the inverses of the other way."""
+    levels = 2.0 ** np.arange(2, 2 + count)
+    values = np.stack([1.0 + levels, 3.0 - 0.02 * levels, 5.0 + levels % 3.0])
+    nearly = np.ones(values.shape)
+    nearly[:, 0] += 1e-9
+    at = [[levels[0]], [4.0 * levels[-1]]]
+    as_many, other = (
+        weigh_one_parameter(levels, values, counts, np.full(3, 1e-4), sparse=True).quantiles(at, SIDES)
+        for counts in (np.ones(values.shape), nearly)
+    )
+    np.testing.assert_allclose(as_many, other, rtol=1e-4)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
+def test_laws_that_stand_for_others_give_the_same_bounds(count):
+    """Of many paths: to some hundredths of the width of the bounds in the mean of the paths, and none is far off."""
+    rng = np.random.default_rng(count)
+    levels = 2.0 ** np.arange(2, 2 + count)
+    share, power = rng.uniform(0.0, 1.0, (2, 100, 1))
+    truth = 1.0 - share + share * (levels / levels[-1]) ** (3.0 * power - 1.0)
+    noise = rng.choice([0.002, 0.02, 0.2], (100, 1))
+    values = truth * np.exp(noise * rng.standard_normal(truth.shape))
+    given = (levels, values, np.ones(values.shape), noise[:, 0] ** 2)
+    at = [[0.7 * levels[-1]], [4.0 * levels[-1]]]
+    every, sparse = (weigh_one_parameter(*given, sparse=sparse).quantiles(at, SIDES) for sparse in (False, True))
+    width = np.log(every[:, :, 2] / every[:, :, 0])
+    off = np.log(sparse / every) / width[:, :, None]
+    assert np.sqrt((off**2).mean(axis=0)).max() < 0.12
+    assert np.abs(off[:, :, 1]).max() < 0.15
+    assert abs(np.log(np.log(sparse[:, :, 2] / sparse[:, :, 0]) / width).mean()) < 0.03
+
+
+@pytest.mark.parametrize("at", [32.0, 256.0])
+def test_quantiles_are_those_of_the_mixture(at):
+    """Beyond the last level with a share where the slope has changed."""
+    found = posterior_of(noisy([3.0 + N], 0.1))
+    means, variances = found.components([[at]])
+    rate, deviation = (one[0, 0] for one in changes(N[None, :1], N[None, -1:], np.array([[at]])))
+    assert (rate > 0.0) == (at > N[-1])
+    for quantile, level in zip(found.quantiles([[at]], SIDES)[0, 0], SIDES, strict=True):
+        shares = [
+            found.weight[0] @ norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0] + extra))
+            for extra in (0.0, deviation**2)
+        ]
+        assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
+
+
+def test_a_first_level_of_another_kind_does_not_bend_the_law():
+    """Within a node a collective is twenty times faster; what is left is 10 p^0.3 at the others."""
+    levels = np.array([36.0, 72, 144, 288, 576])
+    values = 10.0 * levels**0.3
+    values[0] /= 20.0
+    found = posterior_of([[values]], levels)
+    assert found.quantiles([[1152.0]], (0.5,))[0, 0, 0] == pytest.approx(10.0 * 1152**0.3, rel=0.1)
+    assert found.weight[0, found.level[0] == 0].sum() > 0.5
+
+
+def test_growth_that_is_small_yet_is_not_excluded():
+    """Of a linear term that is 2 % of the last level, after ten flat ones, the bounds hold what it becomes."""
+    levels = 2.0 ** np.arange(10)
+    truth = 1.0 + 0.02 * np.append(levels, 4096.0) / levels[-1]
+    low, _, high = posterior_of(noisy(truth[:10], 0.003), levels).quantiles([[4096.0]], SIDES)[0, 0]
+    assert low < truth[10] < high
+
+
+@pytest.mark.parametrize("run", [False, True])
+def test_draws_have_the_quantiles(run):
+    found = posterior_of(noisy([3.0 + N, 10.0 + 1000.0 / N], 0.1))
+    at = [[16.0], [100.0], [256.0]]
+    draws = found.draws(at)
+    drawn = np.quantile(draws.runs() if run else draws.values, SIDES, axis=1)
+    sides = np.moveaxis(found.quantiles(at, SIDES, run=run), 2, 0)
+    width = np.log(sides[2] / sides[0])
+    assert np.abs(np.log(drawn / sides) / width).max() < 0.15
+
+
+def test_draws_at_several_points_are_coherent():
+    """The ratio of two near points is known better than either."""
+    draws = posterior_of(noisy([3.0 + N], 0.1)).draws([[250.0], [256.0]]).values[0]
+    assert np.log(draws[:, 1] / draws[:, 0]).std() < 0.2 * np.log(draws[:, 1]).std()
+
+
+def test_a_real_collective_is_no_constant():
+    """Grows 400-fold; a law that misses the data by far is no explanation, since noise is relative to it."""
+    levels = np.array([32.0, 64, 128, 256, 512])
+    found = posterior_of([[[14.5, 72.7, 358.0, 1750.0, 5780.0]]], levels)
+    low, middle, high = found.quantiles([[1024.0]], SIDES)[0, 0]
+    assert low < 13446 < high
+    assert 13446 / 3 < middle < 13446 * 3
+    fitted = found.quantiles(levels[:, None], (0.5,))[0, :, 0]
+    assert np.abs(np.log(fitted / [14.5, 72.7, 358.0, 1750.0, 5780.0])).max() < np.log(2)
+    deviates = found.weight[0, found.level[0] == 4].sum()
+    assert deviates > 0.3
+
+
+@pytest.mark.parametrize(("noise", "share"), [(0.05, 0.99), (0.2, 0.8)])
+def test_constants_are_recognised(noise, share):
+    rows = [
+        (p, f"f{k}", y)
+        for k, runs in enumerate(noisy(np.full((120, 5), 7.0), noise, seed=5))
+        for run in runs
+        for p, y in zip(N, run, strict=True)
+    ]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling")
+    assert np.mean([law.is_constant for law in model.leading]) >= share
+
+
+def test_what_rises_at_every_level_is_not_called_a_constant():
+    levels = np.array([1, 2, 4, 8, 16, 32, 64])
+    truth = np.broadcast_to(5 + 0.3 * np.log2(levels), (30, 7))
+    rows = [
+        (p, f"f{k}", y)
+        for k, runs in enumerate(noisy(truth, 0.02, seed=5))
+        for run in runs
+        for p, y in zip(levels, run, strict=True)
+    ]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling")
+    assert not any(law.is_constant for law in model.leading)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.2])
+def test_bounds_hold_the_truth(noise):
+    """300 functions of Extra-P's orders, four times beyond; 93 to 98 %, less twice the binomial spread of 1.3 %."""
+    rng = np.random.default_rng(7)
+    orders = [(i, j) for i in (0.25, 0.5, 1, 1.5, 2, 2.5, 3) for j in (0, 1, 2)]
+    levels = np.append(N, 256.0)
+    truth = np.empty((300, 6))
+    for k in range(300):
+        i, j = orders[rng.integers(len(orders))]
+        term, share = levels**i * np.log2(levels) ** j, rng.uniform(0.3, 0.99)
+        truth[k] = 1.0 - share + share * term / term[4]
+    found = posterior_of(noisy(truth[:, :5], noise, seed=8)).quantiles([[256.0]], SIDES)[:, 0]
+    inside = (found[:, 0] <= truth[:, 5]) & (truth[:, 5] <= found[:, 2])
+    assert inside.mean() >= 0.905
+
+
+def test_a_misfit_that_repetitions_do_not_shrink_is_in_the_bounds_of_runs():
+    """Ten runs agree to 1 %, levels scatter by 10 %: bounds of a run at the next level, of 200 paths."""
+    rng = np.random.default_rng(3)
+    levels = np.append(N, 128.0)
+    truth = (3.0 + levels) * np.exp(0.1 * rng.standard_normal((200, 6)))
+    values = noisy(truth, 0.01, 10, 4)
+    found = posterior_of(values[:, :, :5]).quantiles([[128.0]], SIDES, run=True)[:, 0]
+    inside = (found[:, 0] <= values[:, 0, 5]) & (values[:, 0, 5] <= found[:, 2])
+    assert inside.mean() >= 0.9
+    assert np.median(found[:, 2] / found[:, 0]) < 6.0
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1e6])
+def test_the_unit_of_the_values_does_not_matter(factor):
+    values = noisy([3.0 + N, 8.0 / N + 0.1 * N], 0.1)
+    before, after = (posterior_of(unit * values).quantiles([[256.0]], SIDES) for unit in (1.0, factor))
+    assert after == pytest.approx(factor * before, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e9])
+def test_the_unit_of_the_parameter_does_not_matter_to_powers(factor):
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N], 0.1)
+    given = {"exponents": ("-1", "-1/2", "1/2", "1", "2"), "logarithms": (0,)}
+    before = posterior_of(values, N, **given).quantiles([[256.0]], SIDES)
+    after = posterior_of(values, factor * N, **given).quantiles([[factor * 256.0]], SIDES)
+    assert after == pytest.approx(before, rel=1e-5)
+
+
+def test_what_others_are_fitted_with_does_not_matter():
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1)
+    together = posterior_of(values).quantiles([[256.0]], SIDES)
+    for k in range(3):
+        assert posterior_of(values[[k]]).quantiles([[256.0]], SIDES)[0] == pytest.approx(together[k], rel=1e-9)
+
+
+def test_missing_levels_are_as_if_there_were_none():
+    values = noisy([3.0 + N], 0.1)[:, 0]
+    gap = np.where(np.arange(5) == 2, np.nan, values)
+    counts = np.where(np.isfinite(gap), 1.0, 0.0)
+    spread = np.full(1, 0.01)
+    with_gap = weigh(N[:, None], gap, counts, spread, None, None)
+    without = weigh(np.delete(N, 2)[:, None], np.delete(values, 2, axis=1), np.ones((1, 4)), spread, None, None)
+    assert with_gap.quantiles([[256.0]], SIDES) == pytest.approx(without.quantiles([[256.0]], SIDES), rel=1e-9)
+
+
+def test_exponents_of_the_user_are_the_only_ones():
+    """A power of 0.44 by none but itself, and never something else in its place."""
+    values = noisy([2.0 + 3.0 * N**0.44], 0.01)
+    found = posterior_of(values, exponents=("11/25",), logarithms=(0,))
+    used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
+    assert set(np.unique(used).tolist()) <= {0.0, 0.44}
+    assert found.quantiles([[256.0]], (0.5,))[0, 0, 0] == pytest.approx(2.0 + 3.0 * 256**0.44, rel=0.05)
+
+
+HARD = {
+    "all equal": np.full(5, 3.0),
+    "twelve decades": 1e-9 * N**7,
+    "one outlier": np.array([1.0, 1.0, 1000.0, 1.0, 1.0]),
+    "a step": np.array([1.0, 1.0, 1.0, 50.0, 50.0]),
+    "tiny": np.full(5, 1e-90) * N,
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+def test_hard_series_have_finite_bounds(kind):
+    low, middle, high = posterior_of([[HARD[kind]]]).quantiles([[256.0]], SIDES, run=True)[0, 0]
+    assert 0.0 < low < middle < high < np.inf
+
+
+GRID = np.array(list(itertools.product(N, repeat=2)))
+TWO = {
+    "sum": lambda p, n: 2.0 + 0.1 * p + 0.05 * n**1.5,
+    "product": lambda p, n: 1.0 + 0.01 * p * n,
+    "constant": lambda p, n: np.full_like(p, 5.0),
+    "falling and rising": lambda p, n: 10.0 / p + 0.1 * n,
+    "off the grid": lambda p, n: 1.0 + 0.3 * n**0.44 / p**0.17,
+}
+
+
+def test_two_parameters_are_predicted_within_their_bounds():
+    """Twenty paths of each kind at 2 % noise, at four times both largest levels."""
+    truth = np.array([law(*GRID.T) for law in TWO.values() for _ in range(20)])
+    wanted = np.array([law(np.array([256.0]), np.array([256.0]))[0] for law in TWO.values() for _ in range(20)])
+    found = posterior_of(noisy(truth, 0.02, seed=1), GRID).quantiles([[256.0, 256.0]], SIDES)[:, 0]
+    assert ((found[:, 0] <= wanted) & (wanted <= found[:, 2])).mean() >= 0.88
+    assert np.median(np.abs(found[:, 1] / wanted - 1.0)) < 0.04
+
+
+def test_exponents_of_several_parameters_of_the_user():
+    values = noisy([TWO["product"](*GRID.T)], 0.02)
+    found = posterior_of(values, GRID, exponents=("1/2", "1"), logarithms=(0,))
+    used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
+    assert set(np.unique(used).tolist()) <= {0.0, 0.5, 1.0}
+    assert found.quantiles([[256.0, 256.0]], (0.5,))[0, 0, 0] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
+
+
+def test_too_many_exponents_of_several_parameters_are_said():
+    rows = [(p, n, 1.0 + 0.01 * p * n) for p, n in GRID[(GRID[:, 0] < 64) & (GRID[:, 1] < 64)]]
+    table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
+    asked = {"fitter": "scaling", "parameter": ("p", "n")}
+    model = perfcore.fit(table, **asked, exponents=[f"{i}/5" for i in range(1, 16)])
+    assert [note for note in model.notes if "15 powers and logarithms make too many; with 14 or fewer" in note]
+    with pytest.raises(PerfError, match=r"55 powers and logarithms are 3,025 laws .* name at most 54"):
+        perfcore.fit(table, **asked, exponents=[f"{i}/20" for i in range(1, 56)])
+
+
+def test_drift_is_on_every_parameter():
+    """Levels that no sum of powers explains widen the bounds beyond them."""
+    p, n = GRID.T
+    smooth = 1.0 + 0.01 * p * n
+    bent = smooth * np.where(n > 20, 1.6, 1.0)
+    widths = []
+    for truth in (smooth, bent):
+        low, _, high = posterior_of(noisy([truth], 0.02), GRID).quantiles([[256.0, 256.0]], SIDES)[0, 0]
+        widths.append(np.log(high / low))
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_settings_are_those_of_the_prior():
+    assert len(NOISES.tau) == 49
+    assert run_variance(np.zeros((1, 5)), np.ones((1, 5))) == pytest.approx([1e-4])
