@@ -1,10 +1,6 @@
 """The example's story in Chromium: from the overview to a bad fit, a formula added, and what else may happen."""
 
-import contextlib
 import runpy
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -38,20 +34,6 @@ def folder(fitted, tmp_path):
 def explored(folder, *files):
     """The page of some files."""
     return served(open_subjects([str(folder / name) for name in files]))
-
-
-@contextlib.contextmanager
-def killed_in_the_end(folder, *files, at=0):
-    """The program itself, which has no time to tidy up; killed earlier at a file that it puts in place, if told so."""
-    program = [sys.executable, Path(__file__).with_name("killed_program.py"), str(at)]
-    with subprocess.Popen(
-        [*program, "explore", *files, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process.stdout.readline().split()[1]
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.communicate(timeout=20)
 
 
 def opened(context, address):
@@ -154,45 +136,6 @@ def test_a_wrong_formula_and_one_that_cannot_be_fitted_are_refused_and_kept(cont
         assert not (folder / "first-models.toml").exists()
 
 
-@pytest.mark.slow
-def test_of_two_tabs_the_second_hears_of_the_first_and_loses_nothing(context, folder):
-    with explored(folder, "first.json") as address:
-        one, two = opened(context, address), opened(context, address)
-        for tab, line in ((one, ADDED), (two, "a + b*D^2")):
-            formulas = to_formulae(tab)
-            formulas.fill(f"{formulas.input_value()}\n{line}")
-        send(one)
-        one.get_by_role("button", name="Keep").click()
-        send(two)
-        assert (
-            f"meanwhile another tab kept: synchronization loss over D: + {ADDED}"
-            in two.get_by_role("alert").inner_text()
-        )
-        assert two.get_by_label(LIST).input_value().endswith("a + b*D^2")
-        two.get_by_label(LIST).fill(f"a*x\na + b*x\na\n{ADDED}\na + b*D^2")
-        send(two)
-        two.get_by_role("button", name="Keep").click()
-        assert [line for line in (folder / "first-models.toml").read_text().split("\n") if "formula" in line] == [
-            f'formula = "{ADDED}"',
-            'formula = "a + b*D^2"',
-        ]
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_in_between_loses_nothing_that_was_kept(context, folder):
-    with killed_in_the_end(folder, "first.json") as address:
-        tab = opened(context, address)
-        formulas = to_formulae(tab)
-        formulas.fill(f"{formulas.input_value()}\n{ADDED}")
-        send(tab)
-        tab.get_by_role("button", name="Keep").click()
-        tab.get_by_role("main").get_by_role("link", name="Formulae").click()
-        tab.get_by_label(LIST).fill("a\nnot yet kept")
-    assert tab.get_by_label(LIST).input_value() == "a\nnot yet kept"
-    with explored(folder, "first.json") as address:
-        assert float(of_sync(opened(context, address)).inner_text()) > 0.97
-
-
 def test_formulas_are_checked_while_they_are_typed(tab, folder):
     with explored(folder, "first.json") as address:
         tab.goto(address)
@@ -219,35 +162,6 @@ def test_formulas_are_checked_while_they_are_typed(tab, folder):
         expect.wait_for()
         assert "fewer constants than levels are needed" in expect.inner_text()
         assert not (folder / "first-models.toml").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("at", "is_new"), [(4, False), (5, False), (6, True)])
-def test_a_server_that_is_killed_while_it_saves_leaves_files_that_belong_together(context, folder, at, is_new):
-    """The preview makes two temporary files; then come the record, the models file, the model, and the record again."""
-    model, models = folder / "first.json", folder / "first-models.toml"
-    before = model.read_bytes()
-    with killed_in_the_end(folder, "first.json", at=at) as address:
-        tab = opened(context, address)
-        formulas = to_formulae(tab)
-        formulas.fill(f"{formulas.input_value()}\n{ADDED}")
-        send(tab)
-        tab.get_by_role("button", name="Keep").click()
-        tab.wait_for_url("chrome-error://**")
-    assert (model.read_bytes() == before) == (not is_new)
-    assert models.exists() == (at > 4)
-    with killed_in_the_end(folder, "first.json") as address:
-        tab = opened(context, address)
-        assert models.exists() == is_new
-        assert (float(of_sync(tab).inner_text()) > 0.97) == is_new
-        assert ("they hold again what they held before" in tab.locator("main").inner_text()) == (at == 5)
-        assert (tab.get_by_role("button", name="Undo").count() == 1) == is_new
-        if is_new:
-            tab.get_by_role("button", name="Undo").click()
-            assert ADDED not in tab.get_by_label(LIST).input_value()
-            assert not models.exists()
-            assert 0.6 < back_in_overview(tab) < 0.7
-    assert model.read_bytes() == before
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn."""
 
 import csv
-import importlib
 import itertools
 import re
 
@@ -17,8 +16,7 @@ from perf_views.pictures.picture import inches, plot
 from perf_views.pictures.style import drawing, finish
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
-from perfcore.hooks.registry import registry
-from perfcore.results import Presenter, Result, _presenter_of, presenter_of
+from perfcore.results import presenter_of
 
 P = (2.0, 4.0, 8.0, 16.0)
 
@@ -178,26 +176,6 @@ def test_names_and_numbers_stay_readable():
     finish(empty)
     assert not frame.axison
     assert empty.texts[0].get_text() == "there is nothing to draw"
-
-
-def test_a_notebook_cell_is_short_and_has_a_picture(laws):
-    cell = laws._repr_html_()
-    text, picture = cell.split('<img alt="picture" width="480" src="data:image/png;base64,', 1)
-    picture, _, table = picture.partition('">')
-    assert len(text) + len(table) < 3000
-    assert 1000 < len(picture) < 100_000
-    assert (table.count("<tr>"), "<script" in cell) == (3, False)
-
-
-@pytest.mark.parametrize("name", [name for name in registry().entries("presenters") if "#" not in name])
-def test_every_result_has_a_data_frame(name):
-    """Of its own, or of its tables; data are what a frame is made of or what has one."""
-    module, _, kind = name.partition(":")
-    result = getattr(importlib.import_module(module), kind)
-    presenter = _presenter_of(result)
-    if issubclass(result, Result):
-        own = {method for base in type(presenter).__mro__[:-1] if base is not Presenter for method in vars(base)}
-        assert own & {"frame", "tables", "plain_tables"}
 
 
 def test_titles_of_categories_neither_leave_the_picture_nor_touch():

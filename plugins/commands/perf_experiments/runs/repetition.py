@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +35,12 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     >>> median_interval([3.0, 1.0, 2.0, 6.0, 5.0, 4.0])
     (1.0, 6.0)
     """
-    from scipy.stats import binom
+    from scipy.stats import quantile_test
 
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    count = len(ordered)
-    if count < FEWEST_RUNS:
+    if len(values) < FEWEST_RUNS:
         return None
-    ranks = np.arange(1, count // 2 + 1)
-    # The median lies outside when fewer than k values are below it, or fewer than k above.
-    enough = ranks[1.0 - 2.0 * binom.cdf(ranks - 1, count, 0.5) >= _COVERAGE]
-    rank = int(enough[-1])
-    return float(ordered[rank - 1]), float(ordered[count - rank])
+    interval: Any = quantile_test(values, p=0.5).confidence_interval(_COVERAGE)
+    return float(interval.low), float(interval.high)
 
 
 def narrow_enough(values: Sequence[float], share: float) -> bool:

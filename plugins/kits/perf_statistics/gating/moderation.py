@@ -11,6 +11,8 @@ quarters), and no variance becomes smaller. As Smyth has it, three to a hundred 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -62,14 +64,9 @@ def _prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Newton's iteration of Smyth's appendix."""
+    from scipy.optimize import brentq
     from scipy.special import polygamma
 
-    x = 0.5 + 1.0 / value
-    for _ in range(50):
-        trigamma = float(polygamma(1, x))
-        step = trigamma * (1.0 - trigamma / value) / float(polygamma(2, x))
-        x += step
-        if abs(step) < 1e-8 * x:
-            break
-    return x
+    # trigamma(x) lies between 1/x and 1/x + 1/x^2
+    low, high = 0.5 / value, 2.0 / value + 2.0 / math.sqrt(value)
+    return float(brentq(lambda x: float(polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15))

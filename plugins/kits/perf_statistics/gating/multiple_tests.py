@@ -45,9 +45,6 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.04, 0.04]
     """
-    order = np.argsort(probabilities, kind="stable")
-    count = len(probabilities)
-    scaled = count / (np.arange(count) + 1.0) * probabilities[order]
-    adjusted = np.empty(count)
-    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return adjusted
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(probabilities), dtype=np.float64)
