@@ -21,6 +21,7 @@ _WITH_OPTIONS = ("fitters", "segmenters", "representations", "readers")
 _MODEL_FILE = """`perf fit -o model.json` writes JSON. `schema` names the version of the format, `kind` the kind of
 model, `fitter` and `options` how it was made, `source` and `fingerprint` the data, `version` the version of perfcore,
 and `model` the fields below. A file with an unknown schema, an unknown field or a wrong type is refused."""
+_TYPE_NAMES = {int: "integer", float: "number", str: "text", bool: "yes, no"}
 _SUBCOMMAND = re.compile(r"^  ([a-z]+)  +\S", re.MULTILINE)
 
 
@@ -72,7 +73,10 @@ def _options() -> Iterator[str]:
 
 
 def _option_row(field: Any) -> tuple[str, ...]:
-    values = "`" + "|".join(field.choices) + "`" if field.choices else field.metavar or field.type.__name__
+    if field.choices:
+        values = ", ".join(f"`{choice}`" for choice in field.choices)
+    else:
+        values = (field.metavar or _TYPE_NAMES.get(field.type, field.type.__name__)).replace("|", ", ")
     default = "" if field.default in (None, (), "") else f"`{field.default}`"
     return f"`{field.name}`", values, default, field.help
 
