@@ -62,8 +62,7 @@ def value(
     Parameters
     ----------
     series : str, path, Series, UtilizationCurve or Measurements
-        A file of any of these, of numbers one a line, or of counts: Prometheus' text of buckets, the percentiles of an
-        HDR histogram, a t-digest in JSON.
+        A file of any of these, or of numbers one a line.
     as_ : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.
