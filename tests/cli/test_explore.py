@@ -11,12 +11,6 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def state_home(tmp_path, monkeypatch):
-    """What earlier runs of the user left is no part of a test."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -75,12 +69,3 @@ def test_it_serves_until_it_is_interrupted(folder):
     assert key not in again
     assert said == "stopped; everything that was kept is in its files\nnot saved: worley (phases=2)\n"
     assert (err, process.returncode) == ("", 0)
-
-
-def test_where_nothing_was_kept_nothing_is_left_in_the_home(folder, tmp_path):
-    with served() as process:
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        out = process.communicate(timeout=20)[0]
-    assert out == "stopped; everything that was kept is in its files\n"
-    assert not (tmp_path / "state").exists()

@@ -61,12 +61,6 @@ class Notebook:
         return Change(replace(self, text=form["text"]), f"text is {form['text']}", blocks, (edit,))
 
 
-@pytest.fixture(autouse=True)
-def state_home(tmp_path, monkeypatch):
-    """Programs that a test starts keep their records apart from the user's."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state-home"))
-
-
 @pytest.fixture
 def notebook(tmp_path):
     (tmp_path / "text").write_text("one")
@@ -163,16 +157,6 @@ def settled(tab):
     return tab
 
 
-def fitted(tab):
-    """The tab, once its charts are drawn for the width of the window."""
-    tab.wait_for_function("""() => {
-        const main = document.querySelector("main");
-        if (!main?.dataset.width || !document.querySelector(".scrolled figure")) return true;
-        return Number(main.dataset.width) > 0 === matchMedia("(max-width: 45rem)").matches;
-    }""")
-    return tab
-
-
 def accessibility_problems(tab) -> list[str]:
     """Contrast, labels, headings and what is cut off, in light and dark, in a wide window and a narrow one."""
     script = Path(__file__).with_name("accessibility.js").read_text()
@@ -180,7 +164,7 @@ def accessibility_problems(tab) -> list[str]:
     for width, scheme in ((1400, "light"), (1400, "dark"), (390, "light")):
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
-        problems = fitted(tab).evaluate(script)
+        problems = tab.evaluate(script)
         found += [f"{tab.url}, {scheme}, {width} px: {problem}" for problem in problems]
     return found
 

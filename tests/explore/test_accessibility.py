@@ -37,7 +37,7 @@ def sections():
 def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
     kinds = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
     assert kinds - AS_ANOTHER <= set(SHOWN), "a kind of result whose views nobody looks at"
-    monkeypatch.setattr(blocks, "drawn_chart", lambda chart, name, places, width: DrawnChart(SVG, [], False))
+    monkeypatch.setattr(blocks, "drawn_chart", lambda chart, name, places: DrawnChart(SVG, []))
     (tmp_path / "kinds.html").write_text(document("kinds", f"<main><h1>kinds</h1>{''.join(sections())}</main>"))
     tab.goto(Path(tmp_path / "kinds.html").as_uri())
     assert accessibility_problems(tab) == []

@@ -6,9 +6,7 @@ import socket
 
 import pytest
 
-from perf_explore.journal import Journal
-from perf_explore.server import HOST, Page, listen
-from perf_explore.session import Session
+from perf_explore.server import HOST, listen
 from perfcore.base.errors import InputError
 
 from .conftest import PORT
@@ -157,14 +155,6 @@ def test_what_is_typed_is_checked_and_changes_nothing(ask, session, notebook):
     assert (session.version, notebook.file.read_text()) == ("0", "one")
     for words in ({"cookie": None}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
         assert ask("/", sent, **words).status == 403
-
-
-def test_what_must_be_known_of_files_stands_above_the_first_view(notebook, tmp_path):
-    journal = Journal(tmp_path, ["x"])
-    journal.remarks.append("mended <it>")
-    shown = Page(Session(notebook, journal), PORT)._shown
-    assert "mended &lt;it&gt;" in shown((), {})[1]
-    assert "mended" not in shown(("a/b", "ü"), {})[1]
 
 
 def test_an_edit_from_another_tab_is_refused_and_not_lost(ask, notebook):

@@ -1,6 +1,7 @@
 """Changes: kept whole or not at all, taken back, and refused where they are out of date."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,7 @@ def test_a_preview_is_not_computed_twice(notebook):
 def test_every_change_can_be_undone_in_turn(session, notebook):
     for text in ("two", "three"):
         session.keep((), {"text": text}, session.version)
+    assert Path(f"{notebook.file}.bak").read_text() == "two"
     assert session.undo("2") == ((), {})
     assert (notebook.file.read_text(), session.subject.text) == ("two", "two")
     assert session.undo("3") == ((), {})
@@ -89,6 +91,7 @@ def test_a_new_file_goes_again_with_undo(notebook, tmp_path):
     session = Session(New(notebook.file))
     session.keep((), {"text": "two"}, "0")
     assert (tmp_path / "new").read_bytes() == b"x"
+    assert not (tmp_path / "new.bak").exists()
     session.undo("1")
     assert not (tmp_path / "new").exists()
 

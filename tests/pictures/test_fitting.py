@@ -1,13 +1,9 @@
-"""Pictures of every presenter for papers: in a column nothing is cut off or overlaps; in grey all is told apart."""
+"""Pictures of every presenter for papers: in a column nothing is cut off or overlaps."""
 
 import itertools
 
-import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_hex, to_rgb
-from matplotlib.patches import Patch
 from result_kinds import KINDS
 
 import perfcore
@@ -84,43 +80,3 @@ def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
     with pytest.raises(OptionError, match=r"has no picture|name a column"):
         plot(model, data, tmp_path / "x.pdf", figures=tmp_path / "x.csv", **COLUMN)
     assert list(tmp_path.iterdir()) == []
-
-
-def grey(colour):
-    """What a print in grey leaves of a colour: L* of CIE 1976, from the luminance of sRGB (IEC 61966-2-1)."""
-    parts = np.array(to_rgb(colour))
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    luminance = float(linear @ [0.2126, 0.7152, 0.0722])
-    return 116.0 * np.cbrt(luminance) - 16.0 if luminance > 0.008856 else 903.3 * luminance
-
-
-def looks(axes):
-    """Series and classes of a panel: colour, and what else is seen of them."""
-    for artist in (*axes.patches, *axes.collections):
-        if isinstance(artist, (Patch, PolyCollection)) and len(artist.get_facecolor()):
-            face = np.ravel(artist.get_facecolor())[:4]
-            if face[3] == 1.0:
-                yield to_hex(face), ("area", artist.get_hatch())
-    lines = [line for line in axes.lines if line.get_transform() == axes.transData and len(line.get_xdata())]
-    markers = {to_hex(line.get_color()): line.get_marker() for line in lines if line.get_linestyle() == "None"}
-    for line in lines:
-        if (colour := to_hex(line.get_color())) not in markers or line.get_linestyle() == "None":
-            fill = to_hex(line.get_markerfacecolor()) == to_hex(line.get_color())
-            dashes = line.get_linestyle(), str(line._unscaled_dash_pattern)
-            yield colour, ("line", dashes, line.get_marker(), fill, line.get_linewidth())
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
-def test_what_has_another_colour_has_another_look_in_grey(kind):
-    model, data = subject(kind)
-    figure = plot(model, data).figure
-    for axes in figure.findobj(Axes):
-        for (colour, look), (other, beside) in itertools.combinations(dict.fromkeys(looks(axes)), 2):
-            if colour != other and abs(grey(colour) - grey(other)) < 15.0:
-                assert look != beside, (axes.get_ylabel(), colour, other, look)
-    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
-    shown = {look for axes in figure.axes for look in looks(axes) if look[1][0] == "area" and look[1][1]}
-    for legend in legends:
-        for handle in legend.legend_handles:
-            if isinstance(handle, Patch) and (colour := to_hex(handle.get_facecolor())) in dict(shown):
-                assert (colour, ("area", handle.get_hatch())) in shown

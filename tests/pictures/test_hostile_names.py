@@ -185,7 +185,6 @@ SUBJECTS = {
     "VersionGate": versions,
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
-    "PartsGate": lambda: perfcore.gate([trace()] * 3, [trace()] * 3, parts="categories"),
     "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
     "LawModel": laws,
     "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),

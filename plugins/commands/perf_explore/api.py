@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from perf_explore.opening import Opening, Read, open_subjects, read_file
-from perf_explore.printing import browser_that_prints, printed
 from perf_explore.report import MOST_VIEWS, report_text
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
 
-__all__ = ["explore", "pdf_beside", "report"]
+__all__ = ["explore", "report"]
 
 
 def report(
@@ -23,7 +22,6 @@ def report(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     views: int = MOST_VIEWS,
-    pdf: bool = False,
     read: Read = read_file,
     **options: Any,
 ) -> str:
@@ -41,8 +39,6 @@ def report(
         Whether a file that exists is replaced.
     views : int
         At most so many, the most important ones first.
-    pdf : bool
-        Whether a browser of this machine prints it too, beside the file and under its name with ``.pdf``.
     read : callable, optional
         Reads files of data; takes a path and the wanted types, as `perfcore.read` does by default.
     **options
@@ -57,10 +53,8 @@ def report(
     ------
     InputError
         A file exists and ``overwrite`` is not set, or it cannot be written.
-    MissingDependencyError
-        There is no browser that prints.
     PerfError
-        A subject cannot be read or shown, or the browser fails.
+        A subject cannot be read or shown.
 
     Examples
     --------
@@ -70,39 +64,16 @@ def report(
     >>> html.count("<svg role"), "https://" in html
     (1, False)
     """
-    if output is None:
-        if pdf:
-            raise OptionError("a PDF stands beside its report: name the output")
-        return report_text(open_subjects(subjects, Opening(read, options)), views)
-    files = _files(output, pdf)
-    for file in files:
-        refuse_existing(file, overwrite)
-        check_folder(file)
-    browser = browser_that_prints() if pdf else ""
+    if output is not None:
+        name = os.fspath(output)
+        if not name.lower().endswith((".html", ".htm")):
+            raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
+        refuse_existing(name, overwrite)
+        check_folder(name)
     text = report_text(open_subjects(subjects, Opening(read, options)), views)
-    contents = [text.encode(), *([printed(text, browser)] if pdf else [])]
-    for file, content in zip(files, contents, strict=True):
-        write_bytes(file, content)
+    if output is not None:
+        write_bytes(output, text.encode())
     return text
-
-
-def _files(output: str | os.PathLike[str], pdf: bool) -> list[str]:
-    """What a report writes."""
-    name = os.fspath(output)
-    if not name.lower().endswith((".html", ".htm")):
-        raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
-    return [name, pdf_beside(name)] if pdf else [name]
-
-
-def pdf_beside(name: str) -> str:
-    """Name of the PDF of a report.
-
-    Examples
-    --------
-    >>> pdf_beside("laws.html")
-    'laws.pdf'
-    """
-    return str(Path(name).with_suffix(".pdf"))
 
 
 def explore(
@@ -142,19 +113,13 @@ def explore(
     >>> explore("examples/step.csv", "examples/structural/sor.toml")  # doctest: +SKIP
     open http://127.0.0.1:40613/?key=... (Ctrl-C ends it)
     """
-    from perf_explore.journal import Journal, state_folder
     from perf_explore.server import Page, listen, require_libraries, serve
     from perf_explore.session import Session
 
     require_libraries()
     opening = Opening(read, options)
-    names = [os.fspath(each) for each in subjects if isinstance(each, (str, os.PathLike))]
     with listen(port or 0) as listener:
-        journal = None
-        if len(names) == len(subjects):  # changes of objects cannot be taken back by another run of the program
-            journal = Journal(state_folder(), names)
-            journal.mend()  # before the files are read
-        session = Session(open_subjects(subjects, opening), journal, lambda: open_subjects(subjects, opening))
+        session = Session(open_subjects(subjects, opening))
         page = Page(session, listener.getsockname()[1], announce=announce)
         try:
             announce(f"open {page.link()} (Ctrl-C ends it)")

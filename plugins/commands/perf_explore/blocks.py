@@ -69,8 +69,6 @@ class Writer:
         Begins the names of everything that needs one within the document.
     level : int
         Of the headings of blocks.
-    width_px : int, optional
-        Of a window that is too narrow for charts as they are, as far as they have it.
     """
 
     address: Callable[[ViewPath, Query], str | None]
@@ -78,7 +76,6 @@ class Writer:
     hidden: Mapping[str, str] = field(default_factory=dict)
     name: str = "b"
     level: int = 2
-    width_px: int | None = None
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
@@ -195,9 +192,8 @@ class Writer:
         if chart.live is not None and self.is_live:
             return self._live(chart, chart.live)
         places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
-        drawn = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places, self.width_px)
-        kind = "narrow" if drawn.is_narrow else "upright" if _is_upright(drawn.svg) else ""
-        data = f' class="{kind}"' if kind else ""
+        drawn = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places)
+        data = ' class="upright"' if _is_upright(drawn.svg) else ""
         if drawn.panels:
             data += f" data-panels='{_in_quotes(json.dumps(drawn.panels, separators=(',', ':')))}'"
         if chart.stretch is not None and self.is_live:

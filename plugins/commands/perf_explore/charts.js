@@ -416,6 +416,5 @@ const begin = () => {
 };
 addEventListener("popstate", read);
 document.addEventListener("shown", begin); // another view came in the place of the one before
-document.addEventListener("redrawn", begin); // for a window of another width
 begin();
 })();

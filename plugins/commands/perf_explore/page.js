@@ -94,38 +94,6 @@ addEventListener("popstate", (event) => {
   }
 });
 
-// ---- narrow windows
-
-// Charts are drawn for the width that they have: the server is told it in a cookie, and says in the page for which it drew;
-// where that is another one, only they are put anew.
-const narrow = matchMedia("(max-width: 45rem)");
-const cookie = `perf-${location.port}-width`;
-let redrawing, told;
-const fit = async () => {
-  const figures = () => [...document.querySelectorAll(".scrolled figure")], main = document.querySelector("main");
-  const width = narrow.matches ? Math.floor(main.clientWidth / 10) * 10 : 0; // one drawing for windows of nearly one width
-  if (width !== told) document.cookie = `${cookie}=${width}; Path=/; SameSite=Strict; Max-Age=${width ? 31536000 : 0}`;
-  told = width;
-  if (width === Number(main.dataset.width) || !figures().length) return;
-  redrawing?.abort();
-  redrawing = new AbortController();
-  try {
-    const answer = await fetch(location.pathname + location.search, { signal: redrawing.signal });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const next = [...page.querySelectorAll(".scrolled figure")], now = figures();
-    if (page.title !== document.title || next.length !== now.length) return; // another view came, or this was a preview
-    now.forEach((figure, at) => figure.replaceWith(next[at]));
-    document.querySelector("main").dataset.width = width;
-    document.dispatchEvent(new Event("redrawn"));
-  } catch {
-    // Another width is asked for, or the program has ended: the charts stay as they are.
-  }
-};
-let resting;
-addEventListener("resize", () => { clearTimeout(resting); resting = setTimeout(fit, 200); });
-document.addEventListener("shown", fit);
-fit();
-
 // ---- forms
 
 document.addEventListener("input", (event) => {

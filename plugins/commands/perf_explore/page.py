@@ -87,15 +87,12 @@ class Frame:
         What the button of undo takes back.
     ways : tuple of Link
         What is listed beside the view.
-    width_px : int, optional
-        For charts in a narrow window; see `perf_explore.blocks.Writer`.
     """
 
     title: str
     version: str
     undoable: str | None
     ways: tuple[Link, ...] = ()
-    width_px: int | None = None
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
         """A page with one view, in the state that the query names."""
@@ -134,7 +131,7 @@ class Frame:
         return self._page(title, body, (Link(self.title, ()), Link(title, ())))
 
     def _writer(self, place: str) -> Writer:
-        return Writer(address, hidden={VERSION: self.version, PLACE: place}, width_px=self.width_px)
+        return Writer(address, hidden={VERSION: self.version, PLACE: place})
 
     def _page(self, title: str, body: str, trail: Sequence[Link]) -> str:
         *above, current = trail
@@ -152,7 +149,7 @@ class Frame:
             f'<header><nav aria-label="Where you are"><ol>{steps}'
             f'<li aria-current="page">{escape(current.text)}</li></ol></nav>{undo}</header>'
             f'<div class="beside">{navigation(self.ways, current, writer)}'
-            f'<main id="main" data-width="{self.width_px or 0}" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
+            f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
             "</div>" + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from perf_views.contents import Action, Block, Field, Notice, Query, Table, ViewPath
-from perf_views.edits import FileEdit
-from perf_views.kept_changes import content
+from perf_views.edits import FileEdit, content
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 

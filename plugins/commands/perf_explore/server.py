@@ -45,11 +45,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["HOST", "Page", "chart_width", "listen", "require_libraries", "serve", "served"]
+__all__ = ["HOST", "Page", "listen", "require_libraries", "serve", "served"]
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
-_NARROWEST, _WIDEST, _MOST_DIGITS = 240, 720, 6  # CSS pixels of charts in a narrow window
 
 # Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
 _HEADERS = {
@@ -146,13 +145,13 @@ class Page:
             return 200, asset(SCRIPTS[raw]), {"Content-Type": "text/javascript; charset=utf-8"}
         if request.method == "GET" and raw.startswith(f"{FEED}/"):
             return self._fed(path_of(raw.removeprefix(FEED)), dict(request.query_params))
-        path, width_px = path_of(raw), chart_width(request.cookies.get(f"{self._cookie}-width", ""))
+        path = path_of(raw)
         with self._lock:
             if request.method == "GET":
-                return self._shown(path, dict(request.query_params), width_px)
+                return self._shown(path, dict(request.query_params))
             fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
             form = {name: value.replace("\r\n", "\n") for name, value in fields}
-            return self._changed(raw, path, form, width_px)
+            return self._changed(raw, path, form)
 
     def _spent(self, key: str) -> bool:
         """Whether a key opens the page; it does not again."""
@@ -166,20 +165,19 @@ class Page:
     def _is_secret(self, candidate: str) -> bool:
         return hmac.compare_digest(candidate.encode(), self._secret.encode())
 
-    def _frame(self, width_px: int | None) -> Frame:
+    def _frame(self) -> Frame:
         session = self.session
-        return Frame(session.subject.title, session.version, session.undoable, width_px=width_px)
+        return Frame(session.subject.title, session.version, session.undoable)
 
-    def _shown(self, path: ViewPath, query: Query, width_px: int | None = None) -> tuple[int, str, dict[str, str]]:
+    def _shown(self, path: ViewPath, query: Query) -> tuple[int, str, dict[str, str]]:
         try:
-            notices = [] if path else [Notice(text, "warning") for text in self.session.remarks]
             view = self.session.view(path, query)
-            frame = replace(self._frame(width_px), ways=self.session.ways(path, query))
-            return 200, frame.view(view, query, notices), {}
+            frame = replace(self._frame(), ways=self.session.ways(path, query))
+            return 200, frame.view(view, query), {}
         except NoViewError as error:
-            return 404, self._frame(width_px).failed("Not here", str(error)), {}
+            return 404, self._frame().failed("Not here", str(error)), {}
         except PerfError as error:
-            return 422, self._frame(width_px).failed("This cannot be shown", str(error)), {}
+            return 422, self._frame().failed("This cannot be shown", str(error)), {}
 
     def _fed(self, path: ViewPath, query: Query) -> tuple[int, bytes, dict[str, str]]:
         """What a script asks for; it does not wait for views and changes, and these not for it."""
@@ -193,9 +191,7 @@ class Page:
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(feed.file_name, safe='')}"
         return 200, feed.content, headers
 
-    def _changed(
-        self, raw: str, path: ViewPath, form: dict[str, str], width_px: int | None
-    ) -> tuple[int, str, dict[str, str]]:
+    def _changed(self, raw: str, path: ViewPath, form: dict[str, str]) -> tuple[int, str, dict[str, str]]:
         version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
         place = place_of(place_text) if place_text else (path, {})
         try:
@@ -205,40 +201,32 @@ class Page:
             if raw == UNDO:
                 return 303, "", {"Location": address(*self.session.undo(version))}
             if step == "leave":
-                return self._left(path, form, version, place, width_px)
+                return self._left(path, form, version, place)
             if step == "keep":
                 kept = self.session.keep(path, form, version, place)
                 return 303, "", {"Location": address(kept.path, kept.query)}
             change = self.session.preview(path, form, version)
-            return 200, self._frame(width_px).preview(change, path, form, address(*place)), {}
+            return 200, self._frame().preview(change, path, form, address(*place)), {}
         except PerfError as error:
             status = 409 if isinstance(error, StaleEditError) else 422
             if raw == UNDO:
-                return status, self._frame(width_px).failed("Not changed", str(error)), {}
-            return status, self._refused(str(error), path, form, place, width_px), {}
+                return status, self._frame().failed("Not changed", str(error)), {}
+            return status, self._refused(str(error), path, form, place), {}
 
-    def _left(
-        self, path: ViewPath, form: Query, version: str, place: Place, width_px: int | None
-    ) -> tuple[int, str, dict[str, str]]:
+    def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> tuple[int, str, dict[str, str]]:
         """The view that a change was begun in, with what was typed."""
         view = with_typed(self.session.view(*place), path, form)
         notice = Notice("Nothing was kept. What you typed is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
-        frame = replace(self._frame(width_px), version=version, ways=self.session.ways(*place))
+        frame = replace(self._frame(), version=version, ways=self.session.ways(*place))
         return 200, frame.view(view, place[1], [notice]), {}
 
-    def _refused(self, message: str, path: ViewPath, form: Query, place: Place, width_px: int | None) -> str:
+    def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
         try:
             action = sent_action(self.session.view(*place), path, form)
         except PerfError:  # the view went with an edit of another tab
             action = None
-        return self._frame(width_px).refused(message, action or unknown_action(path, form), address(*place))
-
-
-def chart_width(text: str) -> int | None:
-    """How wide charts are in a narrow window, as the page's script says it in a cookie; None where it says nothing."""
-    known = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
-    return min(max(int(text), _NARROWEST), _WIDEST) if known else None
+        return self._frame().refused(message, action or unknown_action(path, form), address(*place))
 
 
 def require_libraries() -> None:

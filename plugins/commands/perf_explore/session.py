@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_explore.journal import Journal
 from perf_views.contents import Link, NoViewError, Query, View, Viewable, ViewPath
-from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
+from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, content, unsaved_of
 from perf_views.feeds import Feed, Feeding
-from perf_views.kept_changes import KeptChange, KeptFile, content, digest, put
 from perf_views.ways import ways_of
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.base.files import write_bytes
 
 __all__ = ["Place", "Session", "StaleEditError"]
 
@@ -42,10 +40,12 @@ class StaleEditError(PerfError):
 
 @dataclass(frozen=True)
 class _Step:
-    """What was kept, and what it took the place of; None where an earlier run of the program kept it."""
+    """What was kept, where, the files that it wrote, and the subject that it took the place of."""
 
-    kept: KeptChange
-    before: Viewable | None
+    summary: str
+    place: Place
+    files: tuple[FileEdit, ...]
+    before: Viewable
 
 
 class Session:
@@ -56,11 +56,6 @@ class Session:
     Parameters
     ----------
     subject : Viewable
-    journal : Journal, optional
-        Of what was kept, so that it can be undone after a restart; by default undo ends with the session.
-    reopen : callable, optional
-        Gives the subject as its files have it. It goes with a journal: what an earlier run changed is taken back in
-        the files, and then looked at anew.
 
     Examples
     --------
@@ -72,14 +67,10 @@ class Session:
     ('2 phases of curve', '0', None)
     """
 
-    def __init__(
-        self, subject: Viewable, journal: Journal | None = None, reopen: Callable[[], Viewable] | None = None
-    ) -> None:
-        self._subject, self._journal, self._reopen = subject, journal, reopen
+    def __init__(self, subject: Viewable) -> None:
+        self._subject = subject
         self._log: list[str] = []  # what was kept or undone, in order: one line for each version
         self._steps: list[_Step] = []
-        if journal is not None and reopen is not None:
-            self._steps = [_Step(kept, None) for kept in journal.changes()]
         self._previews: OrderedDict[tuple[str, ViewPath, tuple[tuple[str, str], ...]], Change] = OrderedDict()
 
     @property
@@ -95,12 +86,7 @@ class Session:
     @property
     def undoable(self) -> str | None:
         """What undo would take back; None where there is nothing."""
-        return self._steps[-1].kept.summary if self._steps else None
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What the user must know of the files, such as that one was mended."""
-        return () if self._journal is None else tuple(self._journal.remarks)
+        return self._steps[-1].summary if self._steps else None
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -149,7 +135,7 @@ class Session:
         return self._previews[key]
 
     def keep(self, path: ViewPath, form: Query, version: str, place: Place | None = None) -> Change:
-        """Make a change, and write its files.
+        """Make a change, and write its files; what they held stands beside them, under their names with ``.bak``.
 
         Parameters
         ----------
@@ -169,12 +155,9 @@ class Session:
             A file cannot be written; then none is changed.
         """
         change = self.preview(path, form, version)
-        place_path, query = place or (path, {})
-        files = [KeptFile(str(edit.path.resolve()), edit.before, digest(edit.after)) for edit in change.files]
-        kept = KeptChange(change.summary, place_path, dict(query), tuple(files))
-        with contextlib.nullcontext() if self._journal is None or not files else self._journal.keeping(kept):
-            _write(change.files)
-        self._steps.append(_Step(kept, self._subject))
+        files = tuple(FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
+        _write(files, has_backup=True)
+        self._steps.append(_Step(change.summary, place or (path, {}), files, self._subject))
         self._advance(change.subject, change.summary)
         return change
 
@@ -191,24 +174,11 @@ class Session:
         self._check(version)
         if not self._steps:
             raise OptionError("there is nothing to undo")
-        kept, before = self._steps[-1].kept, self._steps[-1].before
-        with contextlib.nullcontext() if self._journal is None or not kept.files else self._journal.undoing(kept):
-            edits = [_taking_back(file) for file in kept.files]
-            _write(edits)
-            if before is None:
-                before = self._reopened(edits)
+        step = self._steps[-1]
+        _write([FileEdit(edit.path, edit.after, edit.before) for edit in step.files])
         self._steps.pop()
-        self._advance(before, f"undo: {kept.summary}")
-        return kept.path, kept.query
-
-    def _reopened(self, edits: Sequence[FileEdit]) -> Viewable:
-        """The subject as its files have it now; where they cannot be read so, they are as they were."""
-        assert self._reopen is not None, "steps of an earlier run come with a way to reopen"
-        try:
-            return self._reopen()
-        except PerfError:
-            _write([FileEdit(edit.path, edit.after, edit.before) for edit in edits])
-            raise
+        self._advance(step.before, f"undo: {step.summary}")
+        return step.place
 
     def _check(self, version: str) -> None:
         if version != self.version:
@@ -221,42 +191,33 @@ class Session:
         self._previews.clear()
 
 
-def _taking_back(file: KeptFile) -> FileEdit:
-    """The edit that gives a file what it held before a change.
-
-    Raises
-    ------
-    DataError
-        It holds something else than the change wrote.
-    """
-    path = Path(file.path)
-    now = content(path)
-    if digest(now) != file.after:
-        raise DataError(_changed_by_others(path))
-    return FileEdit(path, now, file.before)
-
-
-def _write(edits: Sequence[FileEdit]) -> None:
-    """Write all files or none; on a disk that is full what was written may have to wait for the journal's mending."""
+def _write(edits: Sequence[FileEdit], has_backup: bool = False) -> None:
+    """Write all files or none."""
     for edit in edits:
         if content(edit.path) != edit.before:
             raise DataError(_changed_by_others(edit.path))
     written: list[FileEdit] = []
     try:
         for edit in edits:
-            put(edit.path, edit.after)
+            if has_backup and edit.before is not None:
+                write_bytes(f"{edit.path}.bak", edit.before)
+            _put(edit.path, edit.after)
             written.append(edit)
-    except PerfError as error:
-        stuck = []
+    except PerfError:
         for edit in written:
-            try:
-                put(edit.path, edit.before)
-            except PerfError:
-                stuck.append(str(edit.path))
-        if stuck:
-            problem = f"{error}; nor can {', '.join(stuck)} be put back now: make room, and open the page again"
-            raise DataError(problem) from error
+            _put(edit.path, edit.before)
         raise
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    """Write a file whole, or remove it."""
+    if content is not None:
+        write_bytes(path, content)
+        return
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(path, f"cannot be removed: {error.strerror or error}") from error
 
 
 def _changed_by_others(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import threading
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perf_views.contents import Chart
-from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +18,6 @@ __all__ = ["PLACES_OF_PAGE", "PLACES_OF_REPORT", "DrawnChart", "chart_svg", "dra
 
 # Of each mark as data: a page is about as wide; a report is to stay small, and is zoomed less deep.
 PLACES_OF_PAGE, PLACES_OF_REPORT = 3000, 600
-
-_NARROW_POINTS, _LEGIBLE_PX = 8.0, 11.3  # text of a narrow picture, and how high it is on the screen
 
 # Settings of matplotlib belong to the whole process; only one drawing at a time may change them.
 _lock = threading.Lock()
@@ -45,13 +41,10 @@ class DrawnChart(NamedTuple):
         An ``<svg>`` element that is as wide as its place; the same chart gives the same text.
     panels : list of dict
         The panels of what was drawn; see `perf_views.pictures.panels.described_panels`.
-    is_narrow : bool
-        Whether it was drawn for a narrow place.
     """
 
     svg: str
     panels: list[dict[str, Any]]
-    is_narrow: bool
 
 
 def chart_svg(chart: Chart, name: str) -> str:
@@ -59,7 +52,7 @@ def chart_svg(chart: Chart, name: str) -> str:
     return drawn_chart(chart, name).svg
 
 
-def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE, width_px: int | None = None) -> DrawnChart:
+def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> DrawnChart:
     """Draw a chart, once for paper and as data.
 
     Parameters
@@ -69,22 +62,12 @@ def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE, widt
         Differs for each chart of a page, so that parts of two drawings are not taken for one another.
     most_places : int
         Of a mark, in its data.
-    width_px : int, optional
-        Of a narrow place, CSS pixels: there the picture is drawn so that its text can be read, if that can be.
     """
-    if width_px is not None:
-        with contextlib.suppress(OptionError):  # no room for its panels: it stays wide, and scrolls
-            return _drawn(chart, name, most_places, _NARROW_POINTS * width_px / (72.0 * _LEGIBLE_PX))
-    return _drawn(chart, name, most_places, None)
-
-
-def _drawn(chart: Chart, name: str, most_places: int, width: float | None) -> DrawnChart:
     import html
 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    from perf_views.pictures.narrow import narrowed
     from perf_views.pictures.panels import described_panels
     from perf_views.pictures.style import drawing, finish
 
@@ -96,7 +79,6 @@ def _drawn(chart: Chart, name: str, most_places: int, width: float | None) -> Dr
         if _is_empty(figure):
             figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center")
         finish(figure)
-        is_narrow = width is not None and narrowed(figure, width, _NARROW_POINTS)
         _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
         panels = described_panels(figure, most_places)
@@ -109,7 +91,7 @@ def _drawn(chart: Chart, name: str, most_places: int, width: float | None) -> Dr
     opening = f'<svg role="img" aria-label="{label}" stroke-linejoin="round" stroke-linecap="butt"'
     # Names that matplotlib gives, such as axes_1, occur in every drawing.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    return DrawnChart(opening + text[len("<svg") :], panels, is_narrow)
+    return DrawnChart(opening + text[len("<svg") :], panels)
 
 
 def _is_empty(figure: Figure) -> bool:

@@ -35,7 +35,6 @@ __all__ = [
     "STATUS",
     "STEPS",
     "contrast",
-    "lightness",
     "pale",
     "size_colour",
     "text_on",
@@ -139,18 +138,6 @@ def contrast(one: str, other: str) -> float:
     """
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
-
-
-def lightness(colour: str) -> float:
-    """How light a colour is, L* of CIE 1976: 0 for black, 100 for white.
-
-    Examples
-    --------
-    >>> round(lightness("#777777"))
-    50
-    """
-    luminance = _luminance(colour)
-    return 903.3 * luminance if luminance <= 0.008856 else 116.0 * luminance ** (1.0 / 3.0) - 16.0
 
 
 def _parts(colour: str) -> list[int]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from perf_views.contents import Block, Query, Viewable, ViewPath
+from perfcore.base.errors import InputError
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["Change", "Check", "Checkable", "Editable", "FileEdit", "Fitting", "Storable", "unsaved_of"]
+__all__ = ["Change", "Check", "Checkable", "Editable", "FileEdit", "Fitting", "Storable", "content", "unsaved_of"]
 
 
 @dataclass(frozen=True)
@@ -119,3 +120,19 @@ class Fitting(Protocol):
 def unsaved_of(subject: Viewable) -> tuple[str, ...]:
     """What stands in no file; nothing where a subject makes no models."""
     return subject.unsaved if isinstance(subject, Fitting) else ()
+
+
+def content(path: Path) -> bytes | None:
+    """What a file holds; None where there is none.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error

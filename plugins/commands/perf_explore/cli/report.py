@@ -23,9 +23,6 @@ def command(
     views: Annotated[
         int | None, typer.Option("--views", min=1, metavar="N", help="At most N views (default: 60).")
     ] = None,
-    pdf: Annotated[
-        bool, typer.Option("--print", help="A PDF beside it, by Chromium or Chrome of this machine.")
-    ] = False,
     **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],
 ) -> None:
     """Write a report of data or models: one HTML file that opens anywhere, without network.
@@ -35,14 +32,12 @@ def command(
 
     \b
     perf report trace.prv -o trace.html
-    perf report model.json runs.csv other.json -o models.html --print
+    perf report model.json runs.csv other.json -o models.html
     """
     with reporting():
-        from perf_explore.api import pdf_beside, report
+        from perf_explore.api import report
         from perf_explore.report import MOST_VIEWS
 
         most = views or MOST_VIEWS
-        text = report(*files, output=output, overwrite=overwrite, views=most, pdf=pdf, read=how.read_file, **options)
+        text = report(*files, output=output, overwrite=overwrite, views=most, read=how.read_file, **options)
     typer.echo(f"report: {typer.format_filename(output)} ({len(text.encode()) / 1e6:.2g} MB)")
-    if pdf:
-        typer.echo(f"printed: {typer.format_filename(pdf_beside(output))}")

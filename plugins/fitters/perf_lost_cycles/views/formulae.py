@@ -19,8 +19,7 @@ from perf_lost_cycles.views.paths import formulae_path
 from perf_lost_cycles.views.refit import refitted
 from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject, Subject, subject_of
 from perf_views.contents import Action, Block, Field, Notice, Query, Table, Text
-from perf_views.edits import Check, FileEdit
-from perf_views.kept_changes import content
+from perf_views.edits import Check, FileEdit, content
 from perfcore.base.errors import OptionError, PerfError
 
 __all__ = ["Edit", "formula_checks", "formulae_blocks", "formulae_edit"]

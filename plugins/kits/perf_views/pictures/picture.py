@@ -249,7 +249,6 @@ def _fit(
     figure: Figure, has_chosen_panels: bool, extent: tuple[float, float | None] | None, font: float | None
 ) -> None:
     """Give a figure its size; without a height, it is as high as panels and texts need."""
-    from perf_views.pictures.black_and_white import tell_apart
     from perf_views.pictures.fitting import (
         fit_texts,
         has_free_legend,
@@ -260,7 +259,6 @@ def _fit(
     )
     from perf_views.pictures.style import set_text_size
 
-    tell_apart(figure)
     may_grow = extent is None or extent[1] is None
     is_sized = has_chosen_panels or extent is not None
     shapes = dict.fromkeys(figure.axes, _LEAST_SHAPE)
