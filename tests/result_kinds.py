@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 import perfcore
-from perf_analysis.whatif.api import messages_of_runs
 from perf_experiments import Summary
 from perf_gate.history.adding import append_rows
 from perf_stochastic.normal.normal import Normal
@@ -105,10 +104,8 @@ KINDS = {
     "Series": lambda: AVAILABILITY,
     "Trace": lambda: HALO,
 }
-# What pages show as another: phases as benchmarks, several tables of messages, counts in a line, a notebook's cell.
+# What pages show as another: counts in a line, a notebook's cell.
 FURTHER_KINDS = {
-    "PartsGate": lambda: perfcore.gate([HALO] * 3, [HALO] * 3, parts="categories"),
-    "MessageRuns": lambda: messages_of_runs([HALO, HALO]),
     "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),
     "Inline": lambda: perfcore.view("examples/step.csv", views=1),
     "SummarizedTrace": summary_of_trace,

@@ -77,7 +77,8 @@ def _option_row(field: Any) -> tuple[str, ...]:
         values = ", ".join(f"`{choice}`" for choice in field.choices)
     else:
         values = (field.metavar or _TYPE_NAMES.get(field.type, field.type.__name__)).replace("|", ", ")
-    default = "" if field.default in (None, (), "") else f"`{field.default}`"
+    default = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+    default = "" if default in (None, "") else f"`{default}`"
     return f"`{field.name}`", values, default, field.help
 
 

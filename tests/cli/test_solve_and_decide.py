@@ -25,15 +25,3 @@ def test_decide(perf, refused, folder):
     assert (content["kind"], content["verdict"], content["more"]) == ("decision", "second", [0, 0])
     assert "c.txt: there is no such file" in refused("decide", "a.txt", "c.txt")
     assert "--worth -1: a share of at least 0" in refused("decide", "a.txt", "b.txt", "--worth", "-1")
-
-
-def test_costs(perf, refused, folder):
-    (folder / "model.toml").write_text(
-        'equation = "t"\n[inputs]\nt = 1\n[[candidate]]\nname = "slow"\ninputs = { t = 9 }\n'
-        '[[candidate]]\nname = "fast"\ninputs = { t = 5 }\n'
-    )
-    words = ["schedule", "model.toml", "--deadline", "7", "--penalty", "3"]
-    content = json.loads(perf(*words, "--cost", "10/result", "--json").out)
-    costs = {each["candidate"]: (each["by"], each["late"]) for each in content["candidates"]}
-    assert costs == {"slow": (pytest.approx(10 / 9 + 3), 1.0), "fast": (2.0, 0.0)}
-    assert "--penalty is for missing a deadline" in refused("schedule", "model.toml", "--penalty", "3")

@@ -95,22 +95,16 @@ def test_what_cannot_be_compared_with_it():
         perfcore.verify(model, RUNS, interval=1.0)
 
 
-def test_two_of_them_are_compared_and_judged():
-    """15 / k for 12 / k: 1.25 times everywhere; their bounds of 10 % leave open whether it is more than 1.2 times."""
+def test_two_of_them_are_compared():
+    """15 / k for 12 / k: 1.25 times everywhere."""
     comparison = perfcore.compare(
         Reciprocal(ORIGIN, 12.0),
         Reciprocal(ORIGIN, 15.0),
         at={"nodes": [1, 8]},
-        fail_if=("slower than 1.05x at nodes=8", "slower than 1.2x at k=8"),
         names=("old", "new"),
     )
     np.testing.assert_allclose(comparison.ratio, 1.25)
-    assert [verdict.outcome for verdict in comparison.verdicts] == ["failed", "open"]
-    assert comparison.outcome == "failed"
-    assert comparison.summary()[-2].startswith("gate failed: slower than 1.05x at nodes=8: total 1.250x")
     frame = comparison.to_frame()
     assert frame["part"].tolist() == ["total", "total"]
     np.testing.assert_allclose(frame["second"], [15.0, 15.0 / 8.0])
     assert len(repr(comparison).splitlines()) <= 10
-    with pytest.raises(OptionError, match="these models have no parts"):
-        perfcore.compare(*[Reciprocal(ORIGIN, 12.0)] * 2, at="k=8", fail_if="any slower than 1x")

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, Elements
 
 import perfcore
-from perf_analysis.whatif.api import messages_of_runs
 from perf_experiments import Replications, Run, Runs, Summary
 from perf_experiments.advice.replications import Needed
 from perf_explore.blocks import Writer
@@ -185,7 +184,6 @@ SUBJECTS = {
     "VersionGate": versions,
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
-    "PartsGate": lambda: perfcore.gate([trace()] * 3, [trace()] * 3, parts="categories"),
     "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
     "LawModel": laws,
     "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
@@ -209,7 +207,6 @@ SUBJECTS = {
     "JointModel": lambda: perfcore.fit(pairs(), fitter="strohmaier", functions="1/p,1"),
     "Answers": lambda: perfcore.whatif(messages(), network="0"),
     "MessageTable": lambda: perfcore.messages(messages()),
-    "MessageRuns": lambda: messages_of_runs([messages(), messages()]),
     "Iterations": lambda: perfcore.iterations(steps()),
     "PhaseComparison": lambda: perfcore.compare(phases(), phases()),
     "PhaseModel": phases,

@@ -7,8 +7,6 @@ import pytest
 
 import perfcore
 from perf_gate.compare.comparison.two_models import compare_models
-from perf_gate.compare.gate.conditions import parse_gate
-from perf_gate.compare.gate.judging import judge
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -52,39 +50,6 @@ def few():
     return unchanged(40)
 
 
-@pytest.fixture(scope="module")
-def many():
-    return unchanged(200)
-
-
-def alarms(found, text, place):
-    return sum(judge(parse_gate(text), one, place).outcome == "failed" for one in found)
-
-
-GATES = ("slower than 1.1x", "any slower than 1.1x", "any law worse")
-
-
-@pytest.mark.parametrize("text", GATES)
-@pytest.mark.parametrize("place", [0, 1])
-def test_what_did_not_change_gives_no_alarm(few, text, place):
-    assert alarms(few, text, place) <= 0.05 * 40
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", GATES)
-@pytest.mark.parametrize("place", [0, 1])
-def test_alarms_of_200_pairs(many, text, place):
-    assert alarms(many, text, place) <= 0.05 * 200
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", ["slower than 1x", "any slower than 1x", "any of 0.01% slower than 1x"])
-@pytest.mark.parametrize("place", [0, 1])
-def test_without_a_margin_alarms_are_as_many_as_the_confidence_says(many, text, place):
-    """5 % of 200 are 10; twice their binomial spread of 3.1 more may be."""
-    assert alarms(many, text, place) <= 16
-
-
 def test_bounds_of_the_ratio_hold(few):
     """They are to hold the true ratio, 1, in 95 % of 400 paths, less twice the binomial spread."""
     for place in (0, 1):
@@ -103,9 +68,7 @@ def changed():
 
 def test_a_slower_path_is_found(changed):
     """Between measured levels; at the last, one of ten paths has to be slower by more to be told from chance."""
-    verdict = judge(parse_gate("any slower than 1.1x at p=16"), changed, 0)
-    assert verdict.outcome == "failed"
-    assert [one.part for one in verdict.findings if one.failed] == ["f3"]
+    assert np.flatnonzero(changed.part_draws(0).above(1.1) >= 0.995).tolist() == [3]
     assert changed.part_ratio(1)[3] == pytest.approx(1.5, rel=0.05)
     low, high = changed.part_draws(2).bounds()[3]
     assert low < 1.5 < high
@@ -119,7 +82,7 @@ def test_it_is_found_where_it_was_measured_and_beyond_of_the_total():
     found = compare_models(old, new, {"p": [64.0, TARGET]})
     assert (found.part_draws(0).above(1.0) >= 0.95).mean() >= 0.95
     assert (found.part_draws(1).above(1.0) >= 0.95).mean() >= 0.4
-    assert judge(parse_gate("total slower than 1.1x"), found, 1).outcome == "failed"
+    assert found.total_draws().above(1.1)[1] >= 0.95
     assert found.ratio[1] == pytest.approx(1.3, rel=0.05)
 
 
@@ -127,12 +90,8 @@ def test_a_worse_law_is_found():
     powers = np.array([1.0, 1.0, 0.0, 0.0])
     old, new = version(4, 31, powers=powers), version(4, 32, powers=np.array([1.0, 2.0, 0.0, 1.0]))
     found = compare_models(old, new, {"p": [TARGET]})
-    verdict = judge(parse_gate("any law worse"), found, 0)
-    assert {one.part for one in verdict.findings if one.failed} == {"f1", "f3"}
     assert found.growth[3].classes[0] == "constant"
     assert found.growth[1].exponents[1] == pytest.approx(2.0, abs=0.3)
-    backwards = judge(parse_gate("any law worse"), compare_models(new, old, {"p": [TARGET]}), 0)
-    assert backwards.outcome == "passed"
 
 
 def table(paths, noise_seed=1):
@@ -157,7 +116,6 @@ def test_paths_of_one_version_only():
     assert "perhaps renamed: solve(int) -> solve(long)" in lines
     assert found.ratio[0] == pytest.approx(5.0 / 4.0, rel=0.03)  # the totals hold all of them
     assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True, True, True]
-    assert judge(parse_gate("gone slower than 1.1x"), found, 0).outcome == "open"
     for _, header, rows in found.tables():
         assert all(len(row) == len(header) for row in rows)
 
@@ -168,7 +126,6 @@ def test_what_one_version_could_not_fit_is_in_neither_total():
     found = compare_models(fitted({"a": 1.0, "b": 2.0}, 1), new, {"p": [64.0]}, ("old", "new"))
     assert found.totals.values[:, 0] == pytest.approx([64.0, 64.0], rel=0.05)
     assert found.summary()[-1].startswith("not compared, new: b: measured at 2 points")
-    assert judge(parse_gate("b slower than 1.1x"), found, 0).outcome == "open"
 
 
 def test_the_draws_are_those_of_the_model():

@@ -251,30 +251,13 @@ def test_a_recalibration_in_a_file_and_in_a_model(learned, tmp_path):
 
 
 def test_candidates_are_corrected_too(learned):
-    """Each as if it were predicted alone, and at the same draws; costs aren't the result, and are refused."""
+    """Each as if it were predicted alone, and at the same draws."""
     model = StructuralModel("t", inputs={"t": {"normal": [100, 5]}}, recalibration=learned)
     candidates = {"a": {"t": {"normal": [100, 5]}}, "b": {"t": {"normal": [130, 5]}}}
     found = schedule(model, candidates, by="quantile:0.95")
     assert found.figures["a"] == pytest.approx(model.predict().evaluation.quantile(0.95), rel=0.01)
     assert found.figures["a"] > 1.05 * schedule(replace(model, recalibration=None), candidates).figures["a"]
     assert 0.9 < found.beaten["b"] <= 1.0
-
-
-def test_costs_of_candidates_are_those_of_corrected_results(learned):
-    """A cost that is the result is the corrected result; another knows the inputs with which it is large."""
-    model = StructuralModel("t", inputs={"t": {"normal": [100, 5], "unit": "s"}}, recalibration=learned)
-    candidates = {"a": {"t": {"normal": [100, 5]}}, "b": {"t": {"normal": [0.11, 0.005], "unit": "ks"}}}
-    plain, same = (schedule(model, candidates, by="quantile:0.9", **given) for given in ({}, {"cost": "result"}))
-    for name in candidates:
-        assert same.figures[name] == pytest.approx(plain.figures[name], rel=2e-3)
-        assert same.predictions[name].evaluation.std == pytest.approx(plain.predictions[name].evaluation.std, rel=0.02)
-    # The share of the time that a correction adds: its sign is the distance from the middle, which `t` tells.
-    apart = schedule(model, {"a": candidates["a"]}, cost="(result - t)/t", by="mean").predictions["a"].evaluation
-    assert apart.std < 0.6 * plain.predictions["a"].evaluation.std / 100.0
-    assert "the result that is paid for is corrected by what 1200 past runs taught" in same.predictions["a"].notes
-    late = schedule(model, candidates, deadline=110, penalty=2)
-    assert late.figures["a"] == pytest.approx(2 * late.late["a"], abs=0.01)
-    assert late.late["a"] == pytest.approx(plain.predictions["a"].evaluation.value.place_of(110) * -1 + 1, abs=0.01)
 
 
 def test_a_recalibration_is_shown(learned, tmp_path):

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from perf_structural import StructuralModel, decide, evaluate, schedule, value
-from perf_structural.bucket_files import read_counted
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.support import within
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
-from perfcore.reading.source import Source
 from perfcore.stochastic import from_text, of_bounds
 
 
@@ -93,57 +91,6 @@ def test_a_store_of_several_points_is_said_to_be_a_mixture():
     assert any("samples of 15 kinds of runs, which differ in p, D" in note for note in measured.notes)
     chosen = value("examples/study/recorded/sor.db", where="p=2,D=1024")
     assert chosen.warnings == ("3 samples are few: beyond them nothing is known; 20 say more",)
-
-
-BUCKETS = """# TYPE t histogram
-t_bucket{host="a",le="1"} 50
-t_bucket{host="a",le="2"} 90
-t_bucket{host="a",le="4"} 100
-t_bucket{host="a",le="+Inf"} 100
-t_bucket{host="b",le="1"} 0
-t_bucket{host="b",le="2"} 90
-t_bucket{host="b",le="4"} 90
-t_bucket{host="b",le="+Inf"} 100
-"""
-
-
-def test_buckets_of_prometheus(tmp_path):
-    """As its `histogram_quantile`: linear in the bucket, 0.7 is half of the way from 50 to 90 of 100."""
-    path = tmp_path / "metrics.txt"
-    path.write_text(BUCKETS)
-    with Source(path) as source:
-        found, both = read_counted(source, where="host=a"), read_counted(source)
-    assert (found.size, found.column) == (100, "t")
-    assert np.quantile(found.values, 0.7, method="hazen") == pytest.approx(1.5, abs=0.02)
-    assert both.size == 200
-    assert [note.partition(" ")[0] for note in both.notes] == ["the", "10", "samples"]
-    assert value(path, where="host=b").value.support[1] == pytest.approx(4.0)
-    path.write_text(BUCKETS.replace("} 90", "} 30"))
-    with pytest.raises(InputError, match="50 up to 1, 30 up to the next bound"):
-        value(path, where="host=a")
-
-
-def test_percentiles_of_an_hdr_histogram(tmp_path):
-    path = tmp_path / "h.hgrm"
-    path.write_text(
-        "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
-        "       1.000 0.000000000000          1           1.00\n"
-        "       3.000 0.500000000000        500           2.00\n"
-        "       9.000 1.000000000000       1000\n#[Mean    =        4.5]\n"
-    )
-    found = value(path, quantile=(0.5, 0.75))
-    assert found.statistics["samples"] == 1000
-    assert np.quantile(found.window.values, [0.5, 0.75]) == pytest.approx([3.0, 6.0], abs=0.02)
-
-
-def test_centroids_of_a_t_digest(tmp_path):
-    path = tmp_path / "digest.json"
-    path.write_text(
-        json.dumps({"centroids": [{"mean": m, "weight": 10} for m in range(1, 101)], "min": 0.5, "max": 100.5})
-    )
-    found = value(path, "interval")
-    assert found.statistics["samples"] == 1000
-    assert np.quantile(found.window.values, 0.5) == pytest.approx(50.5, abs=0.1)
 
 
 def test_a_short_window_is_warned_of():

@@ -1,4 +1,4 @@
-"""Which value suffices, what candidates cost, and how many more measurements decide: against closed forms."""
+"""Which value suffices, and how many more measurements decide: against closed forms."""
 
 import math
 from statistics import NormalDist
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_structural import StructuralModel, StructuralModelError, decide, schedule, solve
+from perf_structural import StructuralModel, StructuralModelError, decide, solve
 from perf_structural.questions.deciding import compare_samples
 from perf_structural.questions.solving import parse_range
 from perfcore import plot
@@ -92,69 +92,6 @@ def test_what_cannot_be_solved(words, error, message):
         solve(*words, inputs={"z": {"interval": [1, 2]}})
     with pytest.raises(OptionError, match="method"):
         solve(SERVICE, "servers=6..9", 1, 0.5, method="exact")
-
-
-CANDIDATES = StructuralModel(
-    "t",
-    inputs={"t": {"value": 1, "unit": "min"}, "price": {"value": 1, "unit": "EUR/s"}},
-    candidates={
-        "cheap": {"t": {"normal": [10, 3], "unit": "s"}},
-        "dear": {"t": {"normal": [6, 0.5], "unit": "s"}, "price": 2.5},
-    },
-    unit="s",
-)
-
-
-def test_costs():
-    late = 1 - NormalDist(10, 3).cdf(12)
-    alone = schedule(CANDIDATES, cost="price*result")
-    assert (alone.chosen, alone.late, alone.unit) == ("cheap", {}, "EUR")
-    assert alone.figures == pytest.approx({"cheap": 10.0, "dear": 15.0}, rel=1e-6)
-    fined = schedule(CANDIDATES, cost="price*result", deadline=12, penalty=30)
-    assert fined.chosen == "dear"
-    assert fined.figures["cheap"] == pytest.approx(10 + 30 * late, rel=1e-3)
-    assert fined.late == pytest.approx({"cheap": late, "dear": 0.0}, abs=1e-4)
-    assert fined.to_frame()["P(later than 12)"].tolist() == list(fined.late.values())
-    assert fined.to_dict()["candidates"][0]["late"] == fined.late["cheap"]
-    # E[(T - 12)+] of a normal: s (phi(z) - z (1 - Phi(z))).
-    z = 2 / 3
-    lateness = 3 * (NormalDist().pdf(z) - z * (1 - NormalDist().cdf(z)))
-    growing = schedule(CANDIDATES, cost="price*(result + 4*max(result - deadline, 0))", deadline=12)
-    assert growing.figures["cheap"] == pytest.approx(10 + 4 * lateness, rel=1e-3)
-    only = schedule(CANDIDATES, deadline=12, penalty=5)
-    assert only.figures["cheap"] == pytest.approx(5 * late, rel=1e-3)
-    assert only.summary()[1] == "cost: 5*(result > 12)"
-    assert fined.to_dict()["cost"] == "price*result + 30*(result > 12)"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"penalty": 5.0}, "--penalty is for missing a deadline"),
-        ({"deadline": 5.0}, "--deadline needs a --penalty"),
-        ({"deadline": math.inf, "penalty": 1.0}, "finite numbers"),
-        ({"cost": "price*result", "divide": 9}, "--divide has none"),
-    ],
-)
-def test_costs_that_are_none(options, message):
-    with pytest.raises(OptionError, match=message):
-        schedule(CANDIDATES, **options)
-
-
-@pytest.mark.parametrize(
-    ("cost", "message"),
-    [
-        ("pric*result", "--cost: unknown component or input 'pric': did you mean 'price'"),
-        ("price + result", r"--cost: 'price \+ result': \+ needs one unit"),
-        ("(result", r"--cost: .*'\)' is missing"),
-    ],
-)
-def test_costs_that_cannot_be_read(cost, message):
-    with pytest.raises(StructuralModelError, match=message):
-        schedule(CANDIDATES, cost=cost)
-    own = StructuralModel("result", inputs={"result": 1}, candidates={"a": {"result": 2}})
-    with pytest.raises(StructuralModelError, match="the model has a 'result' of its own"):
-        schedule(own, cost="2*result")
 
 
 RANDOM = np.random.default_rng(7)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_analysis.whatif.api import messages, messages_of_runs, whatif
+from perf_analysis.whatif.api import messages, whatif
 from perf_analysis.whatif.message_table import message_table
 from perf_analysis.whatif.network import network_from_text
 from perf_explore.data_views import DataViews
@@ -158,13 +158,3 @@ def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
 def test_messages_tell_what_is_wrong_with_a_trace():
     cut = replace(exchange(), unmatched={"records could not be read": 20})
     assert messages(trace_of(cut)).summary()[2:] == ["20 records could not be read"]
-    runs = messages_of_runs([trace_of(exchange()), trace_of(cut)])
-    assert runs.summary()[1:] == ["demo: 20 records could not be read"]
-
-
-def test_messages_of_different_programs_are_not_compared():
-    other = by_hand(
-        [[("shmem_put", 0, 1)], [("shmem_get", 0, 2)]], [{"send": (0, 0), "receive": (1, 0), "bytes": 9}], ends=[5, 5]
-    )
-    with pytest.raises(DataError, match="have no call in common, such as MPI_Barrier and shmem_get"):
-        messages_of_runs([trace_of(exchange()), trace_of(other)])

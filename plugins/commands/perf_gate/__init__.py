@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_openers", "register_presenters"]
+__all__ = ["register_commands", "register_presenters"]
 
 
 @hookimpl
@@ -28,28 +28,12 @@ def register_commands(register: Register) -> None:
 
 
 @hookimpl
-def register_openers(register: Register) -> None:
-    """Announce what opens histories for the page and the report."""
-    register(
-        "history",
-        "perf_gate.history_opener:HistoryOpener",
-        help="histories of benchmarks: tables with a column commit, data.js of github-action-benchmark",
-        suffixes=(".jsonl", ".ndjson", ".js", ".csv", ".tsv"),
-    )
-
-
-@hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how verdicts are shown."""
     register(
         "perf_gate.versions.gate:VersionGate",
         "perf_gate.presenters.versions:VersionGatePresenter",
         help="how many times as slow each benchmark is, with bounds and verdict",
-    )
-    register(
-        "perf_gate.parts.gate:PartsGate",
-        "perf_gate.presenters.parts:PartsGatePresenter",
-        help="how many times as slow each phase or category is, and what has no partner",
     )
     register(
         "perf_gate.self_test.self_test:SelfTest",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from perf_gate.history.adding import Added
     from perf_gate.history.gate import HistoryGate
     from perf_gate.opening import ReadFile
-    from perf_gate.parts.opening import RunFiles
     from perf_gate.reading.long_table import LongTable
     from perf_gate.running.rounds import Measuring
     from perf_gate.self_test.self_test import SelfTest
@@ -41,7 +40,6 @@ def gate(
     new: str | None = None,
     value: str | Iterable[str] = (),
     better: str | Iterable[str] | None = None,
-    parts: str | None = None,
     layout: str | None = None,
     between: str | float | None = None,
     errors: str = "fwer",
@@ -63,7 +61,7 @@ def gate(
 
     Parameters
     ----------
-    first : str, path, Measurements, pandas.DataFrame, Model, Trace, or a list of models or traces
+    first : str, path, Measurements or pandas.DataFrame
         Runs of the first version, or of both: a file, a folder or pattern of files (each a session; as many of both
         versions are rounds), or what is in memory. Or a history: a table with a column of commits, a folder of results
         of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of the points to measure.
@@ -85,9 +83,6 @@ def gate(
     better : str or several, optional
         Which values are better: ``"smaller"``, ``"larger"``, or of one column ``"NAME=larger"``; by default larger of
         rates, smaller of all else.
-    parts : {"phases", "categories"}, optional
-        Of traces and models of runs, what is compared: the phases that they have in common, the default, or lost
-        cycles by category.
     layout : {"turn", "blocks", "sessions"}, optional
         How runs lie in time: versions in turn, one after the other, or in sessions that nobody can compare. By default
         what rounds, times and files show.
@@ -146,7 +141,6 @@ def gate(
     >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
     'failed'
     """
-    from perf_gate.parts.opening import PARTS, RunFiles
     from perf_gate.versions.layouts import LAYOUTS
     from perf_statistics.gating.judging import Outcome
     from perf_statistics.gating.multiple_tests import ERRORS
@@ -155,9 +149,8 @@ def gate(
     one_of(missing, ("list", "fail"), "--missing")
     policies = {"undecided": Outcome.UNDECIDED, "pass": Outcome.PASSED, "fail": Outcome.FAILED}
     one_of(undecided, tuple(policies), "--undecided")
-    for option_value, choices, option in ((parts, PARTS, "--parts"), (layout, LAYOUTS, "--layout")):
-        if option_value is not None:
-            one_of(option_value, choices, option)
+    if layout is not None:
+        one_of(layout, LAYOUTS, "--layout")
     threshold = None if slower_than is None else factor_of(slower_than)
     policy: dict[str, Any] = {
         "threshold": _USUAL if threshold is None else threshold,
@@ -170,7 +163,7 @@ def gate(
         from perf_gate.running.rounds import Measuring
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
-        others |= {"--new": new, "--parts": parts, "--layout": layout, "--between": between}
+        others |= {"--new": new, "--layout": layout, "--between": between}
         for option, option_value in others.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
@@ -189,14 +182,12 @@ def gate(
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
     share = share_of(between)
-    open_it = functools.partial(opened, values=values, read=read or named_reader(reader), parts=parts, better=preferred)
+    open_it = functools.partial(opened, values=values, read=read or named_reader(reader), better=preferred)
     one = open_it(first)
     if self_test:
-        if second is not None or isinstance(one, RunFiles):
+        if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
         return _self_test(one, policy["threshold"], version, base)
-    if isinstance(one, RunFiles):
-        return _of_parts(one, None if second is None else open_it(second), parts, names, layout, share, policy)
     if commit is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
@@ -221,10 +212,8 @@ def gate(
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        against = open_it(second)
-        if isinstance(against, RunFiles):
-            raise OptionError(f"{one.source} is a table of runs, {against.source} holds traces or models of runs")
-        other, default_names = against, names_of(one.source, against.source)
+        other = open_it(second)
+        default_names = names_of(one.source, other.source)
     return gate_versions(one, other, names or default_names, between=share, layout=layout, **policy)
 
 
@@ -252,28 +241,6 @@ def _self_test(table: LongTable, limit: float, version: str | None, base: str | 
 
     column = version_column(table, version) if base is not None else version or table.column_of_versions()
     return self_test(table if column is None else table.only(column, base), limit)
-
-
-def _of_parts(
-    one: RunFiles,
-    other: Any,
-    parts: str | None,
-    names: tuple[str, str] | None,
-    layout: str | None,
-    between: float | None,
-    policy: Mapping[str, Any],
-) -> VersionGate:
-    """Traces or models of runs."""
-    from perf_gate.parts.gate import gate_parts
-    from perf_gate.parts.opening import RunFiles, part_times
-
-    if not isinstance(other, RunFiles):
-        raise OptionError(
-            f"{one.source} holds traces or models of runs: name those of the second version too, also traces or models"
-        )
-    sources = (one.source, other.source)
-    times = part_times(one, other, parts)
-    return gate_parts(times, sources, names or names_of(*sources), layout=layout, between=between, **policy)
 
 
 def add_to_history(
@@ -310,12 +277,9 @@ def add_to_history(
         A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
     """
     from perf_gate.history.adding import append_rows, rows_to_add
-    from perf_gate.parts.opening import RunFiles
 
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
     values = [value] if isinstance(value, str) else list(value)
     table = opened(results, values, read, better=better_by_column(better))
-    if isinstance(table, RunFiles):
-        raise OptionError(f"{table.source}: a history keeps benchmarks, not traces or models of runs")
     return append_rows(history, rows_to_add(table, commit, machine))

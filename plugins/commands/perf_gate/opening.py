@@ -9,10 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_gate.parts.opening import RunFiles, run_files
-from perf_gate.reading.asv import is_asv
-from perf_gate.reading.benchmark_action import is_benchmark_action
-from perf_gate.reading.json_lines import is_json_lines
 from perf_gate.reading.long_table import LongTable, long_table, with_better
 from perf_gate.reading.sets import read_set
 from perfcore.base.errors import OptionError
@@ -37,10 +33,9 @@ def opened(
     side: Any,
     values: Sequence[str] = (),
     read: ReadFile | None = None,
-    parts: str | None = None,
     better: Mapping[str, str] | None = None,
-) -> LongTable | RunFiles:
-    """Runs of a version, or of several, as a long table; or the traces and models that they are.
+) -> LongTable:
+    """Runs of a version, or of several, as a long table.
 
     Parameters
     ----------
@@ -50,8 +45,6 @@ def opened(
         Columns that were measured; by default what the format says.
     read : callable, optional
         By default the format is told from the file.
-    parts : str, optional
-        What of traces is asked for.
     better : mapping of str to str, optional
         As of `perf_gate.reading.long_table.with_better`.
     """
@@ -59,26 +52,10 @@ def opened(
 
     from perfcore.reading.recognise import Reading
 
-    kept: dict[tuple[str, Sequence[type]], Reading] = {}
-
-    def read_once(path: str, types: Sequence[type]) -> Reading:
-        """What is looked at to tell what it is, is not read again."""
-        if (path, types) not in kept:
-            kept.clear()
-            kept[path, types] = (read or named_reader(None))(path, types)
-        return kept[path, types]
-
     if isinstance(side, (str, os.PathLike)):
-        path = Path(side)
-        tells = any(is_it(path) for is_it in (is_asv, is_benchmark_action, is_json_lines))
-        runs = None if tells else run_files(side, lambda one, types: read_once(one, types).data, parts, values)
-        if runs is not None:
-            return runs
-        table = read_set(side, lambda one: read_once(one, (Measurements,)), values)
+        read_file = read or named_reader(None)
+        table = read_set(side, lambda path: read_file(path, (Measurements,)), values)
     else:
-        runs = run_files(side, lambda one, types: read_once(one, types).data, parts, values)
-        if runs is not None:
-            return runs
         data = Measurements(side) if isinstance(side, pd.DataFrame) else side
         table = long_table(Reading(data, "", 1), values)
     return with_better(table, better or {})

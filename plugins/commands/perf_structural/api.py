@@ -17,7 +17,6 @@ from perf_structural.measured_value import MeasuredValue, check_scale, represent
 from perf_structural.measuring import ReadFile, read_samples, samples_of
 from perf_structural.model_file import read_candidates
 from perf_structural.prediction import Prediction
-from perf_structural.questions.costs import Costs, choose_by_cost
 from perf_structural.scheduling import Choice, choose, predict_candidates
 from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
 from perf_structural.structural_model import StructuralModel
@@ -62,8 +61,7 @@ def value(
     Parameters
     ----------
     series : str, path, Series, UtilizationCurve or Measurements
-        A file of any of these, of numbers one a line, or of counts: Prometheus' text of buckets, the percentiles of an
-        HDR histogram, a t-digest in JSON.
+        A file of any of these, or of numbers one a line.
     as_ : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.
@@ -188,9 +186,6 @@ def schedule(
     divide: int | None = None,
     unit_time: str | None = None,
     fixed_time: str | None = None,
-    cost: str | None = None,
-    deadline: float | None = None,
-    penalty: float | None = None,
     **options: Any,
 ) -> Choice | Decomposition:
     """Choose among allocations, or divide work among unequal machines, by what a structural model predicts.
@@ -209,12 +204,6 @@ def schedule(
         Divide this many units of work instead; ``candidates`` are then not looked at.
     unit_time, fixed_time : str, optional
         Replicated components, where work is divided: each machine's time for one unit, and its time besides.
-    cost : str, optional
-        Compare what candidates cost instead: an equation over ``result``, the inputs and components, and ``deadline``.
-    deadline : float, optional
-        In the result's unit; the probability of more is told.
-    penalty : float, optional
-        What it costs to miss the deadline, in the cost's unit.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -226,8 +215,7 @@ def schedule(
     Raises
     ------
     OptionError
-        The statistic is not known; ``unit_time`` is missing or belongs to nothing; two candidates have one name; a
-        penalty has no deadline, or a deadline neither a cost nor a penalty.
+        The statistic is not known; ``unit_time`` is missing or belongs to nothing; two candidates have one name.
     DataError
         A candidate or machine does not have the statistic.
     StructuralModelError
@@ -237,9 +225,6 @@ def schedule(
     --------
     >>> schedule("examples/structural/sor.toml", by="quantile:0.95").chosen
     'balanced strips'
-    >>> dear = schedule("examples/structural/sor.toml", cost="2*result", deadline=3.5, penalty=10)
-    >>> dear.chosen, 0 < dear.late["balanced strips"] < 0.2
-    ('balanced strips', True)
     >>> rows = StructuralModel("0", inputs={"row": [{"normal": [1, 0.5]}, 1]})
     >>> schedule(rows, divide=300, unit_time="row", tuning=2).shares
     (100, 200)
@@ -249,14 +234,10 @@ def schedule(
         raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
     if not isinstance(model, StructuralModel):
         model = StructuralModel.read(model)
-    if divide is not None and (cost, deadline, penalty) != (None, None, None):
-        raise OptionError("--cost, --deadline and --penalty compare candidates; --divide has none")
     if divide is not None:
         return _divided(model, divide, statistic, unit_time, fixed_time, options)
     gathered = _all_candidates(model, candidates)
-    if (cost, deadline, penalty) == (None, None, None):
-        return choose(predict_candidates(model, gathered, **options), statistic)
-    return choose_by_cost(model, gathered, statistic, Costs(cost, deadline, penalty), **options)
+    return choose(predict_candidates(model, gathered, **options), statistic)
 
 
 def _all_candidates(

@@ -1,4 +1,4 @@
-"""Samples of one quantity from whatever holds them: a series over time, a table of runs, numbers, counts in buckets."""
+"""Samples of one quantity from whatever holds them: a series over time, a table of runs, numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from perf_structural.bucket_files import read_counted
 from perf_structural.judging.prediction_files import is_number, read_rows
 from perf_structural.samples import RunSamples, read_numbers, samples_of_rows, samples_of_table
 from perf_structural.support import Bounds, check_within
@@ -47,7 +46,7 @@ def read_samples(
     Parameters
     ----------
     path : str or path
-        Of numbers one a line, counts in buckets, anything that a reader gives a series, a curve or a table of runs of,
+        Of numbers one a line, anything that a reader gives a series, a curve or a table of runs of,
         or a table of text with a line of names; ``"-"`` is standard input.
     window : str
         Of a series over time: how much counts, from the end.
@@ -77,10 +76,10 @@ def read_samples(
 def _read_any(
     path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: ReadFile
 ) -> Any:
-    """Numbers, counts, a column of a table of text, or what a reader gives."""
+    """Numbers, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
         with Source(path) as source:
-            samples = read_numbers(source, column, where) or read_counted(source, column, where)
+            samples = read_numbers(source, column, where)
             if samples is not None:
                 return samples
             with _as_stdin(source):

@@ -36,12 +36,6 @@ class Choice(Result):
     beaten : mapping of str to float
         For each other candidate the probability that the chosen one is smaller, at the same draws of what both share;
         empty where that is not known, as of bounds.
-    deadline : float, optional
-        Where candidates are compared by cost.
-    late : mapping of str to float
-        For each candidate the probability of missing it.
-    cost : str
-        The equation of what is compared in the place of results; empty where these are.
     """
 
     predictions: Mapping[str, Prediction]
@@ -49,9 +43,6 @@ class Choice(Result):
     figures: Mapping[str, float]
     chosen: str
     beaten: Mapping[str, float] = field(default_factory=dict)
-    deadline: float | None = None
-    late: Mapping[str, float] = field(default_factory=dict)
-    cost: str = ""
 
     @property
     def unit(self) -> str:
@@ -63,14 +54,11 @@ class Choice(Result):
         return {
             "by": self.statistic.name,
             "chosen": self.chosen,
-            **({"cost": self.cost} if self.cost else {}),
-            **({} if self.deadline is None else {"deadline": self.deadline}),
             "candidates": [
                 {
                     "candidate": name,
                     "by": self.figures[name],
                     "beaten": self.beaten.get(name),
-                    **({"late": self.late[name]} if name in self.late else {}),
                     **prediction.to_dict(),
                 }
                 for name, prediction in self.predictions.items()

@@ -31,11 +31,6 @@ def register_commands(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how answers are shown."""
     register(
-        "perf_analysis.whatif.message_runs:MessageRuns",
-        "perf_analysis.whatif.message_runs_presenter:MessageRunsPresenter",
-        help="messages and bytes of several runs by operation",
-    )
-    register(
         "perf_analysis.whatif.answers:Answers",
         "perf_analysis.whatif.presenters:AnswersPresenter",
         help="what would be if",

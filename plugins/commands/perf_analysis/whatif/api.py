@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perf_analysis.whatif.answers import Answer, Answers
 from perf_analysis.whatif.changes import balanced, faster, noisy
 from perf_analysis.whatif.classes import classes_of, meant
-from perf_analysis.whatif.message_runs import MessageRuns, traffic_of
 from perf_analysis.whatif.message_table import MessageTable, message_table
 from perf_analysis.whatif.network import Network, measured, network_from_text
 from perf_analysis.whatif.path_shares import path_shares
@@ -21,16 +20,15 @@ from perf_traces.messages.burst_times import BurstTimes
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.messages.replay import Replay
 from perf_traces.messages.rules import bsc_rules
-from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perf_traces.states.table import COMPUTING
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
-from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read as read_data
 from perfcore.stochastic import default_name, representation_named
 
-__all__ = ["messages", "messages_of_runs", "whatif"]
+__all__ = ["messages", "whatif"]
 
 _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
 _BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
@@ -162,55 +160,6 @@ def messages(
     if not len(communication.messages) and not communication.collectives.n_on_communicators:
         raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
     return message_table(communication)
-
-
-def messages_of_runs(
-    traces: Named | Trace | Sequence[Named | Trace],
-    *,
-    from_name: str | None = None,
-    files: str = "auto",
-    read: Read = _read,
-) -> MessageRuns:
-    """Count messages and bytes of every operation of one or several runs.
-
-    Take it to find how communication grows: `perfcore.fit` takes its `measurements` with the fitter `scaling`.
-
-    Parameters
-    ----------
-    traces : Trace, str or path, or a sequence of them
-        Runs of one program. A folder or a pattern is as many runs as it has files, or one run where they are its ranks.
-    from_name : str, optional
-        What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
-        number of locations.
-    files : {"auto", "ranks", "runs"}
-        Whether the files of a folder or a pattern are the ranks of one run.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
-
-    Raises
-    ------
-    DataError
-        A trace has no messages and no collectives, or is a part of a run; two have no call in common.
-    OptionError, InputError
-        As for `perfcore.profile`.
-
-    Examples
-    --------
-    >>> messages_of_runs("examples/halo/halo.prv").to_frame()[["function", "p", "bytes", "messages"]].values.tolist()
-    [['MPI_Sendrecv', 4, 3200000, 80], ['MPI_Allreduce', 4, 160, 20]]
-    """
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not sources:
-        raise OptionError("there is no trace; give one or several")
-    pattern = None if from_name is None else NamePattern(from_name)
-    runs = []
-    for trace, fields in runs_of(sources, pattern, files, read):
-        communication = _with_calls(trace, read)[1]
-        traffic = traffic_of(communication, parameters_of_run(trace, fields))
-        if not traffic.operations:
-            raise DataError(f"{trace.source}: holds {len(communication.calls)} calls, and no message or collective")
-        runs.append(traffic)
-    return MessageRuns(tuple(runs))
 
 
 def _with_calls(

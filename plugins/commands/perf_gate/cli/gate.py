@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from perf_traces.reading import HowToReadParts
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ def command(
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
     *,
-    how: HowToReadParts,
+    how: HowToRead,
     slower_than: Annotated[
         str | None,
         typer.Option(
@@ -69,14 +69,6 @@ def command(
             "--better",
             metavar="[COLUMN=]larger|smaller",
             help="Which values are better (default: by unit). May be repeated.",
-        ),
-    ] = None,
-    parts: Annotated[
-        str | None,
-        typer.Option(
-            "--parts",
-            metavar="phases|categories",
-            help="Of traces and models of runs: compare the phases they have in common, or lost cycles by category.",
         ),
     ] = None,
     layout: Annotated[
@@ -142,15 +134,14 @@ def command(
 ) -> int:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
-    Benchmarks are matched by name; traces and models of runs phase by phase. Versions that were measured in turn are
-    compared round by round: `perf run --version` measures so, and --run does here. Exit status: 0 passed, all surely
-    not slower; 1 failed, one is surely slower; 3 undecided; 2 a mistake.
+    Benchmarks are matched by name. Versions that were measured in turn are compared round by round:
+    `perf run --version` measures so, and --run does here. Exit status: 0 passed, all surely not slower; 1 failed, one
+    is surely slower; 3 undecided; 2 a mistake.
 
     \b
     perf gate old.json new.json --slower-than 1.05x
     perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
     perf gate --run --version old='./old/app in' --version new='./new/app in' --budget 10min
-    perf gate 'old/*.prv' 'new/*.prv' --slower-than 1.1x
     perf gate history.jsonl --commit commit --plot history.png
     perf gate runs.csv --version build --base main --new branch --slower-than 3%
     perf gate --self-test --run --version app='./app in'
@@ -182,7 +173,6 @@ def command(
                 new=new,
                 value=value or (),
                 better=better or (),
-                parts=parts,
                 layout=layout,
                 between=between,
                 errors=errors,

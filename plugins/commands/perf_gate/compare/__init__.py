@@ -1,4 +1,4 @@
-"""Two models, or a model and measurements: compare, verify, gate."""
+"""Two models, or a model and measurements: compare, verify."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def register_commands(register: Register) -> None:
         "perf_gate.compare.cli.compare:command",
         group="Model",
         function="perf_gate.compare.api:compare",
-        help="Where two models or versions differ, and how sure that is; a gate.",
+        help="Where two models or versions differ, and how sure that is.",
     )
     register(
         "verify",
@@ -33,7 +33,7 @@ def register_presenters(register: Register) -> None:
     register(
         "perf_gate.compare.comparison.comparison:Comparison",
         "perf_gate.compare.comparison.presenter:ComparisonPresenter",
-        help="both models at the points, what differs, and the verdicts of gates",
+        help="both models at the points, and what differs",
     )
     register(
         "perf_gate.compare.verification.verification:Verification",

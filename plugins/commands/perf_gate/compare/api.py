@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,6 @@ from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:
     from perf_gate.compare.comparison.comparison import Comparison
-    from perf_gate.compare.gate.conditions import Gate
     from perf_gate.compare.verification.verification import Verification
     from perfcore.results import Result
 
@@ -32,11 +30,10 @@ def compare(
     at: str | Iterable[str] | Mapping[str, Any] = (),
     *,
     fitter: str | None = None,
-    fail_if: str | Gate | Iterable[str | Gate] = (),
     names: tuple[str, str] | None = None,
     **options: Any,
 ) -> Comparison | Result:
-    """Compare two models, or two versions of a program by models of the same kind; with gates judge the difference.
+    """Compare two models, or two versions of a program by models of the same kind.
 
     Parameters
     ----------
@@ -44,15 +41,10 @@ def compare(
         Models, data that are fitted first, or the file of one of these. Their data must not depend on each other.
     at : mapping, str, or iterable of str
         Points, every combination: ``{"p": [64, 256], "n": 100}`` or ``"p=64..256*2,n=100"``
-        (`perf_tables.points.places.levels_at`); may be left out where each gate names its point. Crossings are looked
-        for
-        along the first variable that varies, and what differs is told at the last point.
+        (`perf_tables.points.places.levels_at`). Crossings are looked for along the first variable that varies, and what
+        differs is told at the last point.
     fitter : str, optional
         What fits data; by default what is registered for their kind.
-    fail_if : str, Gate, or
-    several
-        Such as ``"any of 1% slower than 1.1x at p=1024"``; see
-        `perf_gate.compare.gate.conditions.parse_gate`. The verdicts are in `Comparison.verdicts`.
     names : pair of str, optional
         What the two are called; by default as their files.
     **options
@@ -66,7 +58,7 @@ def compare(
     Raises
     ------
     OptionError
-        A gate, point or option is none, or the models are of different variables.
+        A point or option is none, or the models are of different variables.
     DataError
         Two data sets of different kinds without a fitter, different units, or no value at a point.
 
@@ -75,21 +67,14 @@ def compare(
     >>> import pandas as pd, perfcore
     >>> p = [1, 2, 4, 8, 16]
     >>> old, new = (pd.DataFrame({"p": p, "time_s": [8 / n + rest for n in p]}) for rest in (1, 2))
-    >>> comparison = perfcore.compare(
-    ...     old, new, at="p=1,8", fitter="individual", functions="1/p,1", fail_if="slower than 1.4x at p=8"
-    ... )
-    >>> comparison.ratio.round(3).tolist(), comparison.outcome
-    ([1.111, 1.5], 'failed')
+    >>> comparison = perfcore.compare(old, new, at="p=1,8", fitter="individual", functions="1/p,1")
+    >>> comparison.ratio.round(3).tolist()
+    [1.111, 1.5]
     """
     from perf_gate.compare.comparison.two_models import compare_models
-    from perf_gate.compare.gate.conditions import Gate, parse_gate
-    from perf_gate.compare.gate.judging import judge
-    from perf_gate.compare.gate.measured import measured_runs
-    from perf_gate.compare.gate.points import points_with_gates
+    from perf_gate.compare.points import comparison_points
 
     # What is wrong with the options is said before long files are read.
-    several = [fail_if] if isinstance(fail_if, (str, Gate)) else fail_if
-    gates = [parse_gate(gate) if isinstance(gate, str) else gate for gate in several]
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
     sides = _opened(first, fitter), _opened(second, fitter)
@@ -100,20 +85,10 @@ def compare(
     ]
     names = names or names_of(*files)
     if (specific := one.compared_with(other, names)) is not None:
-        if gates:
-            raise OptionError(
-                f"--fail-if: one run of each cannot judge models of the kind {one.kind!r}, whose parts vary from run "
-                "to run; `perf gate` judges several runs of each, such as 'old_*.json' 'new_*.json'"
-            )
         if at:
             raise OptionError(f"--at: models of the kind {one.kind!r} are compared part by part, not at points")
         return specific
-    points, places = points_with_gates(one, at, gates)
-    comparison = compare_models(one, other, points, names)
-    datasets = [as_told(side, options) for side in sides]
-    comparison = replace(comparison, measured=measured_runs((one, other), datasets, comparison.what))
-    verdicts = tuple(judge(gate, comparison, place) for gate, place in zip(gates, places, strict=True))
-    return replace(comparison, verdicts=verdicts)
+    return compare_models(one, other, comparison_points(one, at), names)
 
 
 def verify(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from perf_tables.points.places import levels_at
+from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 
-__all__ = ["CATEGORY", "points_of"]
+__all__ = ["CATEGORY", "comparison_points", "points_of"]
 
 CATEGORY = "category"  # the variable of models by category; their first level is the total
 
@@ -23,3 +26,23 @@ def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
     """
     model_columns = {symbol: values for symbol, values in columns.items() if symbol in model.variables}
     return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns
+
+
+def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
+    """A column for each variable of all points, every combination of the levels.
+
+    Raises
+    ------
+    UnknownNameError
+        A variable, or a name of one, that the model does not have.
+    OptionError
+        There are no points, or not of all variables.
+    """
+    levels = levels_at(model, at)
+    missing = [name for name in model.variables if name not in levels and name not in model.levels]
+    if missing and not levels:
+        raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
+    if missing:
+        raise OptionError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
+    columns = zip(*itertools.product(*levels.values()), strict=True)
+    return {name: list(column) for name, column in zip(levels, columns, strict=True)}

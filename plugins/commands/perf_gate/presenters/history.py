@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from perf_views.contents import Viewable
 
 __all__ = ["HistoryGatePresenter"]
 
@@ -95,12 +92,6 @@ class HistoryGatePresenter(Presenter):
         """All changes."""
         frame = self.frame(result)
         return [("", list(frame.columns), [[str(cell) for cell in row] for row in frame.itertuples(index=False)])]
-
-    def views(self, result: HistoryGate, data: Any = None, file: Path | None = None) -> Viewable:
-        """All benchmarks, and each by itself."""
-        from perf_gate.presenters.history_views import HistoryViews
-
-        return HistoryViews(result)
 
     def panels(self, result: HistoryGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Each of the first benchmarks."""

@@ -178,12 +178,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         if not good.all():
             row = int((~good).to_numpy().argmax())
             cell_text = str(table[column].iloc[row])[:40]
-            hint = (
-                "--parts categories takes zeros"
-                if roles.category and numbers.iloc[row] == 0.0
-                else "mend or remove the row"
-            )
-            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; {hint}")
+            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; mend or remove the row")
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         parts.append(
             pd.DataFrame(

@@ -43,16 +43,6 @@ def command(
         str | None,
         typer.Option("--fixed-time", metavar="NAME", help="Replicated component: each machine's time besides."),
     ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option("--cost", metavar="FORMULA", help="Compare costs: over `result`, inputs, and `deadline`."),
-    ] = None,
-    deadline: Annotated[
-        float | None, typer.Option("--deadline", metavar="TIME", help="What the result is to keep, in its unit.")
-    ] = None,
-    penalty: Annotated[
-        float | None, typer.Option("--penalty", metavar="COST", help="What missing the deadline costs.")
-    ] = None,
     picture: Picture = None,
     as_json: Json = False,
     **options: Annotated[Any, OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")],
@@ -64,7 +54,6 @@ def command(
     \b
     perf schedule sor.toml --by quantile:0.95
     perf schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
-    perf schedule sor.toml --cost "price*result" --deadline 4 --penalty 20
     perf schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
     """
     with reporting():
@@ -80,9 +69,6 @@ def command(
             divide=divide,
             unit_time=unit_time,
             fixed_time=fixed_time,
-            cost=cost,
-            deadline=deadline,
-            penalty=penalty,
             **options,
         )
         show(type(scheduled).__name__.lower(), scheduled, as_json, picture)

@@ -19,9 +19,7 @@ __all__ = ["command"]
 def command(
     series: Annotated[
         str,
-        typer.Argument(
-            metavar="SERIES", show_default=False, help="A file of samples, runs or counts; - is standard input."
-        ),
+        typer.Argument(metavar="SERIES", show_default=False, help="A file of samples or runs; - is standard input."),
     ],
     how: HowToRead,
     representation: Annotated[
@@ -77,7 +75,7 @@ def command(
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> None:
     """Represent measurements by a point, interval, normal or histogram: the last samples of a series, the rows of a
-    table of runs, numbers one a line, or the counts of a Prometheus or HDR histogram or of a t-digest.
+    table of runs, or numbers one a line.
 
     \b
     perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min

@@ -173,26 +173,6 @@ class Recalibration(Result):
         corrected: StochasticValue = default_representation("distributions").from_dict(content)
         return corrected
 
-    def curve_of(self, value: StochasticValue) -> tuple[Floats, Floats]:
-        """What each quantile of a prediction becomes, so that its draws can be corrected and keep their order.
-
-        Parameters
-        ----------
-        value : StochasticValue
-            The prediction.
-
-        Returns
-        -------
-        before, after : (n,) float
-            ``before`` increases; none of what has no distribution, or where the two are the same.
-        """
-        corrected = self.corrected(value)
-        if corrected is value:
-            return np.empty(0), np.empty(0)
-        levels = np.clip([0.0, *_EDGES, 1.0], _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
-        before, first = np.unique(value.quantile(levels), return_index=True)
-        return before, np.asarray(corrected.quantile(levels))[first]
-
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Which predicted quantiles become those of the given levels (...)."""
         mapped: Floats = np.interp(np.asarray(levels), self.levels, self.places)

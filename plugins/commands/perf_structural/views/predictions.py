@@ -83,9 +83,7 @@ class ChoicePresenter(Presenter):
         """What was chosen, why, and what to keep in mind."""
         unit = _after(result.unit) if result.statistic.scales else ""
         smallest = f"{result.figures[result.chosen]:.6g}{unit}"
-        of = " of the cost" if result.cost else ""
-        lines = [f"{result.chosen}: the smallest {result.statistic.name}{of}, {smallest}"]
-        lines += [f"cost: {result.cost}"] if result.cost else []
+        lines = [f"{result.chosen}: the smallest {result.statistic.name}, {smallest}"]
         lines += [f"smaller than {name} with probability {level:.3f}" for name, level in result.beaten.items()]
         for name, prediction in result.predictions.items():
             lines += [f"{name}: {note}" for note in prediction.notes]
@@ -126,8 +124,6 @@ class ChoicePresenter(Presenter):
             for column in next(iter(statistics.values()))
         }
         columns.setdefault(result.statistic.name, dict(result.figures))
-        if result.deadline is not None:
-            columns[f"P(later than {result.deadline:g})"] = dict(result.late)
         return columns
 
 

@@ -13,9 +13,6 @@ import numpy.typing as npt
 from perf_gate.compare.comparison.crossings import Crossing
 from perf_gate.compare.comparison.growth import GrowthChange
 from perf_gate.compare.comparison.ratios import probability_above, ratio_bounds
-from perf_gate.compare.gate.measured import MeasuredRuns
-from perf_gate.compare.gate.verdict import Verdict
-from perf_statistics.gating.estimates import Estimates
 from perfcore.models.part_draws import Drawn
 from perfcore.results import Result
 
@@ -79,10 +76,6 @@ class Comparison(Result):
         Which model says something beyond what was measured, at which point.
     single_runs : bool
         The bounds of a model are of single runs and not of means, and so those of ratios are too wide.
-    verdicts : tuple of Verdict
-        What it says of each gate; empty without gates.
-    measured : MeasuredRuns or None
-        Runs of both versions, where the data are at hand that the models were fitted to.
     called : mapping of str to str
         What texts call symbols that are not called by themselves.
     """
@@ -101,8 +94,6 @@ class Comparison(Result):
     left_out: tuple[Mapping[str, str], Mapping[str, str]]
     predicted: Booleans
     single_runs: bool
-    verdicts: tuple[Verdict, ...] = ()
-    measured: MeasuredRuns | None = None
     called: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -136,12 +127,6 @@ class Comparison(Result):
         """Draws of the parts at one point."""
         return RatioDraws(*self.of_part.draws[:, :, place])
 
-    def runs_of(self, place: int, part: str | None) -> Estimates | None:
-        """What runs of both say at a point of a part, or with None of the total; None where not both have any."""
-        if self.measured is None:
-            return None
-        return self.measured.estimate({name: values[place] for name, values in self.points.items()}, part)
-
     def share(self, place: int) -> Floats:
         """Part of the total that each part has at a point (K,): the larger of both."""
         return np.asarray((self.of_part.values[:, :, place] / self.totals.values[:, place, None]).max(axis=0))
@@ -170,14 +155,6 @@ class Comparison(Result):
             if near:
                 pairs[part] = near[0]
         return pairs
-
-    @property
-    def outcome(self) -> str:
-        """Of all gates together: ``failed``, ``open`` where none failed but something is not known, or ``passed``."""
-        outcomes = {verdict.outcome for verdict in self.verdicts}
-        if "failed" in outcomes:
-            return "failed"
-        return "open" if "open" in outcomes or any(self.left_out) else "passed"
 
     def by_name(self, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Levels by symbol, under what texts call the symbols."""
@@ -212,7 +189,7 @@ class Comparison(Result):
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
             "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
             "perhaps_renamed": self.renamed,
-            "gates": [verdict.to_dict() for verdict in self.verdicts],
+            "gates": [],  # `perf gate` judges; whoever reads it finds none
         }
 
     def _parts_at(self, place: int) -> dict[str, Any]:

@@ -15,17 +15,17 @@ __all__ = ["ComparisonPresenter"]
 
 
 class ComparisonPresenter(Presenter):
-    """Both models at the points, what differs, and the verdicts of gates."""
+    """Both models at the points, and what differs."""
 
     def title(self, result: Comparison) -> str:
         """One line over a picture."""
         return f"{result.names[1]} against {result.names[0]}"
 
     def summary(self, result: Comparison) -> list[str]:
-        """The crossings, or which model is smaller throughout, what could not be compared, and the gates."""
+        """The crossings, or which model is smaller throughout, and what could not be compared."""
         from perf_gate.compare.comparison.tables import comparison_summary
 
-        return [*comparison_summary(result), *(f"gate {verdict.text}" for verdict in result.verdicts)]
+        return comparison_summary(result)
 
     def tables(self, result: Comparison) -> Tables:
         """Both models at the points, and their parts at the last of them."""

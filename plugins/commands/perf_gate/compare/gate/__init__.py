@@ -1,1 +1,0 @@
-"""Conditions under which a comparison fails."""

@@ -1,1 +1,0 @@
-"""Phases and lost cycles of several runs of two versions."""
