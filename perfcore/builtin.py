@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from perfcore.hooks.specs import Register, hookimpl
 
-__all__ = ["register_presenters"]
-
 
 @hookimpl
 def register_presenters(register: Register) -> None:

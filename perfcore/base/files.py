@@ -10,26 +10,12 @@ from pathlib import Path
 
 from perfcore.base.errors import InputError
 
-__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "refuse_existing", "write_bytes"]
 
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that no file can be written to, before the work whose result is to go there.
-
-    Raises
-    ------
-    InputError
-        Its folder does not exist, is no folder, or may not be written.
-
-    Examples
-    --------
-    >>> check_folder("results/model.json")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.InputError: results/model.json: cannot be written: there is no folder 'results'; make it first
-    """
+    """Refuse a path that no file can be written to, before the work whose result is to go there."""
     target = Path(path)
     folder = (target.resolve() if target.is_symlink() else target).parent
     if _is_special(target):
@@ -89,19 +75,6 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
-    """Keep a file that exists from being replaced unasked, before the work whose result is to go there.
-
-    Raises
-    ------
-    InputError
-        There is a file, and ``overwrite`` is not set; devices and pipes may be written to.
-
-    Examples
-    --------
-    >>> refuse_existing("examples/step.csv")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.InputError: examples/step.csv: exists; --overwrite replaces it
-    """
+    """Keep a file that exists from being replaced unasked, before the work whose result is to go there."""
     if not overwrite and Path(path).is_file():
         raise InputError(path, "exists; --overwrite replaces it")

@@ -15,7 +15,6 @@ from typing import Any
 
 from perfcore.base import progress
 
-__all__ = ["announce_compilation", "kernel"]
 
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
 # their meaning. Kernels touch arrays alone, so that threads may run them side by side. A kernel that another calls
@@ -31,13 +30,7 @@ _note_once = functools.cache(progress.note)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile on first use; keep the machine code on disk where a cache folder can be written.
-
-    Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
-    the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
-
-    Kernels copy element by element: to assign an array to a slice takes two seconds to compile, for an error's text.
-    """
+    """Compile on first use; keep the machine code on disk where a cache folder can be written."""
     import numba
 
     # Numba finds machine code on disk by this name, and does not look at the options that it was made with.

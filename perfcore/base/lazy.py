@@ -7,19 +7,9 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names live in its modules.
-
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping of str to str
-        Public name to the full name of the module that defines it.
-    """
+    """``__getattr__`` and ``__dir__`` of a package whose public names live in its modules."""
 
     def get(name: str) -> Any:
         try:

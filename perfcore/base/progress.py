@@ -7,7 +7,6 @@ import contextvars
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-__all__ = ["Sink", "bar", "note", "show_with"]
 
 Advance = Callable[[int], None]
 
@@ -28,14 +27,7 @@ _SILENT = Sink()
 
 
 def bar(label: str, total: int | None = None) -> AbstractContextManager[Advance]:
-    """Report work of ``total`` units (None: unknown).
-
-    Examples
-    --------
-    >>> with bar("reading", total=2) as advance:
-    ...     advance(1)
-    ...     advance(1)
-    """
+    """Report work of ``total`` units (None: unknown)."""
     return (_sink.get() or _SILENT).bar(label, total)
 
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import InputError
 
-__all__ = ["chunks", "fits", "zeros"]
 
 _IN_MEMORY_BYTES = 1 << 26  # of an array; a fit of a curve has some ten that are as long as it
 _CHUNK = 1 << 20  # numbers that are looked at together
@@ -29,23 +28,7 @@ def fits(count: int) -> bool:
 
 
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """An array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files.
-
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : data type of numpy
-
-    Raises
-    ------
-    InputError
-        The folder has no room for it, or cannot be written.
-
-    Examples
-    --------
-    >>> zeros((2, 3)).sum()
-    np.float64(0.0)
-    """
+    """An array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files."""
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if n_bytes <= _IN_MEMORY_BYTES:
         return np.zeros(shape, dtype)
@@ -64,12 +47,6 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
 
 
 def chunks(count: int) -> Iterator[slice]:
-    """Stretches of an array of so many numbers that are looked at one by one.
-
-    Examples
-    --------
-    >>> list(chunks(5))
-    [slice(0, 5, None)]
-    """
+    """Stretches of an array of so many numbers that are looked at one by one."""
     for first in range(0, count, _CHUNK):
         yield slice(first, min(first + _CHUNK, count))

@@ -16,8 +16,6 @@ from perfcore.cli.signature import ParameterGroup
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
-__all__ = ["HowToRead", "key_values"]
-
 
 @dataclass(frozen=True)
 class HowToRead(ParameterGroup):

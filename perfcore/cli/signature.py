@@ -22,17 +22,6 @@ from perfcore.base.errors import PerfError
 from perfcore.hooks.options import OptionField, describe
 from perfcore.hooks.registry import Entry, registry
 
-__all__ = [
-    "OptionsOf",
-    "OptionsOfEach",
-    "OptionsOfSelected",
-    "ParameterGroup",
-    "given_options",
-    "options_source",
-    "selected_name",
-    "with_signature",
-]
-
 
 class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""

@@ -20,14 +20,6 @@ from perfcore.base.errors import InputError, MissingDependencyError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = [
-    "COMPRESSED_ENDINGS",
-    "Compression",
-    "Unpacked",
-    "compression_of",
-    "without_compressed_ending",
-    "zstd_library",
-]
 
 # Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill a disk;
 # gzip allows a growth of 1,030 times, the others of far more.
@@ -50,27 +42,13 @@ class _Decompressor(Protocol):
 
 @dataclass(frozen=True)
 class Compression:
-    """One way in which files are compressed.
+    """One way in which files are compressed."""
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    ending : str
-        Of file names.
-    begins : re.Pattern
-        Matches the first bytes of such a file, also of one that is cut short.
-    unpacker : str
-        The program that unpacks it.
-    opened : callable
-        Gives the unpacked bytes of an open file as a raw stream.
-    """
-
-    name: str
-    ending: str
-    begins: re.Pattern[bytes]
-    unpacker: str
-    opened: Callable[[BinaryIO], Any]
+    name: str  # for messages
+    ending: str  # of file names
+    begins: re.Pattern[bytes]  # matches the first bytes of such a file, also of one that is cut short
+    unpacker: str  # the program that unpacks it
+    opened: Callable[[BinaryIO], Any]  # gives the unpacked bytes of an open file as a raw stream
 
 
 class _DamageError(Exception):
@@ -78,11 +56,7 @@ class _DamageError(Exception):
 
 
 class _Members(io.RawIOBase):
-    """Streams that follow one another in a file, as parallel compressors and ``cat`` write them.
-
-    The classes for files of the standard library pass over what is behind the first stream where it is no stream; a
-    damaged second one would be lost without a word.
-    """
+    """Streams that follow one another in a file, as parallel compressors and ``cat`` write them."""
 
     def __init__(
         self, packed: BinaryIO, start: Callable[[], _Decompressor], damages: tuple[type[Exception], ...]
@@ -117,12 +91,7 @@ class _Members(io.RawIOBase):
 
 
 def zstd_library() -> Any:
-    """The module for Zstandard, which is part of Python from 3.14 on.
-
-    Raises
-    ------
-    MissingDependencyError
-    """
+    """The module for Zstandard, which is part of Python from 3.14 on."""
     for module in ("compression.zstd", "backports.zstd"):
         try:
             return importlib.import_module(module)
@@ -163,46 +132,18 @@ COMPRESSED_ENDINGS = tuple(one.ending for one in _COMPRESSIONS)
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """How a file is compressed that begins with these bytes, of which 16 are enough; None for a plain one.
-
-    Examples
-    --------
-    >>> compression_of(b"BZh91AY&SY").name, compression_of(b"BZh9 is the name of a run")
-    ('bzip2', None)
-    """
+    """How a file is compressed that begins with these bytes, of which 16 are enough; None for a plain one."""
     return next((compression for compression in _COMPRESSIONS if compression.begins.match(head)), None)
 
 
 def without_compressed_ending(name: str) -> str:
-    """A name without the ending of a compression, whatever its case.
-
-    Examples
-    --------
-    >>> without_compressed_ending("run.csv.XZ"), without_compressed_ending("run.csv")
-    ('run.csv', 'run.csv')
-    """
+    """A name without the ending of a compression, whatever its case."""
     path = Path(name)
     return str(path.with_suffix("")) if path.suffix.lower() in COMPRESSED_ENDINGS else name
 
 
 class Unpacked(io.RawIOBase):
-    """What a compressed file holds, as long as that is not out of all proportion to the file.
-
-    Parameters
-    ----------
-    packed : binary stream
-        The open file.
-    compression : Compression
-    name : str
-        The file as the user named it.
-
-    Raises
-    ------
-    InputError
-        While reading: the file is damaged or cut short, or unpacks to more than 256 MiB and 300 times its size.
-    MissingDependencyError
-        The library for it is not installed.
-    """
+    """What a compressed file holds, as long as that is not out of all proportion to the file."""
 
     def __init__(self, packed: BinaryIO, compression: Compression, name: str) -> None:
         self._stream = compression.opened(packed)

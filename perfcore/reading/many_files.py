@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["NamePattern", "join", "named_files", "options_of_joins"]
 
 _MOST_FILES = 10_000
 _TYPES = {"int": int, "float": float, "str": str}
@@ -26,28 +25,7 @@ _FIELD = re.compile(r"\{([A-Za-z_]\w*)(?::(\w+))?\}|([{}])", re.ASCII)
 
 
 class NamePattern:
-    """What the names of files say: ``run_p{p:int}_n{n}.out``.
-
-    A field is one of ``{name:int}``, ``{name:float}``, ``{name:str}`` and ``{name}``, which is a number if it is one in
-    the name of every file. ``*`` stands for any characters. Everything else stands for itself; there are no regular
-    expressions. A pattern with ``/`` looks at as many folders; the ending of a compression, such as ``.gz``, need not
-    be named.
-
-    Parameters
-    ----------
-    text : str
-
-    Raises
-    ------
-    OptionError
-        No field, one that is named twice, an unknown type, a brace without its partner, or fields with nothing
-        between them.
-
-    Examples
-    --------
-    >>> NamePattern("run_p{p:int}_{solver}.out").fields_of("runs/run_p16_cg.out")
-    {'p': 16, 'solver': 'cg'}
-    """
+    """What the names of files say: ``run_p{p:int}_n{n}.out``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -98,17 +76,7 @@ def _form(type_: str | None) -> str:
 
 
 def named_files(name: str) -> list[Path] | None:
-    """The files that a folder or a pattern with ``*``, ``?`` or ``[...]`` names; None for the name of one input.
-
-    Folders are searched through. Links to folders, names that begin with a dot, and files that are read with another
-    one, such as the logs of a trace, are passed over. Numbers in names are ordered by size: ``run2`` comes before
-    ``run10``.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or there are more than 10,000.
-    """
+    """The files that a folder or a pattern with ``*``, ``?`` or ``[...]`` names; None for the name of one input."""
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
     if name == "-" or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
@@ -181,27 +149,7 @@ def join(
     options: Mapping[str, Any],
     how: Mapping[str, Any],
 ) -> Any:
-    """Data of several files as one set, or the part of it that is asked for, by what is registered for their type.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    read : callable
-        Gives the data of a path; called for one after the other, as the join takes them.
-    name : str
-        How the user names the set.
-    pattern : NamePattern or None
-        What the names of the files say.
-    options, how : mapping
-        Those of joins; and with what `perfcore.reading.recognise.read_one` reads one of the paths.
-
-    Raises
-    ------
-    InputError
-        Files with data of several types or of one that cannot be joined, or whose name the pattern does not fit.
-    OptionError
-        Data of this type have no such option.
-    """
+    """Data of several files as one set, or the part of it that is asked for, by what is registered for their type."""
     fields, first = _fields(paths, pattern), [read(paths[0])]
     type_, entry = _joining(first[0])
     description = f"holds a {type(first[0]).__name__}"

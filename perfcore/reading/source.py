@@ -16,7 +16,6 @@ from typing import BinaryIO, cast
 from perfcore.base.errors import InputError
 from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
 
-__all__ = ["Source"]
 
 HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
 _LONGEST_LINE = 1 << 20
@@ -24,31 +23,7 @@ _PIPE_WAITS_S = 60
 
 
 class Source:
-    """One input.
-
-    Parameters
-    ----------
-    path : str or path
-        A file, or ``"-"`` for standard input.
-
-    Attributes
-    ----------
-    name : str
-        The input as the user named it, for messages.
-    suffix : str
-        Ending in lower case without that of a compression; empty for standard input.
-    compression : Compression or None
-        How the file is compressed.
-    head : bytes
-        The first 64 KiB, decompressed.
-
-    Raises
-    ------
-    InputError
-        The file does not exist, is a folder, is empty, or cannot be read.
-    MissingDependencyError
-        It is compressed in a way that needs a library which is not installed.
-    """
+    """One input."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # Bytes that are no text could be neither printed nor saved.
@@ -98,13 +73,7 @@ class Source:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The decompressed bytes as a stream; damage to the compression is the user's error.
-
-        Raises
-        ------
-        InputError
-            The compressed file is damaged, or decompresses to more than 256 MiB and 300 times its size.
-        """
+        """The decompressed bytes as a stream; damage to the compression is the user's error."""
         with self.path.open("rb") as raw:
             if self.compression is None:
                 yield raw
@@ -113,18 +82,7 @@ class Source:
                 yield cast(BinaryIO, io.BufferedReader(unpacked, 1 << 17))
 
     def lines(self, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-        """Number, from 1, and bytes of each line with its end.
-
-        Parameters
-        ----------
-        longest : int, bytes
-            A longer line is no line of a text, and would be held in memory whole.
-
-        Raises
-        ------
-        InputError
-            A line is longer, or the compressed file is damaged.
-        """
+        """Number, from 1, and bytes of each line with its end."""
         with self.open() as stream:
             number = 0
             while line := stream.readline(longest + 1):

@@ -20,7 +20,6 @@ from typing import Any
 
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
 
-__all__ = ["LocalProcesses", "executor_of", "serve"]
 
 _SERVE = "from perfcore.base.executors.executors import serve; serve()"
 _TRIES = 2
@@ -33,22 +32,8 @@ _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # o
 
 
 class LocalProcesses(Executor):
-    """Processes of this machine, for functions of modules whose arguments are texts, bytes of text, numbers and lists.
-
-    Parameters
-    ----------
-    count : int
-        How many; each is started when it gets its first task.
-    prepare : str, optional
-        Where tasks take long to import: ``"module:function"`` that each process calls before its first task. All are
-        then started at once, while this one goes on.
-
-    Examples
-    --------
-    >>> import binascii
-    >>> with LocalProcesses(1) as executor:
-    ...     executor.submit(binascii.unhexlify, "68656c6c6f").result()
-    b'hello'
+    """Processes of this machine, for functions of modules whose arguments are texts, bytes of text, numbers and
+    lists.
     """
 
     def __init__(self, count: int, prepare: str | None = None) -> None:
@@ -118,15 +103,7 @@ class _Process:
         return self._running
 
     def ask(self, line: str) -> bytes:
-        """Its answer.
-
-        Raises
-        ------
-        PerfError
-            What it refuses.
-        OSError, EOFError
-            It has ended.
-        """
+        """Its answer."""
         running = self.start()
         assert running.stdin is not None and running.stdout is not None  # noqa: PT018
         running.stdin.write(line.encode() + b"\n")
@@ -183,21 +160,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Executor | None]:
-    """What ``--on`` names: ``local:4``, ``dask://HOST:PORT``; None for this process.
-
-    Parameters
-    ----------
-    where : str, optional
-    prepare : str, optional
-        As for `LocalProcesses`.
-
-    Raises
-    ------
-    OptionError
-        It is neither, or nobody answers at the address.
-    MissingDependencyError
-        Dask's scheduler is asked for and its library is not installed.
-    """
+    """What ``--on`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
     kind, sign, rest = (where or "").partition(":")
     if where is None:
         yield None
@@ -232,11 +195,7 @@ def _of_dask(address: str) -> Iterator[Executor]:
 
 
 def _check_scheduler(address: str) -> None:
-    """Refuse an address where no scheduler answers in a few seconds.
-
-    Dask's own client waits without end for one that takes the connection and is silent, and takes what another
-    program says for the size of a message. A scheduler speaks first: the size of its greeting as 8 bytes.
-    """
+    """Refuse an address where no scheduler answers in a few seconds."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S) as connection:

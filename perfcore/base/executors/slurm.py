@@ -16,7 +16,6 @@ from pathlib import Path
 
 from perfcore.base.errors import OptionError, PerfError
 
-__all__ = ["JobState", "SchedulerError", "check_commands", "sbatch_words", "states", "submit", "waiting"]
 
 _LIMIT_S = 120.0  # a busy controller takes its time
 _AT_ONCE = 500  # jobs in one question: a command line has an end
@@ -40,24 +39,13 @@ class SchedulerError(PerfError):
 
 @dataclass(frozen=True)
 class JobState:
-    """What Slurm says of a job.
+    """What Slurm says of a job."""
 
-    Attributes
-    ----------
-    state : str
-        As `sacct` has it, without who cancelled it: ``TIMEOUT``, ``CANCELLED``.
-    exit_status : int
-    signal : int
-    elapsed_s : int
-    ended : float or None
-        Seconds since 1970; None where it has not ended.
-    """
-
-    state: str
+    state: str  # as `sacct` has it, without who cancelled it: ``TIMEOUT``, ``CANCELLED``
     exit_status: int
     signal: int
     elapsed_s: int
-    ended: float | None
+    ended: float | None  # seconds since 1970; None where it has not ended
 
     @property
     def over(self) -> bool:
@@ -66,18 +54,7 @@ class JobState:
 
 
 def sbatch_words(text: str) -> tuple[str, ...]:
-    """Options for `sbatch` as a user writes them.
-
-    Raises
-    ------
-    OptionError
-        A quotation is not closed, a word is no option, or it is an option that is given already.
-
-    Examples
-    --------
-    >>> sbatch_words("--partition=short --ntasks={p}")
-    ('--partition=short', '--ntasks={p}')
-    """
+    """Options for `sbatch` as a user writes them."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -91,12 +68,7 @@ def sbatch_words(text: str) -> tuple[str, ...]:
 
 
 def check_commands(*names: str) -> None:
-    """Refuse a machine on which these commands are missing.
-
-    Raises
-    ------
-    SchedulerError
-    """
+    """Refuse a machine on which these commands are missing."""
     for name in names:
         if shutil.which(name) is None:
             raise SchedulerError(f"there is no {name} here; Slurm's commands are needed")
@@ -105,31 +77,7 @@ def check_commands(*names: str) -> None:
 def submit(
     script: Path, words: Sequence[str], output: Path, name: str, *, ending: str = "", arguments: Sequence[str] = ()
 ) -> str:
-    """Hand a script over.
-
-    Parameters
-    ----------
-    script : Path
-    words : sequence of str
-        Further options.
-    output : Path
-        Where the job's own output goes.
-    name : str
-    ending : str
-        Of the output's name, in which Slurm replaces ``%a`` by the number within an array.
-    arguments : sequence of str
-        Of the script.
-
-    Returns
-    -------
-    str
-        The job's number, and after a semicolon the cluster where there are several.
-
-    Raises
-    ------
-    SchedulerError
-        `sbatch` is missing or refuses.
-    """
+    """Hand a script over."""
     # In names of output files Slurm replaces %j and the like.
     fixed = ["--parsable", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}{ending}"]
     answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script), *arguments])
@@ -140,18 +88,7 @@ def submit(
 
 
 def waiting(jobs: Sequence[str]) -> bool:
-    """Whether any of these jobs waits or runs; one that Slurm does not know any more is over.
-
-    Parameters
-    ----------
-    jobs : sequence of str
-        As `submit` gave them.
-
-    Raises
-    ------
-    SchedulerError
-        `squeue` is missing, or does not answer.
-    """
+    """Whether any of these jobs waits or runs; one that Slurm does not know any more is over."""
     for job in jobs:
         number, _, cluster = job.partition(";")
         where = [f"--clusters={cluster}"] if cluster else []
@@ -167,18 +104,7 @@ def waiting(jobs: Sequence[str]) -> bool:
 
 
 def states(jobs: Iterable[str]) -> dict[str, JobState]:
-    """What became of jobs; those that Slurm does not know are left out.
-
-    Parameters
-    ----------
-    jobs : iterable of str
-        As `submit` gave them.
-
-    Raises
-    ------
-    SchedulerError
-        `sacct` is missing or refuses, or prints what is not documented.
-    """
+    """What became of jobs; those that Slurm does not know are left out."""
     by_cluster: dict[str, list[str]] = {}
     for job in jobs:
         number, _, cluster = job.partition(";")
@@ -212,12 +138,7 @@ def _state(line: str) -> tuple[str, JobState]:
 
 
 def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
-    """What a command of Slurm prints.
-
-    Raises
-    ------
-    SchedulerError
-    """
+    """What a command of Slurm prints."""
     try:
         completed = subprocess.run(  # noqa: S603 (words, no shell)
             words,

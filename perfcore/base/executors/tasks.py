@@ -8,7 +8,6 @@ from typing import Any
 
 from perfcore.base.errors import DataError
 
-__all__ = ["as_they_end", "in_order"]
 
 Task = Callable[..., bytes]
 
@@ -16,30 +15,7 @@ Task = Callable[..., bytes]
 def as_they_end(
     executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]
 ) -> Iterator[tuple[int, bytes]]:
-    """Which arguments a task was called with, by their position, and its answer; for sums, which need no order.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor, optional
-        By default the task is called here.
-    task : callable
-        A function of a module, which gives bytes.
-    arguments : sequence of tuple
-        Of each call: texts, bytes of text, numbers and lists, which are all that crosses to another process.
-
-    Raises
-    ------
-    DataError
-        What does the tasks has ended.
-    PerfError
-        What the task raises, once for all: the others are not waited for.
-
-    Examples
-    --------
-    >>> import binascii
-    >>> sorted(as_they_end(None, binascii.unhexlify, [("61",), ("62",)]))
-    [(0, b'a'), (1, b'b')]
-    """
+    """Which arguments a task was called with, by their position, and its answer; for sums, which need no order."""
     if executor is None:
         for position, args in enumerate(arguments):
             yield position, task(*args)
@@ -58,14 +34,7 @@ def as_they_end(
 
 
 def in_order(executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
-    """The answers in the order of the arguments; see `as_they_end`.
-
-    Examples
-    --------
-    >>> import binascii
-    >>> list(in_order(None, binascii.unhexlify, [("61",), ("62",)]))
-    [b'a', b'b']
-    """
+    """The answers in the order of the arguments; see `as_they_end`."""
     early: dict[int, bytes] = {}
     following = 0
     for position, answer in as_they_end(executor, task, arguments):

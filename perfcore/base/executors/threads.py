@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["thread_count"]
-
 
 def thread_count(most: int) -> int:
-    """As many as there are processors for this process, or as OMP_NUM_THREADS says: 1 in each of several processes.
-
-    Parameters
-    ----------
-    most : int
-        That are of use.
-    """
+    """As many as there are processors for this process, or as OMP_NUM_THREADS says: 1 in each of several processes."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     named = int(setting) if setting.isdecimal() else 0
     return min(named or len(os.sched_getaffinity(0)), most)

@@ -8,16 +8,6 @@ from __future__ import annotations
 
 from perf_formulas.functions import FormulaFunction
 
-__all__ = [
-    "Inverse",
-    "InverseRoot",
-    "InverseSquare",
-    "Linear",
-    "Logarithm",
-    "LogarithmOver",
-    "One",
-]
-
 
 class InverseSquare(FormulaFunction):
     """Work whose share shrinks faster than the processors grow: superlinear speedup, as by caches."""

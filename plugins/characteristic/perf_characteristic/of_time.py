@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from perf_formulas.functions import FormulaFunction
 
-__all__ = ["Exp", "Log", "Reciprocal"]
-
 
 class Reciprocal(FormulaFunction):
     """Falls off like 1/t: work that is dealt out while it shrinks.

@@ -30,25 +30,9 @@ from perfcore.models.fitting import default_fitter
 from perfcore.reading.recognise import read
 from perfcore.results import further_presenters
 
-__all__ = ["describe"]
-
 
 def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
-    """What data are, how much there is, and which commands apply.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series or Measurements
-    name : str
-        How the user names the file; it appears in the suggested commands.
-    reading : str
-        Options by which it was read, as they are typed, which the suggested commands repeat.
-
-    Examples
-    --------
-    >>> describe(UtilizationCurve([0, 1000], [2.0]), "x.csv")["duration"]
-    '1 ms'
-    """
+    """What data are, how much there is, and which commands apply."""
     named = shlex.quote(name) + reading
     if isinstance(data, Trace):
         facts = _trace(data, named)
@@ -258,10 +242,7 @@ def _more_files(data: Measurements, name: str) -> str | None:
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
-    """The observations, or what is wrong; and the option that helps where rows are copies of others.
-
-    Rows of 0 are left out where others are positive, and said among the rows to know about.
-    """
+    """The observations, or what is wrong; and the option that helps where rows are copies of others."""
     problem = ""
     for rows, note in ((data, ""), _without_zeros(data)):
         for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):

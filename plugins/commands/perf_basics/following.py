@@ -16,7 +16,6 @@ from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import default_fitter, resolve
 
-__all__ = ["follow"]
 
 _GROWN = 1.05  # the model is made anew when there are so many times the lines, so that all fits cost some 20 last ones
 _APART_S = 0.25
@@ -25,34 +24,7 @@ _APART_S = 0.25
 def follow(
     path: str, read: Callable[..., Any], fitter: str | None, options: dict[str, Any], idle_s: float
 ) -> tuple[Any, Any]:
-    """Fit a file that grows until nothing comes any more, or who started it interrupts.
-
-    Parameters
-    ----------
-    path : str
-        A text table of states, a curve or a series; ``-`` for standard input.
-    read : callable
-        As for `perf_basics.growing.GrowingTable`.
-    fitter : str or None
-        One that has a method ``follow(states, options, **parts)``, where ``states`` gives the data as they become
-        more; by default the one for this kind of data.
-    options : dict
-        Of the fitter.
-    idle_s : float
-        How long nothing has to come, seconds.
-
-    Returns
-    -------
-    model, data
-        As if the whole file had been fitted.
-
-    Raises
-    ------
-    OptionError
-        The fitter cannot.
-    InputError
-        Nothing that can be read.
-    """
+    """Fit a file that grows until nothing comes any more, or who started it interrupts."""
     if fitter is not None:
         _able(fitter)
     table = GrowingTable(path, read)

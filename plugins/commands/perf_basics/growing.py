@@ -23,7 +23,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.compression import compression_of
 
-__all__ = ["GrowingTable", "growing_lines"]
 
 _POLL_S = 0.1
 _CHUNK = 1 << 22  # bytes read at a time
@@ -31,22 +30,7 @@ _ENOUGH_ROWS = 3  # to tell what a table is: one sample has no duration
 
 
 def growing_lines(path: str, idle_s: float, stopped: Callable[[], bool] = lambda: False) -> Iterator[bytes]:
-    """Whole lines as they are written; nothing (``b""``) where none came for a moment.
-
-    Parameters
-    ----------
-    path : str
-        A file, a pipe, or ``-`` for standard input. One that does not exist yet is waited for.
-    idle_s : float
-        Ends when nothing came for so long. A pipe also ends with its writer.
-    stopped : callable
-        Whether to end now.
-
-    Raises
-    ------
-    InputError
-        There is no such file after that time, it is compressed, or it became shorter.
-    """
+    """Whole lines as they are written; nothing (``b""``) where none came for a moment."""
     waited_from = time.monotonic()
     while path != "-" and not Path(path).exists():
         if stopped() or time.monotonic() - waited_from > idle_s:
@@ -83,20 +67,7 @@ def growing_lines(path: str, idle_s: float, stopped: Callable[[], bool] = lambda
 
 
 class GrowingTable:
-    """States, a curve or a series of which lines are added; each line is read once.
-
-    Parameters
-    ----------
-    name : str
-        The file as the user named it.
-    read : callable
-        Reads a file with a few of the lines, below the column names; is given its path and options of the reader.
-
-    Attributes
-    ----------
-    rows : int
-        Number of lines that were added, without the column names.
-    """
+    """States, a curve or a series of which lines are added; each line is read once."""
 
     def __init__(self, name: str, read: Callable[..., Any]) -> None:
         self.name, self.rows = name, 0
@@ -109,13 +80,7 @@ class GrowingTable:
         self._keys: list[str] | None = None  # of JSON lines
 
     def add(self, text: bytes, *, last: bool = False) -> None:
-        """Add whole lines; ``last``: no more will come.
-
-        Raises
-        ------
-        InputError
-            A line that does not belong; with its number.
-        """
+        """Add whole lines; ``last``: no more will come."""
         for line in text.splitlines(keepends=True):
             if self._keys is None and self._named:
                 self._waiting.append(line)
@@ -187,15 +152,7 @@ class GrowingTable:
 
     @property
     def data(self) -> Trace | UtilizationCurve | Series:
-        """What the lines make so far.
-
-        Raises
-        ------
-        InputError
-            There are no rows yet.
-        DataError
-            Rows that do not follow one another.
-        """
+        """What the lines make so far."""
         if not self._pieces:
             raise InputError(self.name, "has no rows")
         if self._kind is Trace:

@@ -31,7 +31,6 @@ from perfcore.data.roles import shown_names
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.hooks.options import build, to_dict
 
-__all__ = ["fit_many_paths"]
 
 _KINDS = ("code", "system", "category")
 _ROWS_OF_PART = 500_000  # some 30 MB as arrays of numbers and texts
@@ -51,28 +50,6 @@ def fit_many_paths(
 
     Take it from some 10,000 paths on: a model that answers everything, as `perfcore.fit` makes it, takes 50 KB for each
     path. Bounds of both differ by some hundredths of their width: `perf_scaling.posterior.sparse_kernels`.
-
-    Parameters
-    ----------
-    data : str or path
-        A file of measurements, a folder or a pattern.
-    output : str or path
-        Parquet file to write, the largest share at the target first; parts are kept beside it meanwhile.
-    executor : concurrent.futures.Executor, optional
-        What gathers and fits parts; by default this process does. Any number of workers gives the same table.
-    how : mapping, optional
-        Reader and its options, as of `perfcore.read`.
-    **options
-        Of the fitter ``scaling``.
-
-    Returns
-    -------
-    PathTable
-
-    Raises
-    ------
-    PerfError
-        Data or options that do not go together, in one line.
     """
     chosen = build(LawOptions, options, "scaling")
     check_folder(output)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from perf_basics.path_table_views import PathTableViews
     from perf_basics.results import Predictions
 
-__all__ = ["PathOptions", "PathTableOpener"]
-
 
 @dataclass(frozen=True)
 class PathOptions:

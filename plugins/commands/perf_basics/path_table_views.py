@@ -27,7 +27,6 @@ from perf_views.contents import (
 )
 from perfcore.base.errors import OptionError
 
-__all__ = ["PathTableViews"]
 
 _PATH = "path"
 _ROWS = 40
@@ -35,12 +34,7 @@ _IN_REPORT = 20  # paths, those with the largest shares
 
 
 class PathTableViews:
-    """Rows of a table of laws, without reading the others.
-
-    Parameters
-    ----------
-    table : PathTable
-    """
+    """Rows of a table of laws, without reading the others."""
 
     def __init__(self, table: PathTable) -> None:
         self._table = table
@@ -123,13 +117,7 @@ class PathTableViews:
 
 
 def _start(query: Query) -> int:
-    """First row of a page.
-
-    Raises
-    ------
-    OptionError
-        It is no number.
-    """
+    """First row of a page."""
     text = query.get("start", "0")
     if not (text.isascii() and text.isdigit() and len(text) < 12):
         raise OptionError(f"start: {text[:20]!r} is no number of a row")

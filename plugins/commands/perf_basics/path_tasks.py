@@ -19,7 +19,6 @@ from perfcore.base.files import atomic_path, write_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LAWS", "METRIC", "Facts", "Gathered", "fit_part", "gather_part", "gathered_paths"]
 
 _RUNS, _PATHS, LAWS = "runs.npz", "paths.json", "laws.parquet"
 METRIC = "perfcore_metric"  # column of the parts, by which shares are told
@@ -28,52 +27,26 @@ Floats = npt.NDArray[np.float64]
 
 
 class Facts(msgspec.Struct):
-    """What is told of a part that was gathered.
+    """What is told of a part that was gathered."""
 
-    Attributes
-    ----------
-    points : list of list of float
-        Where its paths were measured.
-    paths, unfitted : int
-        How many can be fitted, and how many not.
-    first_unfitted : str
-        One of these, and why.
-    value_name : str
-    unit : str or None
-    notes : list of Note
-    """
-
-    points: list[list[float]]
-    paths: int
+    points: list[list[float]]  # where its paths were measured
+    paths: int  # how many can be fitted, and how many not
     unfitted: int
-    first_unfitted: str
+    first_unfitted: str  # one of these, and why
     value_name: str
     unit: str | None
     notes: list[Note]
 
 
 class Gathered(msgspec.Struct):
-    """What is kept of a part that was gathered, beside its runs.
-
-    Attributes
-    ----------
-    points : list of list of float
-    columns : dict
-        Symbol of each parameter to its column.
-    paths, metrics : list of str
-        Those that can be fitted; metrics only where a column names them.
-    unfitted : dict of str to str
-        The others, and why.
-    reciprocal : bool
-        The values are rates, and laws are of one over them.
-    """
+    """What is kept of a part that was gathered, beside its runs."""
 
     points: list[list[float]]
-    columns: dict[str, str]
-    paths: list[str]
+    columns: dict[str, str]  # symbol of each parameter to its column
+    paths: list[str]  # those that can be fitted; metrics only where a column names them
     metrics: list[str]
-    unfitted: dict[str, str]
-    reciprocal: bool
+    unfitted: dict[str, str]  # the others, and why
+    reciprocal: bool  # the values are rates, and laws are of one over them
 
 
 def law_options(fields: Mapping[str, Any]) -> LawOptions:
@@ -85,27 +58,7 @@ def law_options(fields: Mapping[str, Any]) -> LawOptions:
 
 
 def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
-    """Gather the runs of a part at its points, and keep them beside it.
-
-    Parameters
-    ----------
-    folder : str
-        Of the part.
-    source : str
-        What it is a part of.
-    roles, options : str
-        JSON: roles of the columns, and options of the fitter.
-
-    Returns
-    -------
-    bytes
-        Where its paths were measured, and how many there are, as JSON.
-
-    Raises
-    ------
-    PerfError
-        The part holds what cannot be fitted, or the disk is full.
-    """
+    """Gather the runs of a part at its points, and keep them beside it."""
     from perf_io.tables.parted import read_part
 
     chosen = law_options(msgspec.json.decode(options))
@@ -151,21 +104,7 @@ def gathered_paths(folder: Path) -> tuple[Gathered, Runs]:
 
 
 def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, options: str) -> bytes:
-    """Fit the paths of a part that was gathered, and keep what is said of each beside it.
-
-    Parameters
-    ----------
-    folder : str
-    points : list of list of float
-        Of all parts.
-    target, options : str
-        JSON: level of each parameter that is looked at, and options of the fitter.
-
-    Returns
-    -------
-    bytes
-        Nothing.
-    """
+    """Fit the paths of a part that was gathered, and keep what is said of each beside it."""
     import pandas as pd
 
     from perf_io.tables.duck import Database

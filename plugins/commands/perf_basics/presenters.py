@@ -12,7 +12,6 @@ from perfcore.results import Presenter, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FactsPresenter", "ListingPresenter", "PredictionsPresenter"]
 
 _ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "to be told")
 _FUNCTIONS = ("states", "busy")
@@ -101,13 +100,7 @@ def _cell(value: object) -> str:
 
 
 def _functions(names: list[str]) -> str:
-    """Short names in a line, each once: names of GPU kernels have thousands of letters.
-
-    Examples
-    --------
-    >>> _functions(["void scale<float>(int)", "void scale<double>(int)", "sum"])
-    'scale, sum (3 in all)'
-    """
+    """Short names in a line, each once: names of GPU kernels have thousands of letters."""
     short = list(dict.fromkeys(map(short_name, names[:_MOST_READ])))
     text = ", ".join(short[:_MOST_NAMES])
     if len(short) > _MOST_NAMES:

@@ -12,29 +12,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Facts", "Listing", "Predictions"]
-
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Result):
-    """Values of a model at n points.
+    """Values of a model at n points."""
 
-    Parameters
-    ----------
-    points : mapping of str to sequence
-        Column of each variable (n,).
-    values : (n,) or (n, 3) float
-        Value; with bounds also lower and upper.
-    remarks : sequence of str
-        What to keep in mind at each point; empty where there is nothing.
-    meaning : str
-        What the bounds are of, where the model says.
-    """
-
-    points: Mapping[str, Sequence[Any]]
-    values: npt.NDArray[np.float64]
-    remarks: Sequence[str] = ()
-    meaning: str = ""
+    points: Mapping[str, Sequence[Any]]  # column of each variable (n,)
+    values: npt.NDArray[np.float64]  # value; with bounds also lower and upper
+    remarks: Sequence[str] = ()  # what to keep in mind at each point; empty where there is nothing
+    meaning: str = ""  # what the bounds are of, where the model says
 
     @property
     def names(self) -> list[str]:

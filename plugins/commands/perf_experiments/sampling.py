@@ -12,7 +12,6 @@ from perfcore.base import progress
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 from perfcore.data.series import Series
 
-__all__ = ["QUANTITIES", "sample_system"]
 
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
 _MOST_SAMPLES = 10_000_000
@@ -25,28 +24,6 @@ def sample_system(quantity: str, duration_ns: int, interval_ns: int) -> Series:
 
     Each sample is about the interval that ends at its time. The times do not drift: a late sample does not delay the
     next ones.
-
-    Parameters
-    ----------
-    quantity : {"cpu", "network"}
-        ``cpu``: for all processors and for each the share of time in which it was neither idle nor waiting for I/O.
-        ``network``: for each interface bytes per second, received and sent.
-    duration_ns, interval_ns : int
-        For how long, and how often; nanoseconds.
-
-    Returns
-    -------
-    Series
-        Times in seconds since 1970. An interrupt (Ctrl-C) ends it early and keeps what was measured; its notes say so.
-
-    Raises
-    ------
-    OptionError
-        An interval of less than 10 ms, or none within the duration.
-    MissingDependencyError
-        psutil is not installed.
-    KeyboardInterrupt
-        It came before the first sample.
     """
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity", quantity, QUANTITIES)

@@ -14,8 +14,6 @@ from perf_explore.report import MOST_VIEWS, report_text
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
 
-__all__ = ["explore", "report"]
-
 
 def report(
     *subjects: Any,
@@ -28,41 +26,6 @@ def report(
     """Put data, models and other results into one HTML file that opens anywhere, without network.
 
     Take it to hand on what `explore` shows; every figure is there as a table too.
-
-    Parameters
-    ----------
-    *subjects : str, path, Model, data or any other result
-        Data that follow a model are what it was fitted to; a table that follows predictions is what happened.
-    output : str or path, optional
-        File to write, which ends with ``.html``.
-    overwrite : bool
-        Whether a file that exists is replaced.
-    views : int
-        At most so many, the most important ones first.
-    read : callable, optional
-        Reads files of data; takes a path and the wanted types, as `perfcore.read` does by default.
-    **options
-        Of openers, such as ``column`` of the table of what happened, for predictions.
-
-    Returns
-    -------
-    str
-        The HTML.
-
-    Raises
-    ------
-    InputError
-        A file exists and ``overwrite`` is not set, or it cannot be written.
-    PerfError
-        A subject cannot be read or shown.
-
-    Examples
-    --------
-    >>> import perfcore
-    >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
-    >>> html = report(perfcore.fit(curve, phases=2, degree=0), curve)
-    >>> html.count("<svg role"), "https://" in html
-    (1, False)
     """
     if output is not None:
         name = os.fspath(output)
@@ -87,31 +50,6 @@ def explore(
     """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
 
     The page listens on this machine only. Its address has a key that opens it once, in one browser: nobody else can.
-
-    Parameters
-    ----------
-    *subjects, read, **options
-        As of `report`.
-    port : int, optional
-        To listen on; by default a free one.
-    browser : bool
-        Whether to open it; where there is none, as on a login node, nothing happens.
-    announce : callable
-        Takes each line that is said: the address, and at the end what was not saved.
-
-    Raises
-    ------
-    MissingDependencyError
-        The libraries of the page are not installed.
-    InputError
-        The port is taken.
-    PerfError
-        A subject cannot be read or shown.
-
-    Examples
-    --------
-    >>> explore("examples/step.csv", "examples/structural/sor.toml")  # doctest: +SKIP
-    open http://127.0.0.1:40613/?key=... (Ctrl-C ends it)
     """
     from perf_explore.server import Page, listen, require_libraries, serve
     from perf_explore.session import Session

@@ -32,7 +32,6 @@ from perf_views.contents import (
 )
 from perf_views.short_names import shortened_apart
 
-__all__ = ["FEED", "Writer"]
 
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
@@ -55,27 +54,13 @@ _TALL = 1000  # letters of a text that scrolls by itself, such as the names of a
 
 @dataclass
 class Writer:
-    """Writes blocks.
+    """Writes blocks."""
 
-    Parameters
-    ----------
-    address : callable
-        Where a view in a state is; None where it cannot be reached, then a link is written as plain text.
-    is_live : bool
-        Whether forms and actions can be sent.
-    hidden : mapping of str to str
-        Goes with every action, such as the version that it belongs to.
-    name : str
-        Begins the names of everything that needs one within the document.
-    level : int
-        Of the headings of blocks.
-    """
-
-    address: Callable[[ViewPath, Query], str | None]
-    is_live: bool = True
+    address: Callable[[ViewPath, Query], str | None]  # where a view in a state is
+    is_live: bool = True  # whether forms and actions can be sent
     hidden: Mapping[str, str] = field(default_factory=dict)
-    name: str = "b"
-    level: int = 2
+    name: str = "b"  # begins the names of everything that needs one within the document
+    level: int = 2  # of the headings of blocks
 
     def __post_init__(self) -> None:
         self._numbers = count(1)

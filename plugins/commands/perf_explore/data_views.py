@@ -41,7 +41,6 @@ from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model
 from perfcore.results import Presenter, further_presenters, presenter_of
 
-__all__ = ["DataViews"]
 
 FIT = "fit"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
@@ -53,14 +52,7 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class DataViews:
-    """Views of data: what their presenter shows, what other presenters add, and every fit.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series or Measurements
-    name : str
-        How the user calls the file, the folder or the pattern.
-    """
+    """Views of data: what their presenter shows, what other presenters add, and every fit."""
 
     def __init__(self, data: Any, name: str) -> None:
         self._data, self._name = data, name

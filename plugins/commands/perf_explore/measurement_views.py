@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from perf_views.contents import Viewable
 
-__all__ = ["MeasurementsPresenter", "MeasurementsViews"]
 
 _MOST_ROWS, _FEW_ROWS = 40, 6  # in a page, and in a notebook's cell
 
@@ -44,13 +43,7 @@ class MeasurementsPresenter(Presenter):
 
 
 class MeasurementsViews:
-    """One view in one state.
-
-    Parameters
-    ----------
-    data : Measurements
-    title : str
-    """
+    """One view in one state."""
 
     def __init__(self, data: Measurements, title: str) -> None:
         self._data, self._title = data, title

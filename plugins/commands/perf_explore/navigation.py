@@ -9,7 +9,6 @@ from html import escape
 from perf_explore.blocks import Writer
 from perf_views.contents import Link, ViewPath
 
-__all__ = ["navigation"]
 
 _MOST_OPEN = 8  # views below one that are shown without being asked for
 
@@ -24,21 +23,7 @@ class _Branch:
 
 
 def navigation(ways: Iterable[Link], current: Link, writer: Writer) -> str:
-    """A tree of links, in which the view that is shown is marked.
-
-    Parameters
-    ----------
-    ways : iterable of Link
-        Their paths say what stands below what.
-    current : Link
-        The view that is shown; it is listed in any case.
-    writer : Writer
-
-    Returns
-    -------
-    str
-        HTML; empty where there is nowhere else to go.
-    """
+    """A tree of links, in which the view that is shown is marked."""
     top, paths = _Branch(), set[ViewPath]()
     for way in (*ways, current):
         if way.path not in paths:

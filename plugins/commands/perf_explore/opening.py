@@ -22,7 +22,6 @@ from perfcore.models.model import Model, is_model_file, load
 from perfcore.reading.recognise import read
 from perfcore.results import Result
 
-__all__ = ["Opening", "Read", "open_subjects", "read_file"]
 
 Read = Callable[[str, Sequence[type]], Any]
 
@@ -34,45 +33,14 @@ def read_file(path: str, wanted: Sequence[type]) -> Any:
 
 @dataclass(frozen=True)
 class Opening:
-    """How files are read.
+    """How files are read."""
 
-    Parameters
-    ----------
-    read : callable
-        Reads data: takes what the user calls them and what they are for; see `perfcore.read`.
-    options : mapping
-        Of openers (`perf_views.opener`), such as the column of what happened that predictions are judged by.
-    """
-
-    read: Read = read_file
+    read: Read = read_file  # reads data: takes what the user calls them and what they are for; see `perfcore.read`
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> Viewable:
-    """What files and objects show.
-
-    Parameters
-    ----------
-    subjects : sequence
-        Files, folders and patterns with data of many files; models, data, other results, and whatever is viewable.
-        Data that follow a model are what it was fitted to; a table that follows predictions is what happened.
-    how : Opening, optional
-
-    Returns
-    -------
-    Viewable
-        Of several subjects a `Shelf`.
-
-    Raises
-    ------
-    PerfError
-        A file cannot be read, data do not belong to the model before them, or an option to none of the files.
-
-    Examples
-    --------
-    >>> open_subjects(["examples/step.csv"]).title
-    'step.csv'
-    """
+    """What files and objects show."""
     how = how or Opening()
     left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
     if not left:

@@ -10,20 +10,13 @@ from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
 from perfcore.hooks.registry import registry
 
-__all__ = ["as_query", "given_options", "option_form", "shown_options"]
 
 # Options stand in the address with this before their names, so that views of the fit have all other names.
 _PREFIX = "fit."
 
 
 def given_options(query: Query) -> tuple[dict[str, str], dict[str, str]]:
-    """The options in a query, empty ones left out, and the rest of the query.
-
-    Examples
-    --------
-    >>> given_options({"fit.terms": "2", "fit.where": "", "from": "3"})
-    ({'terms': '2'}, {'from': '3'})
-    """
+    """The options in a query, empty ones left out, and the rest of the query."""
     options = {name.removeprefix(_PREFIX): text for name, text in query.items() if name.startswith(_PREFIX) and text}
     return options, {name: text for name, text in query.items() if not name.startswith(_PREFIX)}
 
@@ -34,39 +27,14 @@ def as_query(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def shown_options(fitter: str, settings: Mapping[str, str], state: Query) -> dict[str, str]:
-    """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts.
-
-    Parameters
-    ----------
-    fitter : str
-    settings : mapping of str to str
-        Options of the fit that was asked for.
-    state : mapping of str to str
-        Of the view.
-
-    Examples
-    --------
-    >>> shown_options("worley", {"degree": "0"}, {"phases": "3", "from": "10"})
-    {'degree': '0', 'phases': '3'}
-    """
+    """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
     names = {item.name for options in groups.values() for item in options}
     return {**settings, **{name: text for name, text in state.items() if name in names and text}}
 
 
 def option_form(fitter: str, settings: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:
-    """All options of a fitter, those of the parts that it selects included.
-
-    Parameters
-    ----------
-    fitter : str
-    settings : mapping of str to str
-        What was chosen; the others show their default.
-    path : tuple of str
-        Of the view that fits.
-    is_folded : bool
-        Whether it waits to be opened.
-    """
+    """All options of a fitter, those of the parts that it selects included."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
     fields = tuple(_field(item, settings.get(item.name, "")) for options in groups.values() for item in options)
     return Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)

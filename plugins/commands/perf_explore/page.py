@@ -14,19 +14,6 @@ from perf_explore.shades import colour_sheet
 from perf_views.contents import Action, Link, Notice, Query, View, ViewPath
 from perf_views.edits import Change
 
-__all__ = [
-    "PLACE",
-    "SCRIPTS",
-    "STEP",
-    "UNDO",
-    "VERSION",
-    "Frame",
-    "address",
-    "asset",
-    "document",
-    "path_of",
-    "place_of",
-]
 
 # Addresses and fields of the page itself; views keep clear of them.
 SCRIPTS = {"/-/page.js": "page.js", "/-/charts.js": "charts.js", "/-/timeline.js": "timeline/timeline.js"}
@@ -35,35 +22,17 @@ VERSION, STEP, PLACE = "_version", "_step", "_from"
 
 
 def address(path: ViewPath, query: Query) -> str:
-    """The address of a view on the page.
-
-    Examples
-    --------
-    >>> address(("fit", "1/p"), {"p": "8"})
-    '/fit/1%2Fp?p=8'
-    """
+    """The address of a view on the page."""
     return "/" + "/".join(quote(part, safe="") for part in path) + (f"?{urlencode(query)}" if query else "")
 
 
 def path_of(raw: str) -> ViewPath:
-    """The view that an address names, as yet encoded and without its query.
-
-    Examples
-    --------
-    >>> path_of("/fit/1%2Fp"), path_of("/")
-    (('fit', '1/p'), ())
-    """
+    """The view that an address names, as yet encoded and without its query."""
     return tuple(unquote(part) for part in raw.split("/") if part)
 
 
 def place_of(text: str) -> tuple[ViewPath, dict[str, str]]:
-    """The view and its state that an address names.
-
-    Examples
-    --------
-    >>> place_of("/fit/1%2Fp?p=8")
-    (('fit', '1/p'), {'p': '8'})
-    """
+    """The view and its state that an address names."""
     raw, _, query = text.partition("?")
     return path_of(raw), dict(parse_qsl(query, keep_blank_values=True))
 
@@ -75,24 +44,12 @@ def asset(name: str) -> str:
 
 @dataclass(frozen=True)
 class Frame:
-    """What every page of a session has around its view.
+    """What every page of a session has around its view."""
 
-    Parameters
-    ----------
-    title : str
-        Of the subject.
-    version : str
-        Goes with every action.
-    undoable : str or None
-        What the button of undo takes back.
-    ways : tuple of Link
-        What is listed beside the view.
-    """
-
-    title: str
-    version: str
-    undoable: str | None
-    ways: tuple[Link, ...] = ()
+    title: str  # of the subject
+    version: str  # goes with every action
+    undoable: str | None  # what the button of undo takes back
+    ways: tuple[Link, ...] = ()  # what is listed beside the view
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
         """A page with one view, in the state that the query names."""

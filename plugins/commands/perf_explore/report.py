@@ -14,7 +14,6 @@ from perf_explore.page import asset, document
 from perf_views.contents import Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
 
-__all__ = ["MOST_VIEWS", "report_text"]
 
 MOST_VIEWS = 60  # a view with a picture takes some 80 kB: such a report still opens at once and can be mailed
 _MORE = "`perf report --views N` takes more, `perf explore` has all."
@@ -25,18 +24,7 @@ _TOP = "top"
 def report_text(
     subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = (), has_more: str = _MORE
 ) -> str:
-    """One HTML document with everything in it, read-only; links lead to its other sections.
-
-    Parameters
-    ----------
-    subject : Viewable
-    most_views : int
-        The first so many of `Viewable.paths`, which are the most important ones; the report says what it leaves out.
-    remarks : sequence of str
-        Below the title, such as where it comes from.
-    has_more : str
-        How to see the views that are left out.
-    """
+    """One HTML document with everything in it, read-only; links lead to its other sections."""
     first_paths = list(islice(subject.paths(), most_views + 1))
     paths, more = first_paths[:most_views], len(first_paths) > most_views
     places = set(paths)

@@ -11,24 +11,12 @@ from perf_views.edits import FileEdit, content
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 
-__all__ = ["SAVE_AS", "save_action", "saving"]
 
 SAVE_AS = "save_as"
 
 
 def save_action(data: str, fitter: str, path: ViewPath, query: Query) -> Action:
-    """The form that saves what a view of a fit shows.
-
-    Parameters
-    ----------
-    data : str
-        File, folder or pattern that was fitted; the model is proposed to stand beside it.
-    fitter : str
-    path : tuple of str
-        Of the view.
-    query : mapping of str to str
-        Its state, options of the fit included.
-    """
+    """The form that saves what a view of a fit shows."""
     file = Path(data)
     stem = "".join(letter for letter in file.stem if letter not in "*?[]") or "data"
     hidden = (Field(name, value=text, kind="hidden") for name, text in query.items() if name != SAVE_AS)
@@ -37,21 +25,7 @@ def save_action(data: str, fitter: str, path: ViewPath, query: Query) -> Action:
 
 
 def saving(model: Model, name: str) -> tuple[tuple[Block, ...], FileEdit]:
-    """What saving a model would do, and the file that it writes.
-
-    Parameters
-    ----------
-    model : Model
-    name : str
-        Of the file.
-
-    Raises
-    ------
-    OptionError
-        It does not end with ``.json``, or holds this model already.
-    InputError
-        What it holds cannot be read.
-    """
+    """What saving a model would do, and the file that it writes."""
     target = Path(name.strip())
     if target.suffix.lower() != ".json":
         raise OptionError(f"a model file ends with .json; {name!r} was given")

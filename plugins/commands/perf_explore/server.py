@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["HOST", "Page", "listen", "require_libraries", "serve", "served"]
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
@@ -65,18 +64,7 @@ _HEADERS = {
 
 
 class Page:
-    """A session as a web application.
-
-    Parameters
-    ----------
-    session : Session
-    port : int
-        At which it will be served; it is part of what ``Host`` and ``Origin`` must be.
-    secret : str, optional
-        What cookies hold; by default a random one.
-    announce : callable, optional
-        Takes the line with a new link, when the last one was opened.
-    """
+    """A session as a web application."""
 
     def __init__(
         self,
@@ -230,12 +218,7 @@ class Page:
 
 
 def require_libraries() -> None:
-    """Say that the libraries of the page are missing, before a long file is read.
-
-    Raises
-    ------
-    MissingDependencyError
-    """
+    """Say that the libraries of the page are missing, before a long file is read."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -244,18 +227,7 @@ def require_libraries() -> None:
 
 
 def listen(port: int = 0) -> socket.socket:
-    """A socket on the loopback address.
-
-    Parameters
-    ----------
-    port : int
-        0 takes a free one.
-
-    Raises
-    ------
-    InputError
-        The port is taken or not allowed.
-    """
+    """A socket on the loopback address."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -282,17 +254,7 @@ def serve(page: Page, listener: socket.socket) -> None:
 
 @contextlib.contextmanager
 def served(subject: Viewable) -> Iterator[str]:
-    """The address that opens a subject's page, served from a thread: to try views in a browser, or to picture them.
-
-    Examples
-    --------
-    >>> from perf_views.drawable import DrawableViews
-    >>> import perfcore
-    >>> model = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
-    >>> with served(DrawableViews(model)) as address:
-    ...     address.startswith("http://127.0.0.1:")
-    True
-    """
+    """The address that opens a subject's page, served from a thread: to try views in a browser, or to picture them."""
     import uvicorn
 
     with listen() as listener:
@@ -318,10 +280,7 @@ async def _bug(request: Request, error: Exception) -> Response:
 
 
 def _entry() -> str:
-    """A page of our own between the address with the secret and the first view.
-
-    A redirect would keep the cookie back where the address was opened from a page of someone else, such as a chat.
-    """
+    """A page of our own between the address with the secret and the first view."""
     return document("perf explore", '<p><a href="/">To the first view</a></p>')
 
 

@@ -14,7 +14,6 @@ from perf_views.ways import ways_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
-__all__ = ["Place", "Session", "StaleEditError"]
 
 Place = tuple[ViewPath, Query]  # a view in a state
 
@@ -22,13 +21,7 @@ _MOST_PREVIEWS = 8  # refits that are remembered until they are kept or given up
 
 
 class StaleEditError(PerfError):
-    """An edit that was begun before another one was kept.
-
-    Parameters
-    ----------
-    kept : sequence of str
-        What was kept in between.
-    """
+    """An edit that was begun before another one was kept."""
 
     def __init__(self, kept: Sequence[str]) -> None:
         summaries = "; ".join(kept) or "something else"
@@ -52,19 +45,6 @@ class Session:
     """The state behind a page; several tabs share it.
 
     Each edit carries the version that it was begun at, and is refused where another one was kept since.
-
-    Parameters
-    ----------
-    subject : Viewable
-
-    Examples
-    --------
-    >>> from perf_views.drawable import DrawableViews
-    >>> import perfcore
-    >>> model = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
-    >>> session = Session(DrawableViews(model))
-    >>> session.view((), {}).title, session.version, session.undoable
-    ('2 phases of curve', '0', None)
     """
 
     def __init__(self, subject: Viewable) -> None:
@@ -115,15 +95,7 @@ class Session:
         return self._subject.check(path, form) if isinstance(self._subject, Checkable) else ()
 
     def preview(self, path: ViewPath, form: Query, version: str) -> Change:
-        """What an action would change.
-
-        Raises
-        ------
-        StaleEditError
-            Something was kept since.
-        PerfError
-            The subject has no actions, or refuses this one.
-        """
+        """What an action would change."""
         self._check(version)
         if not isinstance(self._subject, Editable):
             raise OptionError("there is nothing to change here")
@@ -135,25 +107,7 @@ class Session:
         return self._previews[key]
 
     def keep(self, path: ViewPath, form: Query, version: str, place: Place | None = None) -> Change:
-        """Make a change, and write its files; what they held stands beside them, under their names with ``.bak``.
-
-        Parameters
-        ----------
-        path : tuple of str
-        form : mapping of str to str
-        version : str
-        place : (tuple of str, mapping of str to str), optional
-            The view in its state that the change was made from; by default the view at the action's path.
-
-        Raises
-        ------
-        StaleEditError, PerfError
-            As `preview`.
-        DataError
-            A file holds something else than the change was made from.
-        InputError
-            A file cannot be written; then none is changed.
-        """
+        """Make a change, and write its files; what they held stands beside them, under their names with ``.bak``."""
         change = self.preview(path, form, version)
         files = tuple(FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
         _write(files, has_backup=True)
@@ -162,15 +116,7 @@ class Session:
         return change
 
     def undo(self, version: str) -> Place:
-        """Take the last change back, in the files too; returns where it was made.
-
-        Raises
-        ------
-        StaleEditError, DataError, InputError
-            As `keep`.
-        OptionError
-            There is nothing to undo.
-        """
+        """Take the last change back, in the files too; returns where it was made."""
         self._check(version)
         if not self._steps:
             raise OptionError("there is nothing to undo")

@@ -6,8 +6,6 @@ import functools
 
 from perf_views.colours import CLASS_COLOURS, ON_DARK, PAGE, STEPS, pale, size_colour, text_on
 
-__all__ = ["class_colour", "colour_sheet", "shade_style", "step_style"]
-
 
 @functools.cache
 def colour_sheet() -> str:
@@ -31,13 +29,7 @@ def colour_sheet() -> str:
 
 
 def class_colour(name: str) -> str:
-    """The colour of a class of states as a page names it.
-
-    Examples
-    --------
-    >>> class_colour("not_running")
-    'var(--class-not-running)'
-    """
+    """The colour of a class of states as a page names it."""
     return f"var(--{_class_property(name)})"
 
 
@@ -51,29 +43,12 @@ def _properties(colours: dict[str, str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def shade_style(shade: float) -> str:
-    """Background and text colour of a size; of the two text colours the one that contrasts more.
-
-    Parameters
-    ----------
-    shade : float
-        0 is dark, 1 bright; values outside are taken as the nearer end.
-
-    Examples
-    --------
-    >>> shade_style(0.0), shade_style(1.0)
-    ('background:#00224e;color:#fefefe', 'background:#fee838;color:#010101')
-    """
+    """Background and text colour of a size; of the two text colours the one that contrasts more."""
     return _style(size_colour(shade))
 
 
 def step_style(step: int, *, is_sure: bool) -> str:
-    """Background and text colour of a class of growth; pale, with stripes of the colour, where it is not sure.
-
-    Examples
-    --------
-    >>> step_style(4, is_sure=True)
-    'background:#ae7802;color:#010101'
-    """
+    """Background and text colour of a class of growth; pale, with stripes of the colour, where it is not sure."""
     if is_sure:
         return _style(STEPS[step])
     light = pale(STEPS[step])

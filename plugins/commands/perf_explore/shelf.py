@@ -11,17 +11,9 @@ from perf_views.feeds import Feed, Feeding
 from perf_views.ways import ways_of
 from perfcore.base.errors import OptionError
 
-__all__ = ["Shelf"]
-
 
 class Shelf:
-    """Subjects by name.
-
-    Parameters
-    ----------
-    subjects : mapping of str to Viewable
-        At least one.
-    """
+    """Subjects by name."""
 
     def __init__(self, subjects: Mapping[str, Viewable]) -> None:
         self._subjects = dict(subjects)

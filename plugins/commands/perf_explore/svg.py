@@ -14,7 +14,6 @@ from perf_views.contents import Chart
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PLACES_OF_PAGE", "PLACES_OF_REPORT", "DrawnChart", "chart_svg", "drawn_chart"]
 
 # Of each mark as data: a page is about as wide; a report is to stay small, and is zoomed less deep.
 PLACES_OF_PAGE, PLACES_OF_REPORT = 3000, 600
@@ -33,18 +32,10 @@ _MANY = 3000  # corners of an area: a density over 2,000 places has 8,000, a cur
 
 
 class DrawnChart(NamedTuple):
-    """A chart, once for paper and as data.
+    """A chart, once for paper and as data."""
 
-    Parameters
-    ----------
-    svg : str
-        An ``<svg>`` element that is as wide as its place; the same chart gives the same text.
-    panels : list of dict
-        The panels of what was drawn; see `perf_views.pictures.panels.described_panels`.
-    """
-
-    svg: str
-    panels: list[dict[str, Any]]
+    svg: str  # an ``<svg>`` element that is as wide as its place; the same chart gives the same text
+    panels: list[dict[str, Any]]  # the panels of what was drawn; see `perf_views.pictures.panels.described_panels`
 
 
 def chart_svg(chart: Chart, name: str) -> str:
@@ -53,16 +44,7 @@ def chart_svg(chart: Chart, name: str) -> str:
 
 
 def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> DrawnChart:
-    """Draw a chart, once for paper and as data.
-
-    Parameters
-    ----------
-    chart : Chart
-    name : str
-        Differs for each chart of a page, so that parts of two drawings are not taken for one another.
-    most_places : int
-        Of a mark, in its data.
-    """
+    """Draw a chart, once for paper and as data."""
     import html
 
     from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -6,26 +6,9 @@ from dataclasses import replace
 
 from perf_views.contents import Action, Block, Field, Query, View, ViewPath
 
-__all__ = ["sent_action", "unknown_action", "with_typed"]
-
 
 def with_typed(view: View, path: ViewPath, form: Query) -> View:
-    """The view that an action was sent from, with what was typed in place of what its fields held.
-
-    Parameters
-    ----------
-    view : View
-    path : tuple of str
-        That of the action.
-    form : mapping of str to str
-        Its fields as they were sent; hidden ones tell actions of one path apart.
-
-    Examples
-    --------
-    >>> view = View("v", (Action((Field("text", value="one"),), ("a",)),))
-    >>> with_typed(view, ("a",), {"text": "two"}).blocks[0].fields[0].value
-    'two'
-    """
+    """The view that an action was sent from, with what was typed in place of what its fields held."""
     return replace(view, blocks=tuple(_filled(block, path, form) or block for block in view.blocks))
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from perf_gate.versions.gate import VersionGate
     from perf_gate.versions.sequential import Look
 
-__all__ = ["add_to_history", "gate"]
 
 _USUAL = 1.05  # times as slow
 _HISTORIES = ("asv", "benchmark-action")

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from perf_tables.series.durations import parse_duration
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["BETTER", "better_by_column", "factor_of", "one_of", "seconds_of", "share_of", "versions_of"]
 
 BETTER = ("smaller", "larger")
 
@@ -17,17 +16,7 @@ _NUMBER = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
 
 def factor_of(factor: str | float, option: str = "--slower-than") -> float:
-    """How many times as slow is too slow.
-
-    Examples
-    --------
-    >>> factor_of("1.05x"), factor_of(1.1), factor_of("5%")
-    (1.05, 1.1, 1.05)
-    >>> factor_of("0.9")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.OptionError: --slower-than 0.9: above 1 is expected, such as 1.05x or 5%
-    """
+    """How many times as slow is too slow."""
     text = str(factor).strip()
     match = re.fullmatch(rf"{_NUMBER}\s*(?P<unit>x|%)?", text)
     number = math.nan if match is None else float(match["number"])
@@ -39,13 +28,7 @@ def factor_of(factor: str | float, option: str = "--slower-than") -> float:
 
 
 def share_of(share: str | float | None, option: str = "--between") -> float | None:
-    """A share.
-
-    Examples
-    --------
-    >>> share_of("2%"), share_of(0.02), share_of(None)
-    (0.02, 0.02, None)
-    """
+    """A share."""
     if share is None:
         return None
     text = str(share).strip()
@@ -64,24 +47,12 @@ def one_of(word: str, choices: tuple[str, ...], option: str) -> str:
 
 
 def seconds_of(duration: str | float) -> float:
-    """Seconds of a duration: ``"10min"``, or a number of them.
-
-    Examples
-    --------
-    >>> seconds_of("2min"), seconds_of(0.5)
-    (120.0, 0.5)
-    """
+    """Seconds of a duration: ``"10min"``, or a number of them."""
     return parse_duration(str(duration)) / 1e9
 
 
 def better_by_column(better: str | Iterable[str] | None, option: str = "--better") -> dict[str, str]:
-    """Which values are better, by column; of all others under the empty name.
-
-    Examples
-    --------
-    >>> better_by_column("larger"), better_by_column(["rate=larger", "time_s=smaller"])
-    ({'': 'larger'}, {'rate': 'larger', 'time_s': 'smaller'})
-    """
+    """Which values are better, by column; of all others under the empty name."""
     texts = [better] if isinstance(better, str) else list(better or ())
     directions = {}
     for text in texts:
@@ -91,18 +62,7 @@ def better_by_column(better: str | Iterable[str] | None, option: str = "--better
 
 
 def versions_of(texts: Sequence[str]) -> dict[str, str]:
-    """Versions and their commands: ``old=./old/app input``.
-
-    Raises
-    ------
-    OptionError
-        A text is none, or a version is named twice.
-
-    Examples
-    --------
-    >>> versions_of(["old=./old/app -n 5", "new=./new/app -n 5"])
-    {'old': './old/app -n 5', 'new': './new/app -n 5'}
-    """
+    """Versions and their commands: ``old=./old/app input``."""
     commands: dict[str, str] = {}
     for text in texts:
         name, equals, command = (part.strip() for part in text.partition("="))

@@ -17,7 +17,6 @@ from perfcore.data.measurements import Measurements
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
-__all__ = ["ReadFile", "named_reader", "names_of", "opened", "version_column"]
 
 ReadFile = Callable[[str, Sequence[type]], "Reading"]
 
@@ -35,19 +34,7 @@ def opened(
     read: ReadFile | None = None,
     better: Mapping[str, str] | None = None,
 ) -> LongTable:
-    """Runs of a version, or of several, as a long table.
-
-    Parameters
-    ----------
-    side : object
-        As of `perf_gate.api.gate`.
-    values : sequence of str
-        Columns that were measured; by default what the format says.
-    read : callable, optional
-        By default the format is told from the file.
-    better : mapping of str to str, optional
-        As of `perf_gate.reading.long_table.with_better`.
-    """
+    """Runs of a version, or of several, as a long table."""
     import pandas as pd
 
     from perfcore.reading.recognise import Reading
@@ -62,13 +49,7 @@ def opened(
 
 
 def version_column(table: LongTable, column: str | None) -> str:
-    """The column that tells versions apart.
-
-    Raises
-    ------
-    OptionError
-        It is not known.
-    """
+    """The column that tells versions apart."""
     chosen = column or table.column_of_versions()
     if chosen is not None:
         return chosen
@@ -81,17 +62,7 @@ def version_column(table: LongTable, column: str | None) -> str:
 
 
 def names_of(first: str, second: str) -> tuple[str, str]:
-    """What two files, folders or patterns are called: without folders and endings where that tells them apart.
-
-    Examples
-    --------
-    >>> names_of("runs/old.json", "runs/new.json"), names_of("old_*.json", "new_*.json")
-    (('old', 'new'), ('old', 'new'))
-    >>> names_of("a/*.prv", "b/*.prv"), names_of("old1.prv,old2.prv", "x")
-    (('a', 'b'), ('old', 'x'))
-    >>> names_of("x", "x")
-    ('A', 'B')
-    """
+    """What two files, folders or patterns are called: without folders and endings where that tells them apart."""
     for names in ((_short(first), _short(second)), (first, second)):
         if names[0] != names[1]:
             return names

@@ -21,7 +21,6 @@ from perf_structural.expression import SYMBOLS, Call, Constant, Expression, Extr
 from perf_structural.language.functions import compute
 from perfcore.base.errors import DataError
 
-__all__ = ["MAX_NODES", "Algebra"]
 
 MAX_NODES = 200_000  # some 200 MB; 1,000 processors over 100 iterations stay below
 
@@ -29,18 +28,7 @@ _COMPARISONS = frozenset(rule.ufunc for symbol, rule in INFIX.items() if symbol[
 
 
 class Algebra:
-    """Makes expressions, simplified.
-
-    Examples
-    --------
-    >>> from perf_structural.expression import shown
-    >>> algebra = Algebra()
-    >>> x, y = algebra.leaf("x"), algebra.leaf("y")
-    >>> shown(algebra.add([x, x, algebra.product([(y, 1), (x, 2), (y, -1)])]))
-    '2*x + x^2'
-    >>> algebra.extremum(True, [x, x]) is x, algebra.add([x, y]) is algebra.add([y, x])
-    (True, True)
-    """
+    """Makes expressions, simplified."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Expression] = {}
@@ -58,13 +46,7 @@ class Algebra:
         return expression
 
     def constant(self, value: float) -> Expression:
-        """A number.
-
-        Raises
-        ------
-        DataError
-            It is not finite.
-        """
+        """A number."""
         if not np.isfinite(value):
             raise DataError(f"a number becomes {value}")
         value = float(value) + 0.0  # -0.0 and 0.0 are one node
@@ -116,13 +98,7 @@ class Algebra:
         )
 
     def product(self, factors: Iterable[tuple[Expression, int]]) -> Expression:
-        """A product of whole powers.
-
-        Raises
-        ------
-        DataError
-            A divisor is the number zero.
-        """
+        """A product of whole powers."""
         constant, powers = 1.0, dict[Expression, int]()
         for factor, power in factors:
             match factor:
@@ -194,13 +170,7 @@ class Algebra:
         return self._node(("extremum", largest, frozenset(kept)), lambda number: Extremum(number, tuple(kept), largest))
 
     def call(self, ufunc: str, operands: Iterable[Expression]) -> Expression:
-        """Any other operation.
-
-        Raises
-        ------
-        DataError
-            Of numbers it gives none: the logarithm of a negative one.
-        """
+        """Any other operation."""
         arguments = tuple(operands)
         if ufunc == "where" and isinstance(arguments[0], Constant):
             return arguments[1] if arguments[0].value != 0.0 else arguments[2]

@@ -33,7 +33,6 @@ from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import default_name
 
-__all__ = ["evaluate", "schedule", "value"]
 
 Path = str | os.PathLike[str]
 

@@ -25,7 +25,6 @@ from perf_structural.language.functions import EQUATION_FUNCTIONS, parsed
 from perf_structural.units import PLAIN, Unit, parse_unit
 from perfcore.base.errors import DataError, UnknownNameError
 
-__all__ = ["Composer"]
 
 _EXTREMA = {"max": True, "min": False}
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
@@ -37,18 +36,7 @@ _LONGEST = 200  # characters of a part that a message shows
 
 
 class Composer:
-    """Turns equations over known names into expressions.
-
-    Parameters
-    ----------
-    algebra : Algebra
-    known : mapping of str to Indexed
-        What names stand for; read when an equation is composed, so it may grow in between.
-    sizes : mapping of str to int
-        Copies along each index.
-    chance : callable
-        Takes a name, and gives the quantity of that name which lies evenly between 0 and 1.
-    """
+    """Turns equations over known names into expressions."""
 
     def __init__(
         self,
@@ -61,37 +49,13 @@ class Composer:
         self.calls = Calls(algebra, sizes, chance)
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
-        """What an equation stands for.
-
-        Parameters
-        ----------
-        text : str
-        unit : str, optional
-            Of the result: it is converted; a result without unit takes it as its label.
-        over : str, optional
-            The index that is reduced over where a part has several.
-
-        Raises
-        ------
-        FormulaError
-            The text is no equation.
-        UnknownNameError
-            A name stands for nothing.
-        DataError
-            Units do not agree, a reducing function has nothing to reduce, or a number is not defined.
-        """
+        """What an equation stands for."""
         if over is not None and over not in self.sizes:
             raise UnknownNameError("index", over, self.sizes)
         return self.in_unit(self._of(parsed(text), over), unit)
 
     def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
-        """A quantity converted to a unit; one without unit takes it as its label.
-
-        Raises
-        ------
-        DataError
-            It is in a unit of another kind.
-        """
+        """A quantity converted to a unit; one without unit takes it as its label."""
         if unit is None:
             return quantity
         target = parse_unit(unit)

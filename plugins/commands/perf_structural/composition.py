@@ -21,29 +21,15 @@ from perf_structural.units import PLAIN, parse_unit
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, default_representation
 
-__all__ = ["Composition", "compose"]
-
 
 @dataclass(frozen=True)
 class Composition:
-    """An equation written out in uncertain quantities.
-
-    Parameters
-    ----------
-    result : Indexed
-        One expression for each place of the indices over which the equation is replicated, and the unit.
-    values : mapping of str to StochasticValue
-        The quantities, by the names of the expressions' leaves: ``load``, or ``load[2]`` of one that is replicated.
-    correlations : mapping of frozenset of str to float
-        Correlation of the normal scores of two of them.
-    notes : tuple of str
-        Such as inputs that nothing uses.
-    """
+    """An equation written out in uncertain quantities."""
 
     result: Indexed
     values: Mapping[str, StochasticValue]
-    correlations: Mapping[Pair, float]
-    notes: tuple[str, ...]
+    correlations: Mapping[Pair, float]  # correlation of the normal scores of two of them
+    notes: tuple[str, ...]  # such as inputs that nothing uses
 
 
 def compose(
@@ -54,26 +40,7 @@ def compose(
     correlations: Mapping[str, float],
     source: str,
 ) -> Composition:
-    """Write an equation out.
-
-    Parameters
-    ----------
-    equation : str
-        Over the names of inputs and components.
-    unit : str, optional
-        To which the result is converted.
-    inputs : mapping of str to Input
-    components : mapping of str to Component
-    correlations : mapping of str to float
-        Two names joined by a comma.
-    source : str
-        What messages name.
-
-    Raises
-    ------
-    StructuralModelError
-        A name is unknown, components form a cycle, units do not agree, or replicated inputs differ in length.
-    """
+    """Write an equation out."""
     return _Composing(inputs, components, source).result(equation, unit, correlations)
 
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_structural.indexed import Place
 from perfcore.base.errors import DataError, UnknownNameError
 
-__all__ = ["Pair", "correlated_pairs", "factor_of"]
 
 Pair = frozenset[str]
 
@@ -23,29 +22,7 @@ _ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed
 
 
 def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Mapping[Place, str]]) -> dict[Pair, float]:
-    """Correlations of names as correlations of quantities.
-
-    Parameters
-    ----------
-    correlations : mapping of str to float
-        Two names with a comma between them. Of one name twice, every two copies are correlated; of two replicated
-        inputs, the copies at the same place. ``load[2]`` names one copy.
-    copies : mapping of str to mapping of tuple of int to str
-        Names of the quantities of each uncertain input, by place.
-
-    Raises
-    ------
-    UnknownNameError
-        No uncertain input has this name.
-    DataError
-        A correlation is not between -1 and 1, or not of two inputs.
-
-    Examples
-    --------
-    >>> pairs = correlated_pairs({"a,a": 0.5}, {"a": {(0,): "a[1]", (1,): "a[2]"}})
-    >>> [(sorted(pair), value) for pair, value in pairs.items()]
-    [(['a[1]', 'a[2]'], 0.5)]
-    """
+    """Correlations of names as correlations of quantities."""
     coefficients = {}
     known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
     known.update(copies)
@@ -82,30 +59,7 @@ def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) ->
 
 
 def factor_of(names: Sequence[str], pairs: Mapping[Pair, float]) -> npt.NDArray[np.float64]:
-    """A matrix that makes independent normal scores correlated.
-
-    Parameters
-    ----------
-    names : sequence of str, n
-    pairs : mapping of frozenset of str to float
-        Correlations; 0 for pairs that are not given.
-
-    Returns
-    -------
-    (n, n) float
-        ``F`` with ``F @ F.T`` the correlation matrix; lower triangular unless that is singular.
-
-    Raises
-    ------
-    DataError
-        No quantities can be correlated so: the matrix has a negative eigenvalue.
-
-    Examples
-    --------
-    >>> factor_of(["a", "b"], {frozenset("ab"): 0.6})
-    array([[1. , 0. ],
-           [0.6, 0.8]])
-    """
+    """A matrix that makes independent normal scores correlated."""
     matrix = np.eye(len(names))
     for i, j in itertools.combinations(range(len(names)), 2):
         matrix[i, j] = matrix[j, i] = pairs.get(frozenset((names[i], names[j])), 0.0)

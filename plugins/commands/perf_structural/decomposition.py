@@ -20,7 +20,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, default_representation
 
-__all__ = ["Decomposition", "Draws", "balance"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,14 +68,7 @@ class Decomposition(Result):
 
 @dataclass(frozen=True)
 class Draws:
-    """One machine's times at points that are the same for all machines.
-
-    Parameters
-    ----------
-    unit_time, fixed : (n,) float
-    decide : bool
-        Whether they are looked at for its statistic: the two depend on each other, or neither is known better.
-    """
+    """One machine's times at points that are the same for all machines."""
 
     unit_time: Floats
     fixed: Floats

@@ -21,7 +21,6 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["Drawn", "Formula", "Nets", "draw", "evaluation_of", "quantities_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,43 +31,22 @@ _DIGITS = 30  # binary ones, of each coordinate of a point
 
 
 class Nets(NamedTuple):
-    """Points by which formulas are evaluated.
-
-    Attributes
-    ----------
-    number : int
-    size : int
-        Points of each, a power of 2.
-    seed : int
-    """
+    """Points by which formulas are evaluated."""
 
     number: int
-    size: int
+    size: int  # points of each, a power of 2
     seed: int
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An expression, and the quantities that its leaves stand for.
-
-    Parameters
-    ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-        At least the expression's leaves.
-    correlations : mapping of frozenset of str to float
-        Of leaves.
-    keys : mapping of str to str
-        For leaves that are another quantity than the leaf of this name in other formulas: what tells them apart.
-    name : str
-        For messages, where there are several.
-    """
+    """An expression, and the quantities that its leaves stand for."""
 
     root: Expression
-    values: Mapping[str, StochasticValue]
-    correlations: Mapping[Pair, float]
+    values: Mapping[str, StochasticValue]  # at least the expression's leaves
+    correlations: Mapping[Pair, float]  # of leaves
     keys: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
+    name: str = ""  # for messages, where there are several
 
     def key(self, leaf: str) -> str:
         """The quantity that a leaf stands for."""
@@ -77,18 +55,10 @@ class Formula:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Values of one formula.
+    """Values of one formula."""
 
-    Parameters
-    ----------
-    values : (nets, points) float
-        In the order of the points.
-    pointwise : PointwiseEvaluation
-        Which has seen the divisors.
-    """
-
-    values: Floats
-    pointwise: PointwiseEvaluation
+    values: Floats  # in the order of the points
+    pointwise: PointwiseEvaluation  # which has seen the divisors
 
 
 def quantities_of(formulas: Sequence[Formula]) -> list[str]:
@@ -102,24 +72,7 @@ def evaluation_of(formula: Formula) -> PointwiseEvaluation:
 
 
 def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) -> list[Drawn]:
-    """Values of formulas at some points of some nets.
-
-    Parameters
-    ----------
-    formulas : sequence of Formula
-        What has one key in several of them is one quantity.
-    nets : Nets
-    chosen : range
-        Which of them.
-    points : range
-        Which points of each; as many as a power of 2, beginning at a multiple of that.
-
-    Raises
-    ------
-    DataError
-        A divisor can be zero, or a logarithm or root is taken of what can be negative; or correlations contradict one
-        another.
-    """
+    """Values of formulas at some points of some nets."""
     keys = quantities_of(formulas)
     correlate = _Correlated(keys, formulas)
     parts = [_Evaluated(formula, keys, np.empty((len(chosen), len(points)))) for formula in formulas]

@@ -20,7 +20,6 @@ from perf_structural.tail_owners import tail_owners
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
-__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,28 +127,7 @@ def evaluate_expression(
     drawn: Sample | None = None,
     executor: Executor | None = None,
 ) -> Evaluation:
-    """The distribution of an expression.
-
-    Parameters
-    ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-        At least the expression's leaves.
-    correlations : mapping of frozenset of str to float
-        Of normal scores; pairs that are not given are independent.
-    options : EvaluationOptions
-    drawn : Sample, optional
-        The sample to take where one is needed, drawn together with those of other expressions.
-    executor : concurrent.futures.Executor, optional
-        What draws parts of a large sample; by default this process does.
-
-    Raises
-    ------
-    OptionError
-        The method cannot evaluate this; the message names the quantity that stands against it.
-    DataError
-        A divisor can be zero, or a logarithm or root is taken of what can be negative.
-    """
+    """The distribution of an expression."""
     evaluation = _evaluated(root, values, correlations, options, drawn, executor)
     owners: Mapping[str, float] = {}
     if options.tail is not None:
@@ -215,17 +193,7 @@ def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle:
 
 
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
-    """The distribution of which a sample was drawn, with its standard errors.
-
-    Parameters
-    ----------
-    drawn : Sample
-        Its values become those of the result where they are sorted.
-    options : EvaluationOptions
-        Bins of the histogram that stands for it, and levels of quantiles.
-    notes : tuple of str
-        To go before those of the sample.
-    """
+    """The distribution of which a sample was drawn, with its standard errors."""
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
     finite = sum(int(row.searchsorted(math.inf, "left") - row.searchsorted(-math.inf, "right")) for row in rows)
     if not finite:

@@ -35,7 +35,6 @@ from perfcore.stochastic import (
     sqrt,
 )
 
-__all__ = ["arithmetic_value", "why_not_exact", "without_arithmetic"]
 
 Quantity = StochasticValue | float
 
@@ -66,28 +65,7 @@ def without_arithmetic(root: Expression) -> str | None:
 
 
 def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
-    """The value of an expression, as if the operands of each operation were independent, and its error.
-
-    Parameters
-    ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-        At least the expression's leaves.
-    bins : int
-        Of the result of each operation, for representations that have bins.
-
-    Returns
-    -------
-    value : StochasticValue or float
-    error : float
-        How far its distribution function is off at most because a representation could not hold a result, by the
-        estimate of the representations themselves (`StochasticValue.cdf_error`). What operands are off by adds up.
-
-    Raises
-    ------
-    DataError
-        A divisor can be zero, or a logarithm or root is taken of what can be negative.
-    """
+    """The value of an expression, as if the operands of each operation were independent, and its error."""
     quantities: dict[Expression, Quantity] = {}
     errors: dict[Expression, float] = {}
     for node in ordered(root):

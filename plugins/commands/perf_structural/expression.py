@@ -7,20 +7,6 @@ from dataclasses import dataclass
 from perf_formulas.tree import INFIX, PREFIX
 from perf_structural.language.functions import EQUATION_FUNCTIONS
 
-__all__ = [
-    "SYMBOLS",
-    "Call",
-    "Constant",
-    "Expression",
-    "Extremum",
-    "Leaf",
-    "Product",
-    "Sum",
-    "leaves",
-    "ordered",
-    "repeated",
-    "shown",
-]
 
 SYMBOLS = {
     rule.ufunc: symbol
@@ -32,16 +18,9 @@ SYMBOLS = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Expression:
-    """A node; only an `Algebra` makes one, so that equal expressions of it are identical.
+    """A node; only an `Algebra` makes one, so that equal expressions of it are identical."""
 
-    Attributes
-    ----------
-    number : int
-        Order of creation; operands have smaller ones.
-    operands : tuple of Expression
-    """
-
-    number: int
+    number: int  # order of creation; operands have smaller ones
     operands: tuple[Expression, ...]
 
 
@@ -106,19 +85,7 @@ def leaves(root: Expression) -> list[str]:
 
 
 def repeated(root: Expression) -> list[str]:
-    """Names of the uncertain quantities that are reached from the root in more than one way.
-
-    Where there are none, the expression is read-once: the operands of each operation are independent if its
-    quantities are.
-
-    Examples
-    --------
-    >>> from perf_structural.algebra import Algebra
-    >>> algebra = Algebra()
-    >>> x, y = algebra.leaf("x"), algebra.leaf("y")
-    >>> repeated(algebra.add([x, algebra.product([(x, 1), (y, 1)])]))
-    ['x']
-    """
+    """Names of the uncertain quantities that are reached from the root in more than one way."""
     nodes = ordered(root)
     ways = dict.fromkeys(nodes, 0)
     ways[root] = 1

@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.models.model import Model
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
 
-__all__ = ["FittedPrediction", "check_places", "predict_fitted"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,26 +28,14 @@ _COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99
 
 @dataclass(frozen=True)
 class FittedPrediction:
-    """What a fitted model says about one place.
+    """What a fitted model says about one place."""
 
-    Parameters
-    ----------
-    value : StochasticValue
-        A number where the model has no interval.
-    notes : tuple of str
-    """
-
-    value: StochasticValue
+    value: StochasticValue  # A number where the model has no interval
     notes: tuple[str, ...] = ()
 
 
 def check_places(model: Model, names: Sequence[str]) -> None:
-    """Refuse places that name what the model does not have, or leave out what it needs.
-
-    Raises
-    ------
-    UnknownNameError, DataError
-    """
+    """Refuse places that name what the model does not have, or leave out what it needs."""
     for name in names:
         if name not in model.variables:
             raise UnknownNameError("variable of the model", name, model.variables)
@@ -59,25 +46,7 @@ def check_places(model: Model, names: Sequence[str]) -> None:
 
 
 def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[FittedPrediction]:
-    """A distribution at each point.
-
-    It is a normal whose standard deviation is half the width of the 95% prediction interval over 1.96: with few data
-    the interval comes from Student's distribution, whose tails this keeps at 2.5% and 97.5%. Where the interval is
-    lopsided, as that of a law far out, it is a histogram of the model's intervals of fourteen coverages.
-
-    Parameters
-    ----------
-    model : Model
-    points : sequence of dict
-        Each with a number or a level's name for every variable of the model.
-
-    Raises
-    ------
-    DataError
-        A prediction is not finite.
-    UnknownNameError
-        A level has no such name.
-    """
+    """A distribution at each point."""
     columns = {name: [point[name] for point in points] for name in model.variables}
     for name, levels in model.levels.items():
         for level in columns[name]:

@@ -11,38 +11,16 @@ from perf_structural.expression import Constant, Expression
 from perf_structural.units import PLAIN, Unit
 from perfcore.base.errors import DataError
 
-__all__ = [
-    "Indexed",
-    "Place",
-    "aligned",
-    "at_place",
-    "converted",
-    "joined",
-    "need_numbers",
-    "places",
-    "reduced",
-    "rows",
-]
 
 Place = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """A quantity, or one for each processor, iteration or whatever it is replicated over.
+    """A quantity, or one for each processor, iteration or whatever it is replicated over."""
 
-    Parameters
-    ----------
-    text : str
-        As the user wrote it, for messages.
-    cells : mapping of tuple of int to Expression
-        One for each place, counted from 0 along each index; the only place of what is not replicated is ``()``.
-    indices : tuple of str
-    unit : Unit
-    """
-
-    text: str
-    cells: Mapping[Place, Expression]
+    text: str  # as the user wrote it, for messages
+    cells: Mapping[Place, Expression]  # one for each place, counted from 0 along each index
     indices: tuple[str, ...] = ()
     unit: Unit = PLAIN
 
@@ -53,29 +31,14 @@ class Indexed:
 
 
 def places(indices: Sequence[str], sizes: Mapping[str, int]) -> list[Place]:
-    """Every place along some indices, the last running fastest.
-
-    Examples
-    --------
-    >>> places(["stage", "processor"], {"processor": 3, "stage": 1})
-    [(0, 0), (0, 1), (0, 2)]
-    """
+    """Every place along some indices, the last running fastest."""
     return list(itertools.product(*(range(sizes[index]) for index in indices)))
 
 
 def rows(
     operands: Sequence[Indexed], sizes: Mapping[str, int]
 ) -> tuple[tuple[str, ...], dict[Place, tuple[Expression, ...]]]:
-    """All indices of some operands, and the operands' expressions at each place.
-
-    What lacks an index is the same along it.
-
-    Returns
-    -------
-    indices : tuple of str
-    found : dict of tuple of int to tuple of Expression
-        One expression of each operand.
-    """
+    """All indices of some operands, and the operands' expressions at each place."""
     indices = tuple(dict.fromkeys(index for operand in operands for index in operand.indices))
     selections = [[indices.index(index) for index in operand.indices] for operand in operands]
     return indices, {
@@ -106,25 +69,7 @@ def reduced(
     over: str | None,
     others: Sequence[Indexed] = (),
 ) -> Indexed:
-    """An operation over all places along one index, which then is gone.
-
-    Parameters
-    ----------
-    text : str
-    operation : callable
-        Takes the expressions along the index, and those of the others.
-    operand : Indexed
-    over : str, optional
-        The index, where the operand has several.
-    others : sequence of Indexed
-        What else the operation takes; not replicated over the index.
-
-    Raises
-    ------
-    DataError
-        The operand is not replicated, or over several indices of which none was named; another one is replicated over
-        what is left out.
-    """
+    """An operation over all places along one index, which then is gone."""
     if not operand.indices:
         raise DataError(
             f"{text}: {operand.text!r} is not replicated; give a list for one of its inputs, or take it alone"
@@ -146,13 +91,7 @@ def reduced(
 
 
 def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], place: Place) -> list[Expression]:
-    """Expressions of operands at a place along some indices.
-
-    Raises
-    ------
-    DataError
-        One is replicated over another index.
-    """
+    """Expressions of operands at a place along some indices."""
     cells = []
     for operand in operands:
         if not set(operand.indices) <= set(indices):
@@ -174,11 +113,6 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
     """Operands of a sum, a maximum or a comparison in one unit, that of the first which has one.
 
     The number 0 has every unit, so that ``max(t, 0)`` can be said.
-
-    Raises
-    ------
-    DataError
-        Their units are of different kinds.
     """
     first = next((operand for operand in operands if operand.unit.powers), operands[0])
     quantities = []
@@ -193,13 +127,7 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
 
 
 def need_numbers(label: str, parts: Sequence[Indexed]) -> None:
-    """Refuse quantities with a unit.
-
-    Raises
-    ------
-    DataError
-        With the first.
-    """
+    """Refuse quantities with a unit."""
     for part in parts:
         if part.unit.powers:
             raise DataError(

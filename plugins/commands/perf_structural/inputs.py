@@ -23,7 +23,6 @@ from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
 
-__all__ = ["Input", "read_input", "read_value"]
 
 Quantity = StochasticValue | float
 
@@ -53,46 +52,15 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"r
 
 @dataclass(frozen=True)
 class Input:
-    """One input, read and checked.
+    """One input, read and checked."""
 
-    Parameters
-    ----------
-    cells : mapping of tuple of int to float or StochasticValue
-        One for each place along the indices, counted from 0; ``()`` for an input that is not replicated.
-    sizes : mapping of str to int
-        Its indices, with the number of copies along each.
-    unit : str or None
-    """
-
-    cells: Mapping[Place, Quantity]
-    sizes: Mapping[str, int]
+    cells: Mapping[Place, Quantity]  # one for each place along the indices, counted from 0
+    sizes: Mapping[str, int]  # its indices, with the number of copies along each
     unit: str | None = None
 
 
 def read_input(entry: Any, folder: Path) -> Input:
-    """An input as a model file or a program gives it.
-
-    Parameters
-    ----------
-    entry : float, str, StochasticValue, mapping or sequence
-        A text is what a user types, ``"NAME:NUMBERS"`` with the name of a representation. A mapping is the table of a
-        model file: ``{"normal": [10, 2], "unit": "ms"}``, where the name of any representation may stand for
-        ``normal``. A sequence has one of these for each processor.
-    folder : Path
-        Where the names of files begin.
-
-    Raises
-    ------
-    DataError
-        With the key that is wrong.
-    InputError
-        A file that is named cannot be read.
-
-    Examples
-    --------
-    >>> read_input({"each": [1.0, 2.0], "over": "stage", "unit": "ms"}, Path())
-    Input(cells={(0,): 1.0, (1,): 2.0}, sizes={'stage': 2}, unit='ms')
-    """
+    """An input as a model file or a program gives it."""
     if isinstance(entry, StochasticValue):
         return Input({(): entry}, {})
     if isinstance(entry, (list, tuple)):
@@ -229,13 +197,7 @@ def _of_file(path: Path, table: _Table) -> StochasticValue:
 
 
 def read_value(path: Path) -> StochasticValue:
-    """The stochastic value in a JSON file, as ``perf value`` and ``perf eval`` write it.
-
-    Raises
-    ------
-    InputError
-        There is none in it.
-    """
+    """The stochastic value in a JSON file, as ``perf value`` and ``perf eval`` write it."""
     try:
         content = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError:

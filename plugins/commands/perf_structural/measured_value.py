@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from perf_structural.measuring import Samples
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["MeasuredValue", "check_scale", "represent", "variation_class"]
 
 _COARSE = 0.15  # of probability: three times what five equal bins lose of 300 samples of a normal at most
 _NOTEWORTHY = 0.01  # of probability
@@ -195,32 +194,7 @@ def represent(
     warnings: tuple[str, ...] = (),
     **options: Any,
 ) -> MeasuredValue:
-    """Represent the samples of a window.
-
-    Parameters
-    ----------
-    window : Window or RunSamples
-        As `perf_structural.measuring.read_samples` gives it.
-    representation : str, optional
-        A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
-        Samples that are all equal become one number, whatever is asked for.
-    scale : float, > 0, optional
-        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
-        of lengths of time, told by the name.
-    levels : tuple of float
-        Of the quantiles that are shown.
-    warnings : tuple of str
-        What is to be said about the samples.
-    **options
-        Options of the representation.
-
-    Raises
-    ------
-    OptionError
-        The representation or an option is not known, or the scale is not above 0.
-    DataError
-        The samples cannot be represented so.
-    """
+    """Represent the samples of a window."""
     if scale is not None:
         check_scale(scale)
     implementation = representation_named(representation or default_name("samples"))
@@ -237,36 +211,12 @@ def represent(
 
 
 def check_scale(scale: float) -> None:
-    """Refuse what can be no full range of a quantity.
-
-    Raises
-    ------
-    OptionError
-        It is not above 0.
-    """
+    """Refuse what can be no full range of a quantity."""
     if not 0.0 < scale < math.inf:
         raise OptionError(f"--scale {scale:g}: a positive number is expected")
 
 
 def variation_class(variation: float, scale: float = 1.0) -> str:
-    """Whether a quantity varies little, some or much (Schopf 1999, section 4).
-
-    Parameters
-    ----------
-    variation : float, >= 0
-        Largest minus smallest value.
-    scale : float, > 0
-        Full range of the quantity: 1 for a share, 100 for per cent.
-
-    Returns
-    -------
-    {"low", "medium", "high"}
-        Up to a quarter of the range; less than half; more. The paper leaves out exactly one half, which is high here.
-
-    Examples
-    --------
-    >>> variation_class(0.25), variation_class(0.3), variation_class(0.5)
-    ('low', 'medium', 'high')
-    """
+    """Whether a quantity varies little, some or much (Schopf 1999, section 4)."""
     share = variation / scale
     return "low" if share <= _LOW else "medium" if share < _HIGH else "high"

@@ -22,7 +22,6 @@ from perfcore.data.series import Series
 from perfcore.data.units import readable
 from perfcore.reading.source import Source
 
-__all__ = ["FEWEST", "KINDS", "ReadFile", "few_samples", "read_samples", "samples_of"]
 
 Samples = Window | RunSamples
 ReadFile = Callable[[str, Sequence[type]], Any]
@@ -41,32 +40,7 @@ def read_samples(
     read: ReadFile | None = None,
     within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of a file, and what is to be said about them.
-
-    Parameters
-    ----------
-    path : str or path
-        Of numbers one a line, anything that a reader gives a series, a curve or a table of runs of,
-        or a table of text with a line of names; ``"-"`` is standard input.
-    window : str
-        Of a series over time: how much counts, from the end.
-    column : str, optional
-    until : float or str, optional
-        Of a series over time, as `perf_tables.series.window.take_window` takes it.
-    where : str or sequence of str, optional
-        Conditions on the rows of a table: ``"host=a,p>4"``.
-    read : callable, optional
-        Takes the path and the types wanted, and gives the data; by default whichever reader knows the file.
-    within : (float, float), optional
-        Bounds that the samples are said to have; without, lengths of time, by their name, are at least 0.
-
-    Raises
-    ------
-    InputError
-        The file holds none of these.
-    PerfError
-        As of `samples_of`.
-    """
+    """Samples of a file, and what is to be said about them."""
     data = _read_any(path, column, where, read or _read)
     if isinstance(data, Series) and where is not None:
         data = samples_of_table(_as_table(data), column, where, data.source)
@@ -157,15 +131,7 @@ def samples_of(
     where: str | Iterable[str] | None = None,
     within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Samples of what was read, likewise.
-
-    Raises
-    ------
-    OptionError
-        A column must be named, is not known, or conditions or a time are given that belong to other data.
-    DataError
-        There are no samples in the window, the column holds no numbers, or a sample is outside of its bounds.
-    """
+    """Samples of what was read, likewise."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
     try:
         check_within(samples.values, within, samples.column, samples.source)

@@ -15,7 +15,6 @@ from perf_structural.mistakes import StructuralModelError
 from perfcore.base.errors import DataError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 
-__all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]
 
 _Content = TypeVar("_Content", bound=msgspec.Struct)
 
@@ -82,15 +81,7 @@ def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Conten
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
-    """The content of a model file, its tables as yet unread.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is not TOML; with the line.
-    StructuralModelError
-        A key is missing, unknown or of the wrong type.
-    """
+    """The content of a model file, its tables as yet unread."""
     return _read(path, ModelFile)
 
 
@@ -109,13 +100,7 @@ def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]
 
 
 def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapping[str, Any]]:
-    """Inputs of each candidate.
-
-    Raises
-    ------
-    StructuralModelError
-        Two have one name.
-    """
+    """Inputs of each candidate."""
     inputs_by_name: dict[str, Mapping[str, Any]] = {}
     for candidate in candidates:
         if candidate.name in inputs_by_name:
@@ -125,15 +110,7 @@ def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapp
 
 
 def read_component(entry: Any, folder: Path) -> Component:
-    """A component as a model file or a program gives it; a fitted model is loaded.
-
-    Raises
-    ------
-    DataError
-        It is neither an equation nor a model, or keys are missing or unknown.
-    ModelFileError
-        The file of the fitted model cannot be used.
-    """
+    """A component as a model file or a program gives it; a fitted model is loaded."""
     if isinstance(entry, str):
         return Component(equation=entry)
     if not isinstance(entry, Component):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from perf_structural.prediction import Prediction
     from perf_structural.structural_model import StructuralModel
 
-__all__ = ["PredictionsOpener", "StructuralOpener"]
 
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
@@ -68,15 +67,7 @@ class PredictionsOpener(Opener):
         return 0.9
 
     def open(self, path: str, options: Any, data: str | None = None) -> Judgement:
-        """The predictions, judged by what happened.
-
-        Raises
-        ------
-        OptionError
-            No table follows.
-        PerfError
-            As `perf_structural.judge`.
-        """
+        """The predictions, judged by what happened."""
         from perf_structural.judging.judge import judge
 
         if data is None:

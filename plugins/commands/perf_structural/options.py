@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from perf_structural.statistic import LEVELS, parse_level, parse_levels
 from perfcore.hooks.options import option
 
-__all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions", "SamplingOptions"]
-
 
 @dataclass(frozen=True)
 class SamplingOptions:

@@ -24,7 +24,6 @@ from perf_structural.expression import (
 from perf_structural.language.functions import MAY_BE_INFINITE, compute
 from perfcore.base.errors import DataError
 
-__all__ = ["PointwiseEvaluation"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,23 +75,7 @@ class _Crossing:
 
 
 class PointwiseEvaluation:
-    """Evaluates an expression at many points, and remembers which divisors came to both sides of zero.
-
-    Parameters
-    ----------
-    root : Expression
-    supports : mapping of str to (float, float)
-        Bounds of each quantity; infinite for one without.
-
-    Examples
-    --------
-    >>> from perf_structural.algebra import Algebra
-    >>> algebra = Algebra()
-    >>> x, y = algebra.leaf("x"), algebra.leaf("y")
-    >>> ratio = PointwiseEvaluation(algebra.product([(x, 1), (y, -1)]), {"x": (0.0, 9.0), "y": (1.0, 9.0)})
-    >>> ratio.values_at({"x": np.array([1.0, 6.0]), "y": np.array([4.0, 2.0])})
-    array([0.25, 3.  ])
-    """
+    """Evaluates an expression at many points, and remembers which divisors came to both sides of zero."""
 
     def __init__(self, root: Expression, supports: Mapping[str, tuple[float, float]]) -> None:
         self.root, self.supports = root, supports
@@ -105,22 +88,7 @@ class PointwiseEvaluation:
         self.branches = _only_in_branches(root, self.nodes)
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
-        """The expression at each point.
-
-        Parameters
-        ----------
-        quantities : mapping of str to (n,) float
-
-        Returns
-        -------
-        (n,) float
-
-        Raises
-        ------
-        DataError
-            A bounded divisor came to both sides of zero, also in an earlier call; or an operation is not defined at a
-            point, as the logarithm of a negative number, and no ``if`` leaves it out.
-        """
+        """The expression at each point."""
         node_values: dict[Expression, Floats] = {}
         with np.errstate(all="ignore"):
             for node in self.nodes:
@@ -196,13 +164,7 @@ class PointwiseEvaluation:
         return [(places[divisor], *astuple(crossing)) for divisor, crossing in self.crossings.items()]
 
     def add_divisors(self, met: Iterable[Sequence[float]]) -> None:
-        """Take over what divisors were at other points.
-
-        Raises
-        ------
-        DataError
-            A bounded divisor came to both sides of zero.
-        """
+        """Take over what divisors were at other points."""
         for place, below, zero, above, low, high in met:
             divisor = self.nodes[int(place)]
             crossing = self.crossings.setdefault(divisor, _Crossing())

@@ -12,8 +12,6 @@ from perf_structural.evaluation import Evaluation
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["Prediction"]
-
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Result):

@@ -11,46 +11,18 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CONFIDENCE", "limits_of_quantile", "samples_needed"]
 
 CONFIDENCE = 0.95
 
 
 def samples_needed(level: float) -> int:
-    """How many independent samples have an order statistic on each side of a quantile with enough confidence.
-
-    Examples
-    --------
-    >>> samples_needed(0.5), samples_needed(0.99), samples_needed(0.999)
-    (6, 368, 3688)
-    """
+    """How many independent samples have an order statistic on each side of a quantile with enough confidence."""
     outside = 0.5 * (1.0 - CONFIDENCE)
     return math.ceil(math.log(outside) / math.log(max(level, 1.0 - level)))
 
 
 def limits_of_quantile(ordered: npt.NDArray[np.float64], level: float, count: int) -> tuple[float, float]:
-    """Between which samples the true quantile lies, with probability 0.95 at least.
-
-    Parameters
-    ----------
-    ordered : (n,) float
-        Increasing.
-    level : float
-    count : int, >= n
-        How many were measured, of which ``ordered`` are the quantiles at even distances.
-
-    Returns
-    -------
-    low, high : float
-        NaN where no sample bounds it to that side.
-
-    Examples
-    --------
-    >>> limits_of_quantile(np.arange(1.0, 101.0), 0.5, 100)  # David and Nagaraja's 40th and 61st of 100
-    (40.0, 61.0)
-    >>> limits_of_quantile(np.arange(1.0, 101.0), 0.99, 100)
-    (97.0, nan)
-    """
+    """Between which samples the true quantile lies, with probability 0.95 at least."""
     from scipy.stats import binom
 
     outside = 0.5 * (1.0 - CONFIDENCE)

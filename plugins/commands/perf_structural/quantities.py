@@ -8,17 +8,9 @@ from typing import Any
 from perf_structural.support import typed_within
 from perfcore.base.errors import OptionError
 
-__all__ = ["given_quantities"]
-
 
 def given_quantities(words: Sequence[str]) -> dict[str, Any]:
-    """``NAME=QUANTITY`` words as inputs of a structural model.
-
-    Examples
-    --------
-    >>> given_quantities(["a=3", "b=normal:10,2", "c=load.json"])
-    {'a': 3.0, 'b': 'normal:10,2', 'c': {'file': 'load.json'}}
-    """
+    """``NAME=QUANTITY`` words as inputs of a structural model."""
     quantities = {}
     for word in words:
         name, equals, text = (part.strip() for part in word.partition("="))

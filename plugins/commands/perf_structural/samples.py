@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
     from perfcore.reading.source import Source
 
-__all__ = ["RunSamples", "read_numbers", "samples_of_rows", "samples_of_table"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,29 +33,14 @@ _HEAD = 4096  # characters by which a file of numbers is told from others
 
 @dataclass(frozen=True)
 class RunSamples:
-    """Samples in no order.
+    """Samples in no order."""
 
-    Parameters
-    ----------
-    column : str
-        What was measured.
-    values : (n,) float
-        Finite.
-    source : str
-    missing : int
-        Rows without a value.
-    count : int
-        How many were measured: more than ``values`` where these stand for counts in buckets.
-    notes : tuple of str
-        What a reader of a result must know.
-    """
-
-    column: str
-    values: Floats
+    column: str  # what was measured
+    values: Floats  # finite
     source: str
-    missing: int = 0
-    count: int = 0
-    notes: tuple[str, ...] = ()
+    missing: int = 0  # rows without a value
+    count: int = 0  # how many were measured: more than ``values`` where these stand for counts in buckets
+    notes: tuple[str, ...] = ()  # what a reader of a result must know
 
     @property
     def variation(self) -> float:
@@ -81,12 +65,6 @@ def read_numbers(
 
     Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
     file's. A unit, as in ``3.1 ms``, is added to the name.
-
-    Raises
-    ------
-    InputError
-        It begins so and a later line is no finite number, or one of another unit; with the line. Or it has another name
-        than the column that is asked for, or conditions on rows are given.
     """
     head = source.head[:_HEAD].decode("utf-8-sig", errors="replace")
     first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
@@ -123,11 +101,7 @@ def read_numbers(
 
 
 def _quantity(line: str) -> tuple[float, str] | None:
-    """A number and its unit, empty where there is none; None of any other text.
-
-    >>> _quantity("3.1 ms"), _quantity("-2"), _quantity("5 of 7")
-    ((3.1, 'ms'), (-2.0, ''), None)
-    """
+    """A number and its unit, empty where there is none; None of any other text."""
     number = _NUMBER.match(line)
     with contextlib.suppress(ValueError):
         return float(line), ""
@@ -140,17 +114,7 @@ def _quantity(line: str) -> tuple[float, str] | None:
 def samples_of_rows(
     measured: Measurements, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples:
-    """One column of a table of runs: by default what was measured.
-
-    Raises
-    ------
-    OptionError
-        No column was measured, so that one must be named; or no row meets the conditions.
-    UnknownNameError
-        There is no such column.
-    DataError
-        The column holds no numbers.
-    """
+    """One column of a table of runs: by default what was measured."""
     roles = measured.roles
     if column is None and roles.value is None:
         raise OptionError(f"{measured.source}: name a column (--column NAME): {listing(list(measured.table.columns))}")

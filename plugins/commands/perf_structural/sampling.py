@@ -25,7 +25,6 @@ from perfcore.base.executors.tasks import in_order
 from perfcore.base.executors.threads import thread_count
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["FEWEST_NETS", "Sample", "draw_sample", "draw_together", "points_for", "sort_at_once"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,24 +46,12 @@ _POINTS_OF_A_PART = 2**22  # at most, 32 MiB
 
 @dataclass(frozen=True)
 class Sample:
-    """Values of an expression.
+    """Values of an expression."""
 
-    Parameters
-    ----------
-    values : (nets, points) float
-        In the order of the points, or each row sorted; given the one scrambling, the rows are independent of one
-        another.
-    notes : tuple of str
-    reaches_zero : bool
-        Whether a divisor comes down to zero or beyond, so that there may be no mean.
-    is_sorted : bool
-        Whether each row is.
-    """
-
-    values: Floats
+    values: Floats  # in the order of the points, or each row sorted
     notes: tuple[str, ...]
-    reaches_zero: bool = False
-    is_sorted: bool = False
+    reaches_zero: bool = False  # whether a divisor comes down to zero or beyond, so that there may be no mean
+    is_sorted: bool = False  # whether each row is
 
 
 def draw_sample(
@@ -75,10 +62,7 @@ def draw_sample(
     seed: int,
     executor: Executor | None = None,
 ) -> Sample:
-    """Values of one expression, each row sorted; see `draw_together`.
-
-    A large sample is drawn in parts, by an executor where one is given, which changes no digit.
-    """
+    """Values of one expression, each row sorted; see `draw_together`."""
     formula = Formula(root, values, correlations)
     nets = _nets_for([formula], samples, seed)
     if nets.number * nets.size * (len(quantities_of([formula])) + 1) < _FEWEST_IN_PARTS:
@@ -110,13 +94,7 @@ def sort_at_once(arrays: Sequence[Floats]) -> None:
 
 
 def points_for(samples: int | None, inputs: int) -> int:
-    """How many points are drawn: those asked for, or as many as so many inputs can have in a second.
-
-    Examples
-    --------
-    >>> points_for(500, 3), points_for(None, 3), points_for(None, 1024)
-    (500, 100000, 16384)
-    """
+    """How many points are drawn: those asked for, or as many as so many inputs can have in a second."""
     if samples is not None:
         return samples
     most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))
@@ -124,23 +102,7 @@ def points_for(samples: int | None, inputs: int) -> int:
 
 
 def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
-    """Values of expressions at the same points, which fill the space of all their inputs evenly.
-
-    Parameters
-    ----------
-    formulas : sequence of Formula
-        What has one key in several of them is one quantity.
-    samples : int, >= 8, or None
-        In all; by default as `points_for` says. At least 8 nets share them, each of the same power of 2; so it may be
-        rounded up by less than an eighth.
-    seed : int
-
-    Raises
-    ------
-    DataError
-        A divisor can be zero, or a logarithm or root is taken of what can be negative; correlations contradict one
-        another; there are more inputs than Sobol points have dimensions.
-    """
+    """Values of expressions at the same points, which fill the space of all their inputs evenly."""
     nets = _nets_for(formulas, samples, seed)
     drawn = draw(formulas, nets, range(nets.number), range(nets.size))
     return [Sample(each.values, each.pointwise.notes(), each.pointwise.reaches_zero) for each in drawn]

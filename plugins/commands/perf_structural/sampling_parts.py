@@ -25,7 +25,6 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import from_dict
 
-__all__ = ["packed", "prepare", "sample_part", "unpacked_part"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,24 +71,7 @@ def _unpacked(message: str) -> Formula:
 
 
 def sample_part(message: str, number: int, size: int, seed: int, net: int, begin: int, length: int) -> bytes:
-    """Some points of one net, sorted; see `perf_structural.drawing.draw`.
-
-    Parameters
-    ----------
-    message : str
-        Of `packed`.
-    number, size, seed : int
-        As of `perf_structural.drawing.Nets`.
-    net : int
-    begin, length : int
-        Which points.
-
-    Returns
-    -------
-    bytes
-        For `unpacked_part`. A refusal is an answer, too, so that the first of several does not depend on what ends
-        first.
-    """
+    """Some points of one net, sorted; see `perf_structural.drawing.draw`."""
     try:
         nets = Nets(number, size, seed)
         (drawn,) = draw([_unpacked(message)], nets, range(net, net + 1), range(begin, begin + length))
@@ -102,13 +84,7 @@ def sample_part(message: str, number: int, size: int, seed: int, net: int, begin
 
 
 def unpacked_part(answer: bytes, pointwise: PointwiseEvaluation) -> Floats:
-    """Values of a part; what its divisors were is added to what an evaluation has seen.
-
-    Raises
-    ------
-    DataError
-        As of `perf_structural.drawing.draw`.
-    """
+    """Values of a part; what its divisors were is added to what an evaluation has seen."""
     if answer[:1] == _REFUSED:
         raise DataError(answer[1:].decode())
     end = answer.index(_END)

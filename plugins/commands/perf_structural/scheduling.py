@@ -17,8 +17,6 @@ from perf_structural.structural_model import StructuralModel
 from perf_structural.together import predict_together, probability_below
 from perfcore.results import Result
 
-__all__ = ["Choice", "choose", "predict_candidates", "predict_models", "with_candidates"]
-
 
 @dataclass(frozen=True, repr=False)
 class Choice(Result):
@@ -84,13 +82,7 @@ def predict_candidates(
 
 
 def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]]) -> dict[str, StructuralModel]:
-    """The model with each candidate's inputs in the place of its own.
-
-    Raises
-    ------
-    PerfError
-        As of `StructuralModel.with_inputs`, with the candidate's name; or there are none.
-    """
+    """The model with each candidate's inputs in the place of its own."""
     if not candidates:
         raise StructuralModelError(
             f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
@@ -105,17 +97,7 @@ def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str
 def predict_models(
     models: Mapping[str, StructuralModel], candidates: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> dict[str, Prediction]:
-    """What the model of each candidate predicts, all drawn at the same points; see `predict_candidates`.
-
-    Parameters
-    ----------
-    models : mapping of str to StructuralModel
-        By the candidates' names.
-    candidates : mapping of str to mapping
-        The inputs of each that are its own.
-    **options
-        Of `perf_structural.EvaluationOptions`.
-    """
+    """What the model of each candidate predicts, all drawn at the same points; see `predict_candidates`."""
     parts = []
     for name, model in models.items():
         with located(model.source, f"candidate {name!r}"):

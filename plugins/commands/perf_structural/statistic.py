@@ -9,16 +9,6 @@ from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = [
-    "LEVELS",
-    "Distribution",
-    "Statistic",
-    "levels_given",
-    "parse_level",
-    "parse_levels",
-    "parse_statistic",
-    "quantile_name",
-]
 
 LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown beside mean and deviation where none are asked for
 
@@ -46,30 +36,13 @@ class Distribution(Protocol):
 
 
 def quantile_name(level: float) -> str:
-    """How a quantile is called.
-
-    Examples
-    --------
-    >>> quantile_name(0.05), quantile_name(0.5), quantile_name(0.999)
-    ('p05', 'p50', 'p99.9')
-    """
+    """How a quantile is called."""
     percent = f"{100.0 * level:.10g}"
     return f"p{percent.zfill(2)}" if "." not in percent else f"p{percent}"
 
 
 def parse_levels(quantiles: Any) -> tuple[float, ...]:
-    """Levels of quantiles: a text such as ``0.5,0.99``, a number or several.
-
-    Raises
-    ------
-    ValueError
-        There are none, or one is not between 0 and 1.
-
-    Examples
-    --------
-    >>> parse_levels("0.5,0.999")
-    (0.5, 0.999)
-    """
+    """Levels of quantiles: a text such as ``0.5,0.99``, a number or several."""
     words = (
         quantiles.split(",")
         if isinstance(quantiles, str)
@@ -87,13 +60,7 @@ def parse_levels(quantiles: Any) -> tuple[float, ...]:
 
 
 def parse_level(quantile: Any) -> float:
-    """One of these.
-
-    Raises
-    ------
-    ValueError
-        As of `parse_levels`, or there are several.
-    """
+    """One of these."""
     levels = parse_levels(quantile)
     if len(levels) > 1:
         raise ValueError("one number between 0 and 1 is expected, such as 0.99")
@@ -101,13 +68,7 @@ def parse_level(quantile: Any) -> float:
 
 
 def levels_given(quantile: Any) -> tuple[float, ...]:
-    """`parse_levels` of what a user gives.
-
-    Raises
-    ------
-    OptionError
-        As of `parse_levels`.
-    """
+    """`parse_levels` of what a user gives."""
     try:
         return parse_levels(quantile)
     except ValueError as error:
@@ -135,13 +96,7 @@ class Statistic:
     scales: bool = True
 
     def __call__(self, distribution: Distribution, owner: str) -> float:
-        """The statistic of one distribution.
-
-        Raises
-        ------
-        DataError
-            It has none: an interval has no mean, a normal no upper bound.
-        """
+        """The statistic of one distribution."""
         value = float(self.of(distribution))
         if not math.isfinite(value) and not getattr(distribution, "has_moments", True):
             raise DataError(f"{owner} has no {self.name}: its divisor comes down to zero; choose by quantile:0.95")

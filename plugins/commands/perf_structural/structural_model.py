@@ -28,8 +28,6 @@ from perf_structural.together import Part, predict_together
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-__all__ = ["StructuralModel"]
-
 
 @dataclass(frozen=True, repr=False)
 class StructuralModel(Result):
@@ -101,15 +99,7 @@ class StructuralModel(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
-        """Read a model file.
-
-        Raises
-        ------
-        InputError
-            There is no such file, or it is not TOML; with the line.
-        StructuralModelError
-            A key is not what is expected; with the file and the key.
-        """
+        """Read a model file."""
         file, source = read_model_file(path), os.fspath(path)
         return cls(
             equation=file.equation,
@@ -154,23 +144,7 @@ class StructuralModel(Result):
         return composition
 
     def predict(self, *, executor: Executor | None = None, **options: Any) -> Prediction:
-        """The distribution of the result.
-
-        Parameters
-        ----------
-        executor : concurrent.futures.Executor, optional
-            What draws parts of a sample of millions of points; by default this process does. No digit depends on it.
-        **options
-            Of `perf_structural.evaluation.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
-
-        Raises
-        ------
-        OptionError
-            An option is not accepted.
-        StructuralModelError
-            As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
-            taken of what can be negative.
-        """
+        """The distribution of the result."""
         return self.recalibrated(predict_together([self.part()], options, executor)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:

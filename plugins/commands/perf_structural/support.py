@@ -13,7 +13,6 @@ from perf_tables.series.measured_durations import check_durations
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
-__all__ = ["Bounds", "Within", "check_within", "parse_bounds", "typed_within", "within"]
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float, float]
@@ -25,21 +24,13 @@ _NOTEWORTHY = 0.01
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Within(StochasticValue):
-    """A distribution under the condition that it lies between two bounds; its arithmetic is that of histograms.
-
-    Parameters
-    ----------
-    value : StochasticValue
-        With a distribution.
-    lower, upper : float
-        May be infinite.
-    """
+    """A distribution under the condition that it lies between two bounds; its arithmetic is that of histograms."""
 
     name: ClassVar[str] = "within"
     generality: ClassVar[int] = 15
 
-    value: StochasticValue
-    lower: float
+    value: StochasticValue  # with a distribution
+    lower: float  # may be infinite
     upper: float
 
     @classmethod
@@ -84,16 +75,6 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
 
     Bounds alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
     there anyway is returned as it is.
-
-    Raises
-    ------
-    DataError
-        The bounds are none, or most of the quantity is outside.
-
-    Examples
-    --------
-    >>> within(of_bounds(-0.2, 0.9), 0.0, 1.0)
-    Interval[0, 0.9]
     """
     if not lower < upper:
         raise DataError(f"within {lower:g}, {upper:g}: the lower bound must be below the upper one")
@@ -117,21 +98,7 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
 
 
 def check_within(samples: npt.ArrayLike, bounds: Bounds | None, column: str = "", source: str = "") -> None:
-    """Refuse samples outside of the bounds that they are said to have, or that their name gives them.
-
-    Parameters
-    ----------
-    samples : (n,) float
-    bounds : (float, float) or None
-        None where none were declared: a length of time, by the names, is then not negative.
-    column, source : str
-        Where the samples are from.
-
-    Raises
-    ------
-    DataError
-        With the first one.
-    """
+    """Refuse samples outside of the bounds that they are said to have, or that their name gives them."""
     if bounds is None:
         check_durations(samples, column, source)
         return
@@ -146,30 +113,13 @@ def check_within(samples: npt.ArrayLike, bounds: Bounds | None, column: str = ""
 
 
 def typed_within(text: str) -> tuple[str, Bounds | None]:
-    """What a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``.
-
-    Raises
-    ------
-    DataError
-        There are no two numbers behind ``within``.
-
-    Examples
-    --------
-    >>> typed_within("normal:0.9,0.2 within 0,1")
-    ('normal:0.9,0.2', (0.0, 1.0))
-    """
+    """What a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``."""
     words, separator, bounds = text.partition(_WORD)
     return words.strip(), parse_bounds(bounds) if separator else None
 
 
 def parse_bounds(text: str) -> Bounds:
-    """``0,1`` or ``0,inf`` as two numbers.
-
-    Raises
-    ------
-    DataError
-        They are none.
-    """
+    """``0,1`` or ``0,inf`` as two numbers."""
     try:
         lower, upper = map(float, text.split(","))
     except ValueError:

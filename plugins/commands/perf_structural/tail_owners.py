@@ -23,7 +23,6 @@ from perf_structural.sampling import draw_together, points_for
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["share_of_tail", "tail_owners"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,24 +39,7 @@ def tail_owners(
     samples: int | None,
     seed: int,
 ) -> dict[str, float]:
-    """For each uncertain input its share, the largest first.
-
-    Parameters
-    ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-    correlations : mapping of frozenset of str to float
-        Shares of correlated inputs overlap.
-    level : float, 0 to 1
-        The tail is what is above this quantile; below 0.5 what is below it.
-    samples, seed : int
-        Points may be None, as of `perf_structural.sampling.points_for`.
-
-    Raises
-    ------
-    OptionError
-        An input has bounds and no distribution.
-    """
+    """For each uncertain input its share, the largest first."""
     inputs = [node for node in ordered(root) if isinstance(node, Leaf)]
     for node in inputs:
         if not values[node.name].has_distribution:
@@ -76,14 +58,7 @@ def tail_owners(
 
 
 def share_of_tail(late: npt.NDArray[np.bool_], column: Floats) -> float:
-    """Share of the variance of ``late`` (n,) that one input (n,) explains by itself, 0 to 1.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(1).normal(size=100_000)
-    >>> share_of_tail(x > 2.0, x) > 0.95, share_of_tail(x > 2.0, np.roll(x, 1)) < 0.01
-    (True, True)
-    """
+    """Share of the variance of ``late`` (n,) that one input (n,) explains by itself, 0 to 1."""
     total = float(late.var())
     if total == 0.0:
         return 0.0

@@ -27,7 +27,6 @@ from perf_structural.sampling import Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 
-__all__ = ["Part", "predict_together", "probability_below", "without_quantiles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,33 +35,16 @@ _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each
 
 @dataclass(frozen=True)
 class Part:
-    """What is predicted beside others.
+    """What is predicted beside others."""
 
-    Parameters
-    ----------
-    name : str
-        Of the result.
-    label : str
-        For messages, such as the candidate's name; and to tell its own inputs from those of others.
-    source : str
-        What messages name.
-    composition : Composition
-    own : collection of str
-        Inputs that are another quantity here than in other parts.
-    """
-
-    name: str
-    label: str
-    source: str
+    name: str  # of the result
+    label: str  # for messages, such as the candidate's name; and to tell its own inputs from those of others
+    source: str  # what messages name
     composition: Composition
-    own: Collection[str] = ()
+    own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
     def keys(self) -> dict[str, str]:
-        """For quantities of its own: what tells them apart from others of the same name.
-
-        A quantity that is declared as correlated keeps its name: with its own place in the correlations it could
-        contradict those of others.
-        """
+        """For quantities of its own: what tells them apart from others of the same name."""
         correlated = {name for pair in self.composition.correlations for name in pair}
         return {
             leaf: f"{self.label}: {leaf}"
@@ -78,11 +60,6 @@ def predict_together(
 
     Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has. An
     executor draws parts of a large sample.
-
-    Raises
-    ------
-    PerfError
-        As of `perf_structural.StructuralModel.predict`, with the part's label.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
     parts = [without_quantiles(part, chosen, executor) for part in parts]
@@ -104,13 +81,7 @@ def predict_together(
 
 
 def without_quantiles(part: Part, options: EvaluationOptions, executor: Executor | None = None) -> Part:
-    """A part with the numbers that its quantiles are.
-
-    Raises
-    ------
-    PerfError
-        As of `perf_structural.language.resolving.resolved`, with the part's label.
-    """
+    """A part with the numbers that its quantiles are."""
     composition = part.composition
     cells = composition.result.cells
     with located(part.source, part.label):
@@ -140,11 +111,5 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
 
 
 def probability_below(first: Floats, second: Floats) -> float:
-    """Probability that the first of two is smaller at one point; points at which they are the same count half.
-
-    Examples
-    --------
-    >>> probability_below(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 2.0, 9.0]))
-    0.625
-    """
+    """Probability that the first of two is smaller at one point; points at which they are the same count half."""
     return float((first < second).mean() + 0.5 * (first == second).mean())

@@ -15,7 +15,6 @@ from perf_formulas.tree import Node, Number, Operation, Variable
 from perfcore.base.errors import DataError
 from perfcore.data.units import LABELS
 
-__all__ = ["PLAIN", "Unit", "parse_unit"]
 
 Powers = tuple[tuple[str, Fraction], ...]
 
@@ -29,23 +28,9 @@ def _collected(powers: Iterable[tuple[str, Fraction]]) -> Powers:
 
 @dataclass(frozen=True)
 class Unit:
-    """A product of powers of labels.
+    """A product of powers of labels."""
 
-    Parameters
-    ----------
-    powers : tuple of (str, Fraction)
-        Each label once, without zeros; empty for a number without unit.
-
-    Examples
-    --------
-    >>> rate = parse_unit("MB/s")
-    >>> print(rate, rate.kind, rate.size)
-    MB/s B/s 1000000
-    >>> print(rate.times(parse_unit("ms")), parse_unit("s").scale_to(parse_unit("ms")))
-    MB*ms/s 1000.0
-    """
-
-    powers: Powers = ()
+    powers: Powers = ()  # each label once, without zeros; empty for a number without unit
 
     @property
     def kind(self) -> Unit:
@@ -54,13 +39,7 @@ class Unit:
 
     @property
     def size(self) -> Fraction:
-        """How many of the kind's own unit it is.
-
-        Raises
-        ------
-        DataError
-            It is irrational, as that of a root of MB: convert before taking the root.
-        """
+        """How many of the kind's own unit it is."""
         product = Fraction(1)
         for label, power in self.powers:
             if label in LABELS and LABELS[label][1] != 1:
@@ -97,22 +76,7 @@ def _power(label: str, power: Fraction) -> str:
 
 
 def parse_unit(text: str) -> Unit:
-    """A unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none.
-
-    Raises
-    ------
-    DataError
-        It is none.
-
-    Examples
-    --------
-    >>> print(parse_unit("flop/s"), parse_unit("B/(MB/s)"), parse_unit("1"))
-    flop/s B*s/MB 1
-    >>> parse_unit("s+ms")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.DataError: unit 's+ms': labels joined by * and / are expected, such as s, MB/s or flop
-    """
+    """A unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
     try:
         return _unit_of(Parser(text, {}).formula())
     except (FormulaError, ValueError):

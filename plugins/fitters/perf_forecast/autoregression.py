@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["autoregression"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,27 +20,7 @@ _FEWEST_ROWS = 3  # for each coefficient
 
 
 def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
-    """Forecasts of the samples one to ``steps`` after each origin.
-
-    Parameters
-    ----------
-    values : (n,) float
-    lags : sequence of int, increasing, >= 1
-    steps : int, >= 1
-    first : int
-        The first origin that is asked for; an origin is the last sample that a forecast knows.
-
-    Returns
-    -------
-    (steps, n - first) float
-        NaN where too few samples came before.
-
-    Examples
-    --------
-    >>> autoregression(2.0 ** np.arange(12), [1], 2, 10).round(6)  # as far beyond what was seen as that reaches
-    array([[2047., 4095.],
-           [2047., 4095.]])
-    """
+    """Forecasts of the samples one to ``steps`` after each origin."""
     count, longest = len(values), lags[-1]
     forecasts = np.full((steps, count - first), np.nan)
     start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))

@@ -8,7 +8,6 @@ from scipy.special import ndtri
 
 from perf_forecast import levels
 
-__all__ = ["LEVELS", "centrality", "dispersion_of", "quantiles_of", "redispersed", "resolution_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,13 +18,7 @@ _LEAST_DISPERSION, _MOST_DISPERSION = 0.75, 1.0 / 0.75  # beyond, values that re
 
 
 def resolution_of(values: Floats) -> float:
-    """The step by which values are rounded; 0 where most are different.
-
-    Examples
-    --------
-    >>> round(resolution_of(np.array([0.132, 0.134, 0.134, 0.136, 0.132, 0.132])), 9)
-    0.002
-    """
+    """The step by which values are rounded; 0 where most are different."""
     distinct = np.unique(values)
     if len(distinct) < 2 or len(distinct) > 0.5 * len(values):
         return 0.0
@@ -38,20 +31,6 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
 
     A sample stands for the values that are rounded to it, except at a bound. Between samples quantiles are linear;
     beyond them they go on as those of a normal distribution from the median to the outermost sample would.
-
-    Parameters
-    ----------
-    samples : (k,) float
-    weights : (k,) float, > 0
-    resolution : float
-        The step by which values are rounded, or 0.
-    bounds : (float, float)
-        That no value is beyond.
-
-    Returns
-    -------
-    (m,) float
-        Not decreasing.
     """
     order = np.argsort(samples, kind="stable")
     values = np.clip(samples[order], *bounds)
@@ -82,13 +61,7 @@ def _unrounded(values: Floats, resolution: float, bounds: tuple[float, float]) -
 
 
 def centrality(quantiles: Floats, actual: float) -> float:
-    """Coverage of the narrowest central interval that holds a value: 0 at the median, 1 at and beyond the ends.
-
-    Examples
-    --------
-    >>> centrality(LEVELS, 0.5), round(centrality(LEVELS, 0.9), 9), centrality(LEVELS, 3.0)
-    (0.0, 0.8, 1.0)
-    """
+    """Coverage of the narrowest central interval that holds a value: 0 at the median, 1 at and beyond the ends."""
     first, after = (int(quantiles.searchsorted(actual, side=side)) for side in ("left", "right"))
     if after > first:  # one of the edges, or several: whichever level is nearest to the middle
         low, high = LEVELS[first], LEVELS[after - 1]
@@ -97,24 +70,13 @@ def centrality(quantiles: Floats, actual: float) -> float:
 
 
 def dispersion_of(centralities: Floats) -> float:
-    """The exponent g with which central intervals of coverage c held c^g of the values; 1 where they were right.
-
-    The mean of values that are distributed so is g / (1 + g). Few values move the exponent little.
-
-    Examples
-    --------
-    >>> dispersion_of(np.linspace(0.0, 1.0, 100)), dispersion_of(np.array([]))
-    (1.0, 1.0)
-    """
+    """The exponent g with which central intervals of coverage c held c^g of the values; 1 where they were right."""
     mean = (float(centralities.sum()) + 0.5 * _EVIDENCE) / (len(centralities) + _EVIDENCE)
     return round(min(max(mean / (1.0 - mean), _LEAST_DISPERSION), _MOST_DISPERSION), 12)
 
 
 def redispersed(quantiles: Floats, dispersion: float) -> Floats:
-    """Quantiles at `LEVELS` whose central intervals hold what they say, after those that held another share.
-
-    An interval of coverage c becomes the one of coverage c^(1/g).
-    """
+    """Quantiles at `LEVELS` whose central intervals hold what they say, after those that held another share."""
     central = 2.0 * LEVELS - 1.0
     moved = 0.5 + 0.5 * np.sign(central) * np.abs(central) ** (1.0 / dispersion)
     moved_quantiles: Floats = np.interp(moved, LEVELS, quantiles)

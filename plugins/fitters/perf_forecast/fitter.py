@@ -26,7 +26,6 @@ from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["ForecastFitter", "distributions_ahead"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -138,18 +137,8 @@ class ForecastFitter(Fitter):
 def distributions_ahead(
     values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
 ) -> Iterator[Ahead]:
-    """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives it.
-
-    Parameters
-    ----------
-    values : (n,) float, finite, n >= 3
-    steps_ahead : sequence of int, increasing
-        From 1 to n - 2, and to `_KEPT` - 2. What is chosen for one of `_CHOSEN_STEPS` serves those up to the next; so
-        does the first.
-    seasons : sequence of int
-        As `perf_forecast.seasons.find_seasons` gives them.
-    bounds : (float, float)
-        That no value is beyond.
+    """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives
+    it.
     """
     from perf_forecast.distributions import resolution_of
     from perf_forecast.horizon import chosen_at, distribution_now

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-__all__ = ["one_step_forecasts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,21 +31,6 @@ def one_step_forecasts(values: npt.ArrayLike) -> dict[str, Floats]:
     """What each predictor says of each sample, knowing only those before it, and of the sample after the last.
 
     Windows that reach back before the first sample use what there is.
-
-    Parameters
-    ----------
-    values : (n,) float, finite, n >= 1
-
-    Returns
-    -------
-    dict of str to (n + 1,) float
-        By the predictor's name; first NaN, since nothing comes before the first sample, last the forecast proper.
-
-    Examples
-    --------
-    >>> found = one_step_forecasts([1.0, 2.0, 6.0])
-    >>> found["last value"], found["running mean"]
-    (array([nan,  1.,  2.,  6.]), array([nan, 1. , 1.5, 3. ]))
     """
     history: Floats = np.asarray(values, dtype=np.float64)
     samples = pd.Series(history)

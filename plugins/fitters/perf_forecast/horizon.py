@@ -12,7 +12,6 @@ from perf_forecast.distributions import LEVELS, centrality, dispersion_of, quant
 from perf_forecast.levels import JUDGED_COVERAGES
 from perf_forecast.selection import Candidate, candidates_scored, held_out_origins
 
-__all__ = ["Choice", "chosen_at", "distribution_now"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -21,45 +20,19 @@ _MIXED = 3  # candidates, evenly: better than the best one alone
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to say how the value so many steps ahead is distributed.
+    """What is to say how the value so many steps ahead is distributed."""
 
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        Least CRPS first; mixed evenly.
-    dispersion : float
-        Of the mixture; see `perf_forecast.distributions.dispersion_of`.
-    judged : int
-        Origins in the later half of those that were held out, for which the choice was made from the earlier half.
-    held : (3,) float
-        Share of these whose value was within the central intervals of `JUDGED_COVERAGES`; NaN without any.
-    crps : float
-        Their mean score, in the unit of the values.
-    """
-
-    candidates: Sequence[Candidate]
-    dispersion: float
+    candidates: Sequence[Candidate]  # least CRPS first; mixed evenly
+    dispersion: float  # of the mixture; see `perf_forecast.distributions.dispersion_of`
     judged: int
     held: tuple[float, ...]
-    crps: float
+    crps: float  # their mean score, in the unit of the values
 
 
 def chosen_at(
     forecasts: Mapping[str, Floats], values: Floats, steps: int, resolution: float, bounds: tuple[float, float]
 ) -> Choice:
-    """Choose by the score on origins that are held out, and judge such a choice.
-
-    Parameters
-    ----------
-    forecasts : mapping of str to (n,) float
-        Of the value ``steps`` after each origin.
-    values : (n,) float
-    steps : int
-    resolution : float
-        Step by which values are rounded, or 0.
-    bounds : (float, float)
-        That no value is beyond.
-    """
+    """Choose by the score on origins that are held out, and judge such a choice."""
     origins = held_out_origins(len(values), steps)
     candidates, scores = candidates_scored(forecasts, values, steps, origins)
     before, after = np.arange(len(origins) // 2), np.arange(len(origins) // 2, len(origins))

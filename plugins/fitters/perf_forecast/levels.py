@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["JUDGED_COVERAGES", "LEVELS"]
 
 JUDGED_COVERAGES = (0.5, 0.8, 0.95)
 

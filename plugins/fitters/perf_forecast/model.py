@@ -18,7 +18,6 @@ from perfcore.models.model import Model, Parameter
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["COVERAGE", "NOTEWORTHY", "Ahead", "ForecastModel"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,30 +26,14 @@ NOTEWORTHY = 0.25  # probability of a value of its own
 
 
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The value some steps ahead.
+    """The value some steps ahead."""
 
-    Attributes
-    ----------
-    quantiles : tuple of float
-        At `perf_forecast.levels.LEVELS`, not decreasing; equal ones are a value with a probability of its own.
-    chosen : tuple of str
-        The predictors, each with what is carried over from its past, that are mixed evenly; least CRPS first.
-    judged : int
-        Past forecasts that had no say in what was chosen to make them.
-    judged_at : int
-        How many steps ahead these looked, which is as many as here or somewhat fewer.
-    held : tuple of float, optional
-        Share of them whose value was within the central 50, 80 and 95% intervals.
-    crps : float, optional
-        Their mean continuous ranked probability score, in the unit of the values.
-    """
-
-    quantiles: tuple[float, ...]
-    chosen: tuple[str, ...]
-    judged: int
-    judged_at: int
-    held: tuple[float, ...] | None
-    crps: float | None
+    quantiles: tuple[float, ...]  # at `perf_forecast.levels.LEVELS`, not decreasing
+    chosen: tuple[str, ...]  # the predictors, each with what is carried over from its past, that are mixed evenly
+    judged: int  # past forecasts that had no say in what was chosen to make them
+    judged_at: int  # how many steps ahead these looked, which is as many as here or somewhat fewer
+    held: tuple[float, ...] | None  # share of them whose value was within the central 50, 80 and 95% intervals
+    crps: float | None  # their mean continuous ranked probability score, in the unit of the values
 
 
 class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
@@ -134,25 +117,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return float(self.predict([1])[0])
 
     def predict(self, points: Any, interval: float | None = None) -> Floats:
-        """Medians of the values after the last sample.
-
-        Parameters
-        ----------
-        points : (n,) int
-            Steps ahead: 1 is the next sample.
-        interval : float, optional
-            Coverage of bounds, above 0 and below 1: the central interval of the distribution that many steps ahead.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Medians, or median, lower and upper bound.
-
-        Raises
-        ------
-        OptionError
-            A step is no whole number, or lies beyond the horizon of the fit; or the coverage is not between 0 and 1.
-        """
+        """Medians of the values after the last sample."""
         rows = [self._quantiles(steps) for steps in np.atleast_1d(np.asarray(points, dtype=np.float64))]
         if interval is None:
             return np.array([np.interp(0.5, LEVELS, row) for row in rows])
@@ -162,20 +127,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return np.array([np.interp(levels, LEVELS, row) for row in rows])
 
     def value(self, steps: int) -> StochasticValue:
-        """The value so many steps ahead as a stochastic value: a histogram, or a point.
-
-        Raises
-        ------
-        OptionError
-            The steps lie beyond the horizon of the fit.
-
-        Examples
-        --------
-        >>> import perfcore
-        >>> series = perfcore.Series([0, 1, 2, 3, 4], {"cpu": [0.5, 0.5, 0.5, 0.5, 0.5]}, "s")
-        >>> perfcore.fit(series, fitter="forecast").value(1)
-        Point(0.5)
-        """
+        """The value so many steps ahead as a stochastic value: a histogram, or a point."""
         from perfcore.stochastic import as_value, from_dict
 
         edges = self._quantiles(steps)
@@ -192,14 +144,8 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return np.array(self.ahead[int(steps) - 1].quantiles)
 
     def likeliest(self, steps: int) -> tuple[float, float]:
-        """The value that has most probability of its own so many steps ahead, and how much; NaN and 0 where none has.
-
-        An interval that reaches such a value holds all of it, and so more than it says.
-
-        Raises
-        ------
-        OptionError
-            The steps lie beyond the horizon of the fit.
+        """The value that has most probability of its own so many steps ahead, and how much; NaN and 0 where none
+        has.
         """
         quantiles = self._quantiles(steps)
         values, first, counts = np.unique(quantiles, return_index=True, return_counts=True)

@@ -17,7 +17,6 @@ from perf_forecast.autoregression import autoregression
 from perf_forecast.forecasts import one_step_forecasts
 from perf_forecast.seasons import mean_of_cycles
 
-__all__ = ["damped_trend", "forecasts_ahead"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,29 +28,7 @@ _DRIFT_KEPT = (0.9, 0.97, 1.0)  # from one step to the next
 
 
 def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], first: int) -> Mapping[str, Floats]:
-    """What each predictor says of the samples one to ``steps`` after each origin, knowing no later one.
-
-    Parameters
-    ----------
-    values : (n,) float, finite
-    steps : int, >= 1
-    seasons : sequence of int
-        Lengths in samples, as `perf_forecast.seasons.find_seasons` gives them.
-    first : int
-        The first origin that is asked for; an origin is the last sample that is known.
-
-    Returns
-    -------
-    mapping of str to (steps, n - first) float
-        By the predictor's name; NaN where too little came before.
-
-    Examples
-    --------
-    >>> found = forecasts_ahead([1.0, 2.0, 6.0], 2, (), 0)
-    >>> found["last value"]
-    array([[1., 2., 6.],
-           [1., 2., 6.]])
-    """
+    """What each predictor says of the samples one to ``steps`` after each origin, knowing no later one."""
     history: Floats = np.asarray(values, dtype=np.float64)
     forecasts: dict[str, Floats] = {
         name: np.broadcast_to(forecast[first + 1 :], (steps, len(history) - first))
@@ -75,28 +52,7 @@ def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], f
 def damped_trend(
     values: Floats, level_gain: float, trend_gain: float, kept: float, steps: int, first: int = 0
 ) -> Floats:
-    """Exponential smoothing of level and trend, of which a share is kept from step to step.
-
-    Parameters
-    ----------
-    values : (n,) float
-    level_gain, trend_gain : float, 0 to 1
-        Share of an error that changes the level, and share of a change of level that changes the trend.
-    kept : float, 0 to 1
-    steps : int, >= 1
-    first : int
-        The first sample after which forecasts are asked for.
-
-    Returns
-    -------
-    (steps, n - first) float
-        Forecasts one to ``steps`` after each sample; the level begins with the first sample, the trend with 0.
-
-    Notes
-    -----
-    The recursion for the one-step errors e is a filter of the differences d, with level gain a, trend gain b and the
-    share f that is kept: e(t) - (1 - a + f - f a b) e(t-1) + f (1 - a) e(t-2) = d(t) - f d(t-1).
-    """
+    """Exponential smoothing of level and trend, of which a share is kept from step to step."""
     differences = np.diff(values, prepend=values[0])
     both = level_gain * trend_gain
     errors = lfilter(

@@ -8,8 +8,6 @@ from perf_forecast.support import check_within
 from perf_tables.series.durations import check_length
 from perfcore.hooks.options import option
 
-__all__ = ["ForecastOptions"]
-
 
 @dataclass(frozen=True)
 class ForecastOptions:

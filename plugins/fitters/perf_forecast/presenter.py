@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["ForecastPresenter"]
 
 _MOST_DRAWN = 120  # samples before the forecast in a picture: more would squeeze the forecast
 _BANDS = (0.95, 0.8, 0.5)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["RESAMPLINGS", "Resampling", "crps_of_samples"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -26,20 +25,11 @@ _LEAST_SCALE = 1e-3  # of the mean absolute error, so that a still stretch is no
 
 @dataclass(frozen=True)
 class Resampling:
-    """Which earlier origins count, and what is carried over from them.
-
-    Parameters
-    ----------
-    carried : {"errors", "scaled errors", "values"}
-    window : int
-        How many origins count, from the last one on.
-    nearest : int, optional
-        How many of these, by the distance of their forecasts; all if not given.
-    """
+    """Which earlier origins count, and what is carried over from them."""
 
     carried: str
-    window: int
-    nearest: int | None = None
+    window: int  # how many origins count, from the last one on
+    nearest: int | None = None  # how many of these, by the distance of their forecasts; all if not given
 
     @property
     def name(self) -> str:
@@ -50,22 +40,7 @@ class Resampling:
         return f"{carried_text} at the {self.nearest} most alike forecasts of {self.window}"
 
     def samples(self, forecasts: Floats, values: Floats, origins: Places, steps: int, first: int) -> Floats:
-        """Samples of what comes some steps after each origin, from what was known there.
-
-        Parameters
-        ----------
-        forecasts : (n,) float
-            Of the value ``steps`` after each origin; finite from ``first`` on.
-        values : (n,) float
-        origins : (t,) int
-            At least ``first + steps``, so that each has an error before it.
-        steps, first : int
-
-        Returns
-        -------
-        (t, k) float
-            As many as there are, at most `nearest` or `window`.
-        """
+        """Samples of what comes some steps after each origin, from what was known there."""
         window = min(self.window, int(origins.min()) - steps - first + 1)
         earlier = (origins - steps)[:, None] - np.arange(window)
         origin_forecasts = forecasts[origins][:, None]
@@ -110,22 +85,7 @@ RESAMPLINGS = (
 
 
 def crps_of_samples(samples: Floats, actual: Floats) -> Floats:
-    """Continuous ranked probability score of equally probable samples.
-
-    Parameters
-    ----------
-    samples : (t, k) float
-    actual : (t,) float
-
-    Returns
-    -------
-    (t,) float
-
-    Examples
-    --------
-    >>> crps_of_samples(np.array([[0.0, 2.0]]), np.array([1.0]))
-    array([0.5])
-    """
+    """Continuous ranked probability score of equally probable samples."""
     count = samples.shape[1]
     ranks = 2.0 * np.arange(1, count + 1) - count - 1.0
     between = np.sort(samples, axis=1) @ ranks / count**2

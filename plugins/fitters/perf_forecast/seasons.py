@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, stats
 
-__all__ = ["find_seasons", "mean_of_cycles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,20 +28,7 @@ _AS_GOOD = 0.05  # share of the least error by which a shorter one may do worse:
 
 
 def find_seasons(values: npt.ArrayLike) -> tuple[int, ...]:
-    """Lengths of the seasons in samples, shortest first; at most two, such as a day and a week.
-
-    Parameters
-    ----------
-    values : (n,) float, finite
-
-    Examples
-    --------
-    >>> days = np.tile(np.r_[np.zeros(12), np.ones(12)], 10) + np.random.default_rng(0).normal(0.0, 0.2, 240)
-    >>> find_seasons(days)
-    (24,)
-    >>> find_seasons(np.random.default_rng(0).normal(size=2000))
-    ()
-    """
+    """Lengths of the seasons in samples, shortest first; at most two, such as a day and a week."""
     samples: Floats = np.asarray(values, dtype=np.float64)
     if len(samples) < _CYCLES * _SHORTEST or np.ptp(samples) == 0.0:
         return ()
@@ -109,23 +95,7 @@ def _errors(values: Floats, length: int, first: int) -> tuple[float, float]:
 
 
 def mean_of_cycles(values: Floats, length: int, cycles: int) -> Floats:
-    """The mean of the samples one to ``cycles`` lengths before, for each sample and one length beyond the last.
-
-    Parameters
-    ----------
-    values : (n,) float
-    length, cycles : int, >= 1
-
-    Returns
-    -------
-    (n + length,) float
-        NaN in the first cycle; a mean of fewer where fewer came before.
-
-    Examples
-    --------
-    >>> mean_of_cycles(np.array([1.0, 2.0, 3.0, 4.0]), 2, 2)
-    array([nan, nan,  1.,  2.,  2.,  3.])
-    """
+    """The mean of the samples one to ``cycles`` lengths before, for each sample and one length beyond the last."""
     count = len(values) + length
     total, number = np.zeros(count), np.zeros(count)
     for place in range(length, min(cycles * length, count - 1) + 1, length):

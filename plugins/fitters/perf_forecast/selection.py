@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_forecast.resampling import RESAMPLINGS, Resampling, crps_of_samples
 
-__all__ = ["Candidate", "candidates_scored", "held_out_origins"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -23,13 +22,7 @@ _FEWEST = 8  # errors before the first origin that judges
 
 @dataclass(frozen=True)
 class Candidate:
-    """A predictor and what is carried over from its past.
-
-    Parameters
-    ----------
-    predictor : str
-    resampling : Resampling
-    """
+    """A predictor and what is carried over from its past."""
 
     predictor: str
     resampling: Resampling
@@ -40,32 +33,13 @@ class Candidate:
         return f"{self.predictor}; {self.resampling.name}"
 
     def samples(self, forecasts: Mapping[str, Floats], values: Floats, origins: Places, steps: int) -> Floats:
-        """Samples of what comes so many steps after each origin; see `Resampling.samples`.
-
-        Parameters
-        ----------
-        forecasts : mapping of str to (n,) float
-            By the predictor's name.
-        values : (n,) float
-        origins : (t,) int
-        steps : int
-
-        Returns
-        -------
-        (t, k) float
-        """
+        """Samples of what comes so many steps after each origin; see `Resampling.samples`."""
         forecast = forecasts[self.predictor]
         return self.resampling.samples(forecast, values, origins, steps, _first_finite(forecast))
 
 
 def held_out_origins(count: int, steps: int) -> Places:
-    """Origins that judge forecasts of so many steps: in the later half, each with enough errors before it (t,).
-
-    Examples
-    --------
-    >>> held_out_origins(30, 2)
-    array([15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27])
-    """
+    """Origins that judge forecasts of so many steps: in the later half, each with enough errors before it (t,)."""
     last = count - steps - 1
     earliest = max(count // 2, steps + _FEWEST)
     stride = min(_STRIDE, max(1, (last - earliest) // _HELD_OUT))
@@ -75,22 +49,7 @@ def held_out_origins(count: int, steps: int) -> Places:
 def candidates_scored(
     forecasts: Mapping[str, Floats], values: Floats, steps: int, origins: Places
 ) -> tuple[Sequence[Candidate], Floats]:
-    """The candidates and their CRPS at each origin that judges.
-
-    Parameters
-    ----------
-    forecasts : mapping of str to (n,) float
-        Of the value ``steps`` after each origin.
-    values : (n,) float
-    steps : int
-    origins : (t,) int
-        Without any there is one candidate: the last value with all of its errors.
-
-    Returns
-    -------
-    candidates : sequence of Candidate, m of them
-    scores : (m, t) float
-    """
+    """The candidates and their CRPS at each origin that judges."""
     if not len(origins):
         return [Candidate("last value", Resampling("errors", 1000))], np.empty((1, 0))
     actual = values[origins + steps]

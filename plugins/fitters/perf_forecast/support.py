@@ -11,7 +11,6 @@ from perfcore.base.errors import DataError, OptionError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["check_within", "parse_within", "support_of"]
 
 Bounds = tuple[float, float]
 
@@ -20,18 +19,7 @@ _PERCENT = re.compile(r"percent|pct|%|utili[sz]ation", re.IGNORECASE)
 
 
 def parse_within(text: str) -> Bounds | str:
-    """``auto``, ``none``, or two numbers such as ``0,1`` or ``0,inf``.
-
-    Raises
-    ------
-    OptionError
-        It is neither, or the numbers are no lower and upper bound.
-
-    Examples
-    --------
-    >>> parse_within("0,inf"), parse_within("auto")
-    ((0.0, inf), 'auto')
-    """
+    """``auto``, ``none``, or two numbers such as ``0,1`` or ``0,inf``."""
     if text in ("auto", "none"):
         return text
     try:
@@ -52,27 +40,7 @@ def check_within(text: str) -> str:
 
 
 def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, str]:
-    """Bounds of what may come, and where they are from.
-
-    Parameters
-    ----------
-    values : (n,) float
-    within : str
-        As `parse_within` takes it.
-    names : str
-        Of column and source, for ``auto``: a utilization whose samples are at most 100 is in per cent, a share that of
-        something whose samples are at most 1. A series without a negative sample does not become negative.
-
-    Raises
-    ------
-    DataError
-        A sample is outside of the declared bounds.
-
-    Examples
-    --------
-    >>> support_of([0.2, 0.9], "auto", "cpu 0 busy")
-    ((0.0, 1.0), 'a share, by its name and samples')
-    """
+    """Bounds of what may come, and where they are from."""
     import numpy as np
 
     samples = np.asarray(values, dtype=np.float64)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from perf_lost_cycles.views.category_views import LostCyclesViews
 
-__all__ = ["LcaPresenter", "ModgenPresenter"]
-
 
 class _CategoryPresenter(Presenter):
     """The page that both models have."""

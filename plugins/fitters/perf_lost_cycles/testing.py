@@ -9,21 +9,14 @@ import numpy as np
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import VARIABLE, read_models, write_models
 
-__all__ = ["DefaultModelSuite"]
 
 _LEVELS = np.array([1.0, 2.0, 3.0, 8.0, 100.0, 1e6])
 
 
 class DefaultModelSuite:
-    """Tests of one set of default models, by its registered name.
+    """Tests of one set of default models, by its registered name."""
 
-    Attributes
-    ----------
-    name : str
-        What the set is registered as.
-    """
-
-    name: str
+    name: str  # what the set is registered as
 
     def test_each_model_says_where_its_form_comes_from(self) -> None:
         """One line, which tables show."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ARROW", "CallTree", "callers_of", "tree_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -23,35 +22,16 @@ _OTHERS = (";", "/")  # of folded stacks and of Caliper; both occur in other nam
 
 @dataclass(frozen=True)
 class CallTree:
-    """Regions and what they call; a region comes after its caller.
+    """Regions and what they call; a region comes after its caller."""
 
-    Attributes
-    ----------
-    metric : str
-        What was measured; empty where there is one metric.
-    is_inclusive : bool
-        Whether the value of a path holds those of the paths that it calls.
-    names : tuple of str
-        What a region is called below its caller (N).
-    full_names : tuple of str
-        From the outermost caller; no two are the same.
-    callers : tuple of int
-        -1 for the outermost.
-    callees : tuple of tuple of int
-    depths : tuple of int
-        0 for the outermost.
-    paths : tuple of int
-        Number of the region's path in the model; -1 where it was not fitted, and only what it calls is known.
-    """
-
-    metric: str
-    is_inclusive: bool
-    names: tuple[str, ...]
-    full_names: tuple[str, ...]
-    callers: tuple[int, ...]
+    metric: str  # what was measured; empty where there is one metric
+    is_inclusive: bool  # whether the value of a path holds those of the paths that it calls
+    names: tuple[str, ...]  # what a region is called below its caller (N)
+    full_names: tuple[str, ...]  # from the outermost caller; no two are the same
+    callers: tuple[int, ...]  # -1 for the outermost
     callees: tuple[tuple[int, ...], ...]
-    depths: tuple[int, ...]
-    paths: tuple[int, ...]
+    depths: tuple[int, ...]  # 0 for the outermost
+    paths: tuple[int, ...]  # number of the region's path in the model
 
     @property
     def is_flat(self) -> bool:
@@ -64,13 +44,7 @@ class CallTree:
         return tuple(node for node, caller in enumerate(self.callers) if caller < 0)
 
     def with_callees(self, values: Floats) -> Floats:
-        """Values of regions with all that they call (N,).
-
-        Parameters
-        ----------
-        values : (K,) float
-            Of the paths of the model, exclusive or inclusive as the tree is.
-        """
+        """Values of regions with all that they call (N,)."""
         sums = np.zeros(len(self.names))
         for node in range(len(self.names) - 1, -1, -1):
             path, caller = self.paths[node], self.callers[node]
@@ -96,23 +70,7 @@ class CallTree:
 
 
 def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inclusive: bool = False) -> CallTree:
-    """One tree of paths.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Regions are joined by ``->``; where none is, by ``;`` or ``/``, if that makes callers that several share.
-    paths : sequence of int
-        Their numbers.
-    metric : str
-    is_inclusive : bool
-
-    Examples
-    --------
-    >>> tree = tree_of(["main", "main->solve->sweep", "main->io"], [0, 1, 2])
-    >>> tree.names, tree.callers, tree.paths
-    (('main', 'solve', 'sweep', 'io'), (-1, 0, 1, 0), (0, -1, 1, 2))
-    """
+    """One tree of paths."""
     node_of: dict[tuple[str, ...], int] = {}
     labels, full, callers, depths, node_paths = list[str](), list[str](), list[int](), list[int](), list[int]()
     for name, path, regions in zip(names, paths, _regions(names), strict=True):
@@ -149,13 +107,7 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
 
 
 def callers_of(names: Sequence[str]) -> Ints:
-    """Of each name the number of the nearest that calls it, -1 for none, as of a tree of them (K,).
-
-    Examples
-    --------
-    >>> callers_of(["main", "main->solve->sweep", "main->io"]).tolist()
-    [-1, 0, 0]
-    """
+    """Of each name the number of the nearest that calls it, -1 for none, as of a tree of them (K,)."""
     parted = _regions(names)
     number_of: dict[tuple[str, ...], int] = {}
     for number, regions in enumerate(parted):

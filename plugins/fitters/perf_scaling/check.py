@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["LastLevelCheck", "check_last_level"]
 
 _LEAST_LEVELS = 3  # that are left
 _MOST_PATHS = 200  # of which the median and the share are known well enough
@@ -22,21 +21,11 @@ _SIDES = (0.025, 0.975)
 
 
 class LastLevelCheck(NamedTuple):
-    """Predictions of the largest measured level by the others.
+    """Predictions of the largest measured level by the others."""
 
-    Attributes
-    ----------
-    paths : int
-        How many paths were looked at.
-    median_error : float
-        Relative, of the median; the median of all means at that level.
-    inside : float
-        Share of the means that the 95 % bounds of a run hold.
-    """
-
-    paths: int
-    median_error: float
-    inside: float
+    paths: int  # how many paths were looked at
+    median_error: float  # relative, of the median; the median of all means at that level
+    inside: float  # share of the means that the 95 % bounds of a run hold
 
     @property
     def text(self) -> str:

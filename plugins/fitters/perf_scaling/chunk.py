@@ -22,7 +22,6 @@ from perfcore.data.measurements import Measurements
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["at_points", "laws_of_chunk", "path_columns"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,28 +64,7 @@ def laws_of_chunk(
     options: LawOptions,
     reciprocal: bool,
 ) -> pd.DataFrame:
-    """What is said of each path of a chunk at the target, as `perf_scaling.tables.law_frame` does of a model.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Names (K).
-    columns : mapping of str to str
-        Symbol of each parameter to its column.
-    runs : Runs
-        Of these paths at the points of all chunks: what is drawn depends on the points.
-    points : (n, q) float
-    target : mapping of str to float
-        Level of each parameter.
-    options : LawOptions
-    reciprocal : bool
-        The runs are of rates; see `perf_scaling.engine.fit_paths`.
-
-    Returns
-    -------
-    DataFrame
-        In the order of the paths; the share of each is that of itself.
-    """
+    """What is said of each path of a chunk at the target, as `perf_scaling.tables.law_frame` does of a model."""
     import pandas as pd
 
     from perf_scaling.row_tables import law_frame
@@ -106,13 +84,7 @@ def laws_of_chunk(
 
 
 def at_points(value_points: Sequence[Sequence[float]], values: Floats, points: Floats) -> Floats:
-    """Values (K, m) at some points as values at all points (K, n); NaN at the others.
-
-    Examples
-    --------
-    >>> at_points([[2.0], [8.0]], np.array([[1.0, 3.0]]), np.array([[2.0], [4.0], [8.0]])).tolist()
-    [[1.0, nan, 3.0]]
-    """
+    """Values (K, m) at some points as values at all points (K, n); NaN at the others."""
     number = {point: place for place, point in enumerate(map(tuple, points.tolist()))}
     filled = np.full((len(values), len(points)), np.nan)
     filled[:, [number[tuple(point)] for point in value_points]] = values

@@ -15,30 +15,13 @@ from perfcore.data.units import unit_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OF_VALUE", "with_values"]
 
 _SPREADS = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
 OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
 
 
 def with_values(data: Measurements, columns: Sequence[str] | str | None, path: Sequence[str] | None) -> Measurements:
-    """Measurements of one column, or of several, each of which is then a path.
-
-    Parameters
-    ----------
-    data : Measurements
-    columns : sequence of str, str or None
-        Names of columns; what is guessed where there are none. Two names with a comma between may be one column.
-    path : sequence of str, optional
-        Columns that name a path instead of the roles of the data.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    DataError
-        The columns are in different units, or a column stands in the way.
-    """
+    """Measurements of one column, or of several, each of which is then a path."""
     others: dict[str, Any] = {} if path is None else {"code": tuple(path), "system": (), "category": ()}
     names = [columns] if isinstance(columns, str) else list(columns or ())
     exact = [column for column in data.table.columns if re.split(r"\s*,\s*", column) == names]

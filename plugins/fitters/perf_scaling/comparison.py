@@ -14,7 +14,6 @@ from perf_scaling.posterior.posterior import equally_probable
 from perf_tables.points.points import named_points
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 
-__all__ = ["law_growth_draws", "law_part_draws"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,12 +25,6 @@ def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> P
 
     They are to be compared with those of another version, to which a change of the slope beyond the data would happen
     too; so they leave it out.
-
-    Parameters
-    ----------
-    model : PathLaws
-    points : mapping of str to (T,) float
-        By symbol; what is no parameter is passed over.
     """
     levels, _ = named_points({name: points[name] for name in model.symbols if name in points}, model.columns, {})
     places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)

@@ -23,7 +23,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
 from perfcore.data.roles import shown_names
 
-__all__ = ["LawData", "Note", "gathered", "law_data", "merged_notes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,18 +38,10 @@ _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but f
 
 
 class Note(NamedTuple):
-    """A line about data, with what it counts, so that lines of parts add up.
+    """A line about data, with what it counts, so that lines of parts add up."""
 
-    Attributes
-    ----------
-    text : str
-        With ``{}`` for each number.
-    counts : tuple of int
-        Where the first is 0, there is nothing to say.
-    """
-
-    text: str
-    counts: tuple[int, ...] = ()
+    text: str  # with ``{}`` for each number
+    counts: tuple[int, ...] = ()  # where the first is 0, there is nothing to say
 
     def __str__(self) -> str:
         """The line."""
@@ -58,13 +49,7 @@ class Note(NamedTuple):
 
 
 def merged_notes(notes: Iterable[Iterable[Note]]) -> list[str]:
-    """The lines of the whole by the notes of its parts.
-
-    Examples
-    --------
-    >>> merged_notes([[Note("{} of {} runs", (1, 10))], [Note("{} of {} runs", (2, 1000))]])
-    ['3 of 1,010 runs']
-    """
+    """The lines of the whole by the notes of its parts."""
     sums: dict[str, tuple[int, ...]] = {}
     for text, counts in itertools.chain.from_iterable(notes):
         sums[text] = tuple(a + b for a, b in zip(sums.get(text, (0,) * len(counts)), counts, strict=True))
@@ -73,63 +58,25 @@ def merged_notes(notes: Iterable[Iterable[Note]]) -> list[str]:
 
 @dataclass(frozen=True)
 class LawData:
-    """Runs of K paths at n points, and the paths that no law can be fitted to.
+    """Runs of K paths at n points, and the paths that no law can be fitted to."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        Those that can be fitted (K).
-    metrics : tuple of str
-        What was measured of each of them, where a column `metric` names it, or which system it is of, where there are
-        several; else empty.
-    points : mapping of str to (n,) float
-        Parameters by symbol; every point once.
-    columns : mapping of str to str
-        Symbol to the column's name in the data.
-    runs : Runs
-        Of the K paths.
-    unfitted : mapping of str to str
-        The other paths and why they are not fitted.
-    value_name : str
-    unit : str or None
-    source : str
-    fingerprint : str
-    notes : tuple of Note
-    scaling : {"weak", "strong", ""}
-        How the problem grows with the first parameter, where it counts processors; empty where nobody says.
-    reciprocal : bool
-        The values are work per time, such as tokens/s or speedups, so that laws are of one over them.
-    """
-
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # those that can be fitted (K)
     metrics: tuple[str, ...]
-    points: Mapping[str, Floats]
-    columns: Mapping[str, str]
-    runs: Runs
-    unfitted: Mapping[str, str]
+    points: Mapping[str, Floats]  # parameters by symbol; every point once
+    columns: Mapping[str, str]  # symbol to the column's name in the data
+    runs: Runs  # of the K paths
+    unfitted: Mapping[str, str]  # the other paths and why they are not fitted
     value_name: str
     unit: str | None
     source: str
     fingerprint: str
     notes: tuple[Note, ...]
-    scaling: str
-    reciprocal: bool
+    scaling: str  # how the problem grows with the first parameter, where it counts processors
+    reciprocal: bool  # the values are work per time, such as tokens/s or speedups, so that laws are of one over them
 
 
 def law_data(data: Any, options: LawOptions) -> LawData:
-    """Measurements by path and point, of which at least one path can be fitted.
-
-    Parameters
-    ----------
-    data : Measurements or DataFrame
-    options : LawOptions
-
-    Raises
-    ------
-    PerfError
-        Roles that are missing, a parameter or value that is no number, no path that can be fitted, or a path to show
-        that there is not.
-    """
+    """Measurements by path and point, of which at least one path can be fitted."""
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
@@ -251,13 +198,7 @@ def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
 
 
 def _values(data: Measurements, name: str) -> Floats:
-    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter.
-
-    Raises
-    ------
-    InputError, DataError
-        A text.
-    """
+    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter."""
     import pandas as pd
 
     column = data.table[name]
@@ -282,11 +223,7 @@ def _without_zeros(
     zero_means: str,
     notes: list[Note],
 ) -> Booleans:
-    """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
-
-    What took less than the clock can tell is printed as 0. A point of which half of the runs or more are 0 is left out
-    whole, since those that are left are the longest of them.
-    """
+    """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points."""
     zero = value == 0.0
     if not zero.any():
         return np.ones(len(value), dtype=np.bool_)
@@ -312,10 +249,7 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
-    """What was measured of each path, or of which program on which system: paths of two do not add up.
-
-    Empty where all paths are of one.
-    """
+    """What was measured of each path, or of which program on which system: paths of two do not add up."""
     is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
     apart = (*(column for column in data.roles.code if column.strip().lower() in _PROGRAMS), *data.roles.system)
     if not is_named and not apart:

@@ -8,8 +8,6 @@ from perf_scaling.drawn_laws import DrawnLaws
 from perf_scaling.leading import LeadingLaw, leading_laws
 from perf_scaling.rows import LawRow, law_rows
 
-__all__ = ["DescribedLaws"]
-
 
 class DescribedLaws(DrawnLaws):
     """What is said of each path, worked out when it is asked for."""

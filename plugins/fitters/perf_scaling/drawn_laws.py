@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from perf_scaling.path_data import Law
     from perf_scaling.whole import Whole
 
-__all__ = ["DrawnLaws"]
 
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 
@@ -26,18 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 
 class DrawnLaws:
-    """What is drawn from the laws of K paths; where they are kept, `perf_scaling.path_laws.PathLaws` or a chunk says.
-
-    Attributes
-    ----------
-    columns : dict of str to str
-        Parameters: symbol in formulas to the column's name in the data.
-    points : dict of str to tuple of float
-        Measured points (n) by symbol.
-    paths : tuple of str
-    laws : tuple of laws
-    target : dict of str to float
-        The point that is looked at.
+    """What is drawn from the laws of K paths; where they are kept, `perf_scaling.path_laws.PathLaws` or a chunk
+    says.
     """
 
     if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from perf_scaling.posterior.posterior import Posterior
 from perf_scaling.posterior.prior import run_variance
 from perf_scaling.runs import Runs
 
-__all__ = ["fit_paths", "weigh"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,21 +28,7 @@ def fit_paths(
     sparse: bool = False,
     reciprocal: bool = False,
 ) -> Posterior:
-    """What the runs of K paths at points (n, q) leave open.
-
-    Parameters
-    ----------
-    points : (n, q) float
-        Positive; each once.
-    runs : Runs
-        Of the paths at these points.
-    exponents, logarithms : sequences, optional
-        The only ones of laws, where they are named.
-    sparse : bool
-        Of one parameter: let laws stand for those that are like them, and keep fewer components; of very many paths.
-    reciprocal : bool
-        Laws are of one over the means, which are rates: the time that a unit of work takes is a sum, a rate is none.
-    """
+    """What the runs of K paths at points (n, q) leave open."""
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
     spread = run_variance(runs.variances, counts)
     return weigh(points, runs.means, counts, spread, exponents, logarithms, sparse, reciprocal)

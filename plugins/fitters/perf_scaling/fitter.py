@@ -23,7 +23,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["LawFitter", "target_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,24 +127,7 @@ def _far_levels(measurements: LawData, posterior: Posterior) -> list[str]:
 def target_of(
     assignments: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]
 ) -> dict[str, float]:
-    """The scale to look at.
-
-    Parameters
-    ----------
-    assignments : tuple of str
-        ``NAME=LEVEL``; of none it is four times the largest level of each parameter.
-    columns : mapping of str to str
-        Symbol of each parameter to its column.
-    points : mapping of str to (n,) float
-        Measured levels by symbol.
-
-    Raises
-    ------
-    UnknownNameError
-        A name that is no parameter.
-    OptionError
-        A parameter is missing, or its level not positive.
-    """
+    """The scale to look at."""
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
     defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
     named = {}

@@ -15,18 +15,6 @@ from perf_scaling.posterior.posterior import SIDES, Draws
 from perf_scaling.posterior.prior import DRIFTS_FREELY
 from perfcore.base.errors import UnknownNameError
 
-__all__ = [
-    "CLASSES",
-    "SURE",
-    "Growth",
-    "class_of",
-    "class_of_slope",
-    "classes_of_draws",
-    "growths",
-    "growths_of_draws",
-    "slope_points",
-    "slopes_between",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,22 +45,10 @@ _CLASSES_BETWEEN = np.array(
 
 
 class Growth(NamedTuple):
-    """How a path grows over one parameter.
+    """How a path grows over one parameter."""
 
-    Attributes
-    ----------
-    name : str
-        The most probable of `CLASSES`.
-    probability : float
-        Of that class.
-    exponent, low, high : float
-        d log value / d log parameter between the largest measured level and the target: median and 95 % bounds.
-    statement : str
-        What is sure: the class, or "at least linear", "at most n log n", "constant to linear", or that nothing is.
-    """
-
-    name: str
-    probability: float
+    name: str  # the most probable of `CLASSES`
+    probability: float  # of that class
     exponent: float
     low: float
     high: float
@@ -80,28 +56,7 @@ class Growth(NamedTuple):
 
 
 def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...]:
-    """How each path grows over a parameter.
-
-    Parameters
-    ----------
-    model : DrawnLaws
-    parameter : str, optional
-        Symbol of the parameter; the first by default. The others are held at the target.
-
-    Raises
-    ------
-    UnknownNameError
-        The model has no such parameter.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> rows = [(n, "sort", 3e-8 * n * n) for n in (1000, 2000, 4000, 8000, 16000)]
-    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["n", "function", "time_s"]), fitter="scaling", parameter="n")
-    >>> growth = growths(model)[0]
-    >>> growth.name, round(growth.exponent, 1)
-    ('quadratic', 2.0)
-    """
+    """How each path grows over a parameter."""
     symbol = model.symbols[0] if parameter is None else parameter
     if symbol not in model.symbols:
         raise UnknownNameError("parameter", symbol, model.columns)
@@ -109,11 +64,7 @@ def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...
 
 
 def slope_points(model: DrawnLaws, symbol: str) -> Floats:
-    """The two points (2, q) between which the local exponent is taken; the second is the target.
-
-    The first is the target with the parameter at its largest measured level; at its smallest where the target is not
-    beyond that, or lies on it.
-    """
+    """The two points (2, q) between which the local exponent is taken; the second is the target."""
     place = model.symbols.index(symbol)
     points = np.tile(model.target_point, (2, 1))
     low, high = model.measured[:, place].min(), model.measured[:, place].max()
@@ -170,24 +121,7 @@ def _statement(kind: int, best: int, least: int, most: int) -> str:
 
 
 def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
-    """Exponents of the powers of a parameter that lead from values to others.
-
-    Parameters
-    ----------
-    start, end : (K, N) float
-        Draws of K paths, > 0.
-    factor : float
-        By which the parameter differs between the two.
-
-    Returns
-    -------
-    (K, N) float
-
-    Examples
-    --------
-    >>> slopes_between(np.array([[1.0, 2.0]]), np.array([[4.0, 2.0]]), 2.0).tolist()
-    [[2.0, 0.0]]
-    """
+    """Exponents of the powers of a parameter that lead from values to others."""
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
@@ -209,13 +143,7 @@ def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats
 
 
 def class_of_slope(slope: float) -> int:
-    """Number of the class of the power that grows alike.
-
-    Examples
-    --------
-    >>> [CLASSES[class_of_slope(slope)] for slope in (-0.5, 0.01, 0.6, 1.02, 3.0)]
-    ['falling', 'constant', 'sublinear', 'linear', 'superquadratic']
-    """
+    """Number of the class of the power that grows alike."""
     place = 0
     while place < len(_LIMITS) and (slope > _LIMITS[place] or (place % 2 == 0 and slope == _LIMITS[place])):
         place += 1

@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["classes_of_slopes", "count_classes"]
-
 
 @kernel
 def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, classes, draw_classes):  # type: ignore[no-untyped-def]
-    """Class of each draw: that of its law, or of its slope where it drifts freely from it.
-
-    Parameters
-    ----------
-    slopes : (K, N) float
-    component : (K, N) int
-        Of which component of its path a draw is.
-    law, setting : (K, C) int
-        Of each component.
-    is_free : (H,) bool
-        Settings with which a law drifts freely.
-    of_law : (L,) int
-        Class of each law.
-    limits : (S,) float
-        Rising, up to which slopes have the classes before the last; alternately without the limit and with it.
-    classes : (S + 1,) int
-    draw_classes : (K, N) int
-        Written.
-    """
+    """Class of each draw: that of its law, or of its slope where it drifts freely from it."""
     n_paths, n_draws = slopes.shape
     for path in range(n_paths):
         for draw in range(n_draws):

@@ -18,7 +18,6 @@ from perf_scaling.path_data import Factor, Law
 from perf_scaling.posterior.prior import DRIFTS_FREELY, deviating_variances
 from perf_scaling.terms import product_text, product_values
 
-__all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "form_text", "forms_of", "leading_laws"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,56 +35,26 @@ _PATHS_AT_ONCE = 1024
 
 
 class Exponent(NamedTuple):
-    """An exponent that is on no grid.
+    """An exponent that is on no grid."""
 
-    Attributes
-    ----------
-    parameter, term : str
-        Of which parameter, in which term; by the names that texts have.
-    estimate, deviation : float
-        Mean and standard deviation of what the data leave open.
-    """
-
-    parameter: str
+    parameter: str  # of which parameter, in which term; by the names that texts have
     term: str
-    estimate: float
+    estimate: float  # mean and standard deviation of what the data leave open
     deviation: float
 
 
 class LeadingLaw(NamedTuple):
-    """The likeliest law of a path.
-
-    Attributes
-    ----------
-    path : str
-    determined : bool
-        Some law explains the path; else a power stands for it that grows as it does beyond the last level.
-    terms : tuple of str
-        Beside the constant, as formulas.
-    coefficients : tuple of float
-        Of the constant and of these, in the unit of the data; >= 0.
-    standard_errors : tuple of float
-        NaN where a coefficient is 0 or no law is determined.
-    probability : float
-        Of the law; where none is determined, that there is none.
-    slopes : tuple of (str, float, float)
-        Where no law is determined, each parameter with mean and standard deviation of the exponent between the largest
-        level and twice that.
-    exponents : tuple of Exponent
-        Those of the law that were fitted; of several parameters.
-    reciprocal : bool
-        The law and its coefficients are of one over what was measured.
-    """
+    """The likeliest law of a path."""
 
     path: str
-    determined: bool
-    terms: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    standard_errors: tuple[float, ...]
-    probability: float
+    determined: bool  # some law explains the path
+    terms: tuple[str, ...]  # beside the constant, as formulas
+    coefficients: tuple[float, ...]  # of the constant and of these, in the unit of the data; >= 0
+    standard_errors: tuple[float, ...]  # naN where a coefficient is 0 or no law is determined
+    probability: float  # of the law; where none is determined, that there is none
     slopes: tuple[tuple[str, float, float], ...]
-    exponents: tuple[Exponent, ...] = ()
-    reciprocal: bool = False
+    exponents: tuple[Exponent, ...] = ()  # those of the law that were fitted; of several parameters
+    reciprocal: bool = False  # the law and its coefficients are of one over what was measured
 
     @property
     def is_constant(self) -> bool:
@@ -112,10 +81,7 @@ class LeadingLaw(NamedTuple):
 
 
 def form_of(law: Law) -> Form:
-    """Terms of a law beside the constant, without coefficients.
-
-    Several parameters have exponents on no grid: of these only the sign counts.
-    """
+    """Terms of a law beside the constant, without coefficients."""
     terms = [term.factors for term in law if term.factors]
     if len({factor.symbol for factors in terms for factor in factors}) > 1 or _off_grid(terms):
         terms = [tuple(_by_sign(factor) for factor in factors) for factors in terms]
@@ -139,14 +105,7 @@ def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
 
 
 def form_text(form: Form, names: Mapping[str, str], reciprocal: bool = False) -> str:
-    """Terms beside a constant, with what each symbol is called in them; of rates those of one over them.
-
-    Examples
-    --------
-    >>> form, names = ((Factor("p", -1.0, 0),),), {"p": "ranks"}
-    >>> form_text((), names), form_text(form, names), form_text(form, names, reciprocal=True)
-    ('a constant', '1/ranks', '1/(c + 1/ranks)')
-    """
+    """Terms beside a constant, with what each symbol is called in them; of rates those of one over them."""
     text = " + ".join(product_text(factors, names) for factors in form)
     return f"1/(c + {text})" if reciprocal and text else text or "a constant"
 
@@ -361,24 +320,6 @@ def fit_designs(columns: Floats, root_weights: Floats, values: Floats) -> tuple[
     """Weighted least squares with coefficients >= 0.
 
     There are few columns, so that all subsets are tried; a column of zeros takes no part.
-
-    Parameters
-    ----------
-    columns : (K, n, M) float
-    root_weights, values : (K, n) float
-        A weight of 0 where nothing was measured.
-
-    Returns
-    -------
-    coefficients : (K, M) float
-    covariance : (K, M, M) float
-        For a noise of 1 in the weighted values; 0 of columns whose coefficient is at its bound.
-
-    Examples
-    --------
-    >>> columns = np.stack([np.ones(3), np.array([1.0, 2.0, 3.0])], axis=1)[None]
-    >>> fit_designs(columns, np.ones((1, 3)), np.array([[3.0, 2.0, 1.0]]))[0].tolist()  # falls: the slope stays at 0
-    [[2.0, 0.0]]
     """
     n_paths, _, size = columns.shape
     weighted_values = values * root_weights

@@ -23,7 +23,6 @@ from perfcore.models.model import Parameter, Points
 from perfcore.models.observed import Observed
 from perfcore.models.part_draws import GrowthDraws, PartDraws
 
-__all__ = ["LawModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,20 +37,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
     kind: ClassVar[str] = "scaling laws"
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the unit of the data: the median of what the data leave open.
-
-        Parameters
-        ----------
-        points : mapping of columns, DataFrame, or (n,) float for a single parameter and path
-            Parameters and ``path``.
-        interval : float, optional
-            Coverage of bounds for a single run; they hold that the law itself is not known.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound.
-        """
+        """Predicted values in the unit of the data: the median of what the data leave open."""
         if interval is not None:
             check_coverage(interval)
         coordinates, path_numbers = self._places(points)

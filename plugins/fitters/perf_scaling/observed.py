@@ -13,27 +13,9 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of
 from perfcore.models.observed import Observed, measurements_for
 
-__all__ = ["observed_by_path"]
-
 
 def observed_by_path(model: PathLaws, data: Any, where: str | None = None) -> Observed:
-    """The mean of the runs of each path of a model at each point; paths that it does not have are left out.
-
-    Parameters
-    ----------
-    model : PathLaws
-    data : Measurements or pandas.DataFrame
-        Read with the roles that the model was fitted with.
-    where : str, optional
-        Conditions on the rows, instead of those of the fit.
-
-    Raises
-    ------
-    DataError
-        The data are no measurements, or hold none of the model's paths.
-    OptionError, InputError
-        A role is missing, or a parameter or value is no number.
-    """
+    """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
     import pandas as pd
 
     options = model.origin.options

@@ -14,17 +14,9 @@ from perfcore.base.errors import PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
-__all__ = ["LawOptions", "parse_target"]
-
 
 def parse_exponents(raw: Any) -> tuple[str, ...]:
-    """Exponents of a parameter: ``-1,0,1/2,1,2``, as texts, sorted.
-
-    Examples
-    --------
-    >>> parse_exponents("1, 1/2,-1")
-    ('-1', '1/2', '1')
-    """
+    """Exponents of a parameter: ``-1,0,1/2,1,2``, as texts, sorted."""
     words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
     try:
         exponents = sorted({Fraction(word.strip()) for word in words if word.strip()})
@@ -44,13 +36,7 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
 
 
 def parse_target(raw: Any) -> tuple[str, ...]:
-    """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts.
-
-    Examples
-    --------
-    >>> parse_target("p=4096, n=1e6")
-    ('p=4096', 'n=1e6')
-    """
+    """A point: ``p=4096`` or ``p=4096,n=1e6``, one level of each parameter, as texts."""
     if isinstance(raw, Mapping):
         raw = [f"{name}={level!r}" for name, level in raw.items()]
     try:

@@ -8,7 +8,6 @@ import msgspec
 
 from perf_scaling.limits import MOST_EXPONENT, MOST_LOGARITHM
 
-__all__ = ["Factor", "Law", "PathData", "Term"]
 
 _ROUNDING = 1e-6  # of weights that add up to 1
 _LARGEST = 1e150  # squares of larger means overflow
@@ -45,31 +44,15 @@ Law = tuple[Term, ...]  # up to a factor, which is another one for each path
 
 
 class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What was measured of a path, and what explains it.
+    """What was measured of a path, and what explains it."""
 
-    Attributes
-    ----------
-    means : tuple of float or None
-        At each point of the model; None where it was not measured.
-    counts : tuple of float
-        Runs that each mean stands for, of which outliers count less than one.
-    spread : float
-        Relative variance of one run.
-    laws, settings : tuple of int
-        Of each component: its law and its scatter and drift, by their numbers in the model.
-    levels : tuple of int
-        Of each component: the point that deviates; -1 where none does.
-    weights : tuple of float
-        Of the components; they add up to 1.
-    """
-
-    means: tuple[float | None, ...]
-    counts: tuple[float, ...]
-    spread: float
-    laws: tuple[int, ...]
+    means: tuple[float | None, ...]  # at each point of the model; None where it was not measured
+    counts: tuple[float, ...]  # runs that each mean stands for, of which outliers count less than one
+    spread: float  # relative variance of one run
+    laws: tuple[int, ...]  # of each component: its law and its scatter and drift, by their numbers in the model
     settings: tuple[int, ...]
-    levels: tuple[int, ...]
-    weights: tuple[float, ...]
+    levels: tuple[int, ...]  # of each component: the point that deviates; -1 where none does
+    weights: tuple[float, ...]  # of the components; they add up to 1
 
     def __post_init__(self) -> None:
         """Refuse columns of different lengths, and what is no number that it can be."""

@@ -18,7 +18,6 @@ from perf_scaling.posterior.stored import posterior_of
 from perf_scaling.whole import Whole, whole_of
 from perfcore.models.model import Model
 
-__all__ = ["PATH", "PathLaws"]
 
 PATH = "path"  # the variable that names one
 
@@ -29,49 +28,22 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
     """What was measured of paths at the points of some parameters, and what the data leave open of each.
 
     These are the fields of a model file; `perf_scaling.model.LawModel` answers with what is drawn from them.
-
-    Attributes
-    ----------
-    columns : dict
-        Parameters: symbol in formulas to the column's name in the data.
-    value_name : str
-    unit : str or None
-    notes : tuple of str
-    points : dict of str to tuple of float
-        Measured points (n) by symbol.
-    paths : tuple of str
-    laws : tuple of laws
-        Each a tuple of terms, up to a factor.
-    settings : tuple of (float, float, float)
-        Scatter of a level, drift of the slope, and its length in the logarithm of a parameter.
-    data : tuple of PathData
-        Of each path.
-    unfitted : dict of str to str
-        Paths that no law could be fitted to, and why.
-    target : dict of str to float
-        The point that tables and pictures look at.
-    metrics : tuple of str
-        What was measured of each path, or on which of several systems; empty where it is the same for all.
-    scaling : {"weak", "strong", ""}
-        Whether the problem grows with the first parameter or stays the same; empty where nobody says.
-    reciprocal : bool
-        What was measured are rates, and the laws are of one over them.
     """
 
-    columns: dict[str, str]
+    columns: dict[str, str]  # parameters: symbol in formulas to the column's name in the data
     value_name: str
     unit: str | None
     notes: tuple[str, ...]
-    points: dict[str, tuple[float, ...]]
+    points: dict[str, tuple[float, ...]]  # measured points (n) by symbol
     paths: tuple[str, ...]
-    laws: tuple[Law, ...]
+    laws: tuple[Law, ...]  # each a tuple of terms, up to a factor
     settings: tuple[tuple[float, float, float], ...]
-    data: tuple[PathData, ...]
-    unfitted: dict[str, str]
-    target: dict[str, float]
-    metrics: tuple[str, ...] = ()
-    scaling: str = ""
-    reciprocal: bool = False
+    data: tuple[PathData, ...]  # of each path
+    unfitted: dict[str, str]  # paths that no law could be fitted to, and why
+    target: dict[str, float]  # the point that tables and pictures look at
+    metrics: tuple[str, ...] = ()  # what was measured of each path, or on which of several systems
+    scaling: str = ""  # whether the problem grows with the first parameter or stays the same; empty where nobody says
+    reciprocal: bool = False  # what was measured are rates, and the laws are of one over them
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
@@ -134,13 +106,7 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
         return whole_of(self.paths, self.metrics, self.value_name, self.means)
 
     def at(self, target: Mapping[str, float]) -> Self:
-        """The same laws, looked at from another point.
-
-        Parameters
-        ----------
-        target : mapping of str to float
-            Each parameter.
-        """
+        """The same laws, looked at from another point."""
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
         lasting = ("measured", "means", "posterior", "fitted", "whole", "leading")

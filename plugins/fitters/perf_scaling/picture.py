@@ -23,19 +23,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.model import LawModel
 
-__all__ = [
-    "COVERAGE",
-    "LawCurve",
-    "PathPoints",
-    "draw_laws",
-    "draw_legend",
-    "draw_panel",
-    "held_text",
-    "law_curve",
-    "law_panels",
-    "path_points",
-    "standard_errors",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,18 +36,10 @@ _COLOUR, _TARGET = MODEL, SERIES[0]
 
 
 class LawCurve(NamedTuple):
-    """Predictions of a path over one parameter, the others held.
+    """Predictions of a path over one parameter, the others held."""
 
-    Attributes
-    ----------
-    over : (T,) float
-        Levels, rising: the measured ones and the target among them.
-    mean, run : (T, 3) float
-        Median and 95 % bounds of the mean and of a single run.
-    """
-
-    over: Floats
-    mean: Floats
+    over: Floats  # levels, rising: the measured ones and the target among them
+    mean: Floats  # median and 95 % bounds of the mean and of a single run
     run: Floats
 
     def between(self, low: float, high: float) -> LawCurve:
@@ -70,32 +49,17 @@ class LawCurve(NamedTuple):
 
 
 class PathPoints(NamedTuple):
-    """What was measured of a path over one parameter, the others held.
+    """What was measured of a path over one parameter, the others held."""
 
-    Attributes
-    ----------
-    over, mean, error, runs : (n,) float
-        Levels, means, their standard errors, and how many runs.
-    held : dict of str to float
-        The other parameters.
-    """
-
-    over: Floats
+    over: Floats  # levels, means, their standard errors, and how many runs
     mean: Floats
     error: Floats
     runs: Floats
-    held: dict[str, float]
+    held: dict[str, float]  # the other parameters
 
 
 def draw_laws(model: LawModel, figure: Figure) -> None:
-    """Draw the six paths with the largest share at the target, or the only one.
-
-    Parameters
-    ----------
-    model : LawModel
-    figure : matplotlib Figure
-        Empty, in constrained layout; its size is set to what the model needs.
-    """
+    """Draw the six paths with the largest share at the target, or the only one."""
     chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
     alone = len(chosen) == 1
     panels = [(path, symbol) for path in chosen for symbol in (model.symbols if alone else model.symbols[:1])]
@@ -141,14 +105,6 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
 
     The curve that is marked with the target passes through it: where the other parameters were not measured at the
     target's levels, it is a second one, beside that of the measurements.
-
-    Parameters
-    ----------
-    model : LawModel
-    axes : matplotlib Axes
-    path : int
-    symbol : str
-        The other parameters are held as `path_points` says.
     """
     points = path_points(model, path, symbol)
     low, high = float(points.over.min()), float(points.over.max())
@@ -235,16 +191,7 @@ def standard_errors(model: LawModel, path: int) -> Floats:
 
 
 def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float] | None = None) -> LawCurve:
-    """Predictions of a path over a parameter, from the least level or the target to the largest of them.
-
-    Parameters
-    ----------
-    model : LawModel
-    path : int
-    symbol : str
-    fixed : mapping of str to float, optional
-        Levels of the other parameters; by default those of `path_points`.
-    """
+    """Predictions of a path over a parameter, from the least level or the target to the largest of them."""
     points = path_points(model, path, symbol)
     levels = points.held if fixed is None else fixed
     marks = [*points.over.tolist(), model.target[symbol]]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.views.law_views import LawViews
 
-__all__ = ["LawPresenter"]
-
 
 class LawPresenter(Presenter):
     """Text, tables, picture and page of `LawModel`."""

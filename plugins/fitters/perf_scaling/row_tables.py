@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from perf_scaling.described_laws import DescribedLaws
     from perf_scaling.rows import LawRow
 
-__all__ = ["DEVIATES", "IN_UNIT", "law_frame", "row_facts", "row_header", "shortened", "shown_rows"]
 
 IN_UNIT = ("share", "predicted", "low", "high")  # columns with more digits than what is estimated of growth
 DEVIATES = 0.5  # probability from which on a last level is said to deviate
@@ -22,13 +21,7 @@ Facts = dict[str, str | float]
 
 
 def row_header(parameters: Sequence[str]) -> list[str]:
-    """Names of the columns.
-
-    Examples
-    --------
-    >>> row_header(["p", "n"])[7:10]
-    ['growth_p', 'growth_probability_p', 'exponent_p']
-    """
+    """Names of the columns."""
     of_growth = [
         name if len(parameters) == 1 else f"{name}_{parameter}" for parameter in parameters for name in _OF_GROWTH
     ]
@@ -55,15 +48,7 @@ def law_frame(model: DescribedLaws) -> pd.DataFrame:
 
 
 def shown_rows(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Header and cells of a table for people.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Columns as `row_facts` gives them, of paths that were fitted.
-    parameters : sequence of str
-        Their names in the columns.
-    """
+    """Header and cells of a table for people."""
     several = len(parameters) > 1
     header = ["path", "share", "predicted", "95 % of the mean", "likeliest law", "of it"]
     of_each = [f"growth over {name}" if several else "growth" for name in parameters]

@@ -11,53 +11,27 @@ from perf_scaling.drawn_laws import DrawnLaws
 from perf_scaling.growth import SURE, Growth, growths_of_draws, slope_points
 from perf_scaling.leading import LeadingLaw
 
-__all__ = ["LawRow", "law_rows"]
 
 _COVERAGE = 0.95
 _MOST_OFF = 2.0  # a fitted value farther than by this factor from what was measured is said
 
 
 class LawRow(NamedTuple):
-    """One path at the target.
-
-    Attributes
-    ----------
-    path : str
-    share : float
-        Of the whole of its metric; see `perf_scaling.whole.Whole`.
-    predicted, low, high : float
-        Mean at the target: median and 95 % bounds, in the unit of the data.
-    law : str
-        The likeliest, with coefficients, or that none is determined.
-    probability : float
-        Of that law.
-    growths : tuple of Growth
-        Over each parameter.
-    determined : bool
-        Growth over every parameter is sure.
-    deviates : float
-        Probability that the value at the largest measured levels is one of its own, which the others do not go on to.
-    misses : float
-        Largest factor between a measured mean and the fitted value there, where it is more than 2; else 1.
-    reach : dict of str to float
-        Largest measured level of each parameter, by its name in texts.
-    is_constant : bool
-        The likeliest law has no term.
-    """
+    """One path at the target."""
 
     path: str
-    share: float
-    predicted: float
+    share: float  # of the whole of its metric; see `perf_scaling.whole.Whole`
+    predicted: float  # mean at the target: median and 95 % bounds, in the unit of the data
     low: float
     high: float
-    law: str
-    probability: float
-    growths: tuple[Growth, ...]
-    determined: bool
+    law: str  # the likeliest, with coefficients, or that none is determined
+    probability: float  # of that law
+    growths: tuple[Growth, ...]  # over each parameter
+    determined: bool  # growth over every parameter is sure
     deviates: float
-    misses: float
-    reach: dict[str, float]
-    is_constant: bool
+    misses: float  # largest factor between a measured mean and the fitted value there, where it is more than 2
+    reach: dict[str, float]  # largest measured level of each parameter, by its name in texts
+    is_constant: bool  # the likeliest law has no term
 
 
 def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Runs", "runs_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -20,24 +19,12 @@ _NORMAL = 1.4826  # a standard deviation in medians of the distance
 
 @dataclass(frozen=True)
 class Runs:
-    """Repeated runs, joined.
+    """Repeated runs, joined."""
 
-    Attributes
-    ----------
-    means : (K, n) float
-        Mean of the runs of path k at point i; NaN where there are none.
-    counts : (K, n) float
-        How many runs, of which outliers count less than one.
-    variances : (K, n) float
-        Variance of the runs relative to their squared mean; 0 for one run.
-    outliers : (K,) int
-        Runs that count less.
-    """
-
-    means: Floats
-    counts: Floats
-    variances: Floats
-    outliers: Ints
+    means: Floats  # mean of the runs of path k at point i; NaN where there are none
+    counts: Floats  # how many runs, of which outliers count less than one
+    variances: Floats  # variance of the runs relative to their squared mean; 0 for one run
+    outliers: Ints  # runs that count less
 
     def of_paths(self, paths: slice) -> Runs:
         """The same of some paths."""
@@ -45,15 +32,7 @@ class Runs:
 
 
 def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> Runs:
-    """Join the runs of each path at each point.
-
-    Parameters
-    ----------
-    path, point : (N,) int
-    value : (N,) float
-        Finite.
-    shape : (K, n)
-    """
+    """Join the runs of each path at each point."""
     n_paths, n = shape
     cell = path * n + point
     size = np.bincount(cell, minlength=n_paths * n)

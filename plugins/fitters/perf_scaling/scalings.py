@@ -10,7 +10,6 @@ import numpy as np
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import is_processors
 
-__all__ = ["told_scaling"]
 
 _SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
@@ -30,24 +29,7 @@ _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 
 
 def told_scaling(data: Measurements) -> str:
-    """What the table says: ``"weak"``, ``"strong"``, or ``""`` where it doesn't.
-
-    Weak: a column says so, a size per processor is the same in all rows, or a size grows as the processors do.
-    Strong: a column says so, or a size is the same in all rows. A parameter of the model is no such size: it is varied
-    for itself.
-
-    Parameters
-    ----------
-    data : Measurements
-        With its roles; the first parameter is what is scaled over.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"ranks": [1, 2, 4], "cells_per_rank": [1000] * 3, "time_s": [8.0, 8.1, 8.3]})
-    >>> told_scaling(Measurements(runs))
-    'weak'
-    """
+    """What the table says: ``"weak"``, ``"strong"``, or ``""`` where it doesn't."""
     parameters = list(data.roles.parameters.values())
     if not parameters or not is_processors(parameters[0]):
         return ""

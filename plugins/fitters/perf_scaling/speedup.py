@@ -13,7 +13,6 @@ from perf_scaling.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
-__all__ = ["AtLevel", "Speedup", "is_apart", "is_open", "speedup"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,19 +25,11 @@ _SEED = 0  # of the order in which draws of different paths are put together
 
 
 class AtLevel(NamedTuple):
-    """At one number of processors; bounds are of 95 %.
-
-    Attributes
-    ----------
-    level : float
-    measured : bool
-    time, speedup, efficiency : tuple of three float
-        Median, lower and upper bound.
-    """
+    """At one number of processors; bounds are of 95 %."""
 
     level: float
     measured: bool
-    time: tuple[float, float, float]
+    time: tuple[float, float, float]  # median, lower and upper bound
     speedup: tuple[float, float, float]
     efficiency: tuple[float, float, float]
 
@@ -47,55 +38,18 @@ class Speedup(NamedTuple):
     """How well more processors are used: by a problem that stays the same, or by one that grows with them.
 
     G. M. Amdahl, "Validity of the single processor approach", 1967; J. L. Gustafson, "Reevaluating Amdahl's law", 1988.
-
-    Attributes
-    ----------
-    symbol : str
-        The parameter that counts processors.
-    base : float
-        Its smallest measured level. Strong scaling: speedup is T(base) / T(p), efficiency speedup base / p. Weak
-        scaling: efficiency is T(base) / T(p), speedup, of what is done in a time, efficiency p / base.
-    levels : tuple of AtLevel
-        The measured ones and the target.
-    half : float or None
-        Where the efficiency falls below 50 %; None where it does not up to the last level.
-    scaling : {"weak", "strong"}
-    is_told : bool
-        Whether the table or the user says so; otherwise it is strong, since the time falls.
     """
 
-    symbol: str
-    base: float
-    levels: tuple[AtLevel, ...]
-    half: float | None
+    symbol: str  # the parameter that counts processors
+    base: float  # its smallest measured level
+    levels: tuple[AtLevel, ...]  # the measured ones and the target
+    half: float | None  # where the efficiency falls below 50 %; None where it does not up to the last level
     scaling: str
-    is_told: bool
+    is_told: bool  # whether the table or the user says so; otherwise it is strong, since the time falls
 
 
 def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
-    """Speedup and efficiency over the first parameter, others held at the target.
-
-    Parameters
-    ----------
-    model : PathLaws
-    path : int, optional
-        One path; by default the sum of all, or of the outermost where values hold what is called.
-
-    Returns
-    -------
-    Speedup or None
-        None where the first parameter does not count processors, the values are no times, there are several metrics
-        or systems, or nobody says which scaling it is and the time does not fall.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> rows = [(p, 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
-    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "time_s"]), fitter="scaling")
-    >>> found = speedup(model)
-    >>> round(found.levels[-2].speedup[0], 1), round(found.half)  # the law itself: 260 / 25.625; 108
-    (10.1, 109)
-    """
+    """Speedup and efficiency over the first parameter, others held at the target."""
     symbol = model.symbols[0]
     whole = model.whole
     if not _is_of_processors(model) or is_open(model):

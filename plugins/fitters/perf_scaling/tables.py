@@ -20,7 +20,6 @@ from perfcore.base.errors import listing
 if TYPE_CHECKING:
     from perf_scaling.model import LawModel
 
-__all__ = ["law_summary", "law_tables", "laws_left", "plain_law_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 

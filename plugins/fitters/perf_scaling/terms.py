@@ -13,22 +13,12 @@ if TYPE_CHECKING:
 
     from perf_scaling.path_data import Factor
 
-__all__ = ["point_text", "product_text", "product_values"]
 
 _COARSEST = 12  # denominators of exponents that are written as fractions
 
 
 def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
-    """A product of generic terms as a formula, with what each symbol is called in it.
-
-    Examples
-    --------
-    >>> from perf_scaling.path_data import Factor
-    >>> product_text([Factor("p", 2 / 3, 1), Factor("n", -1.0, 0)], {"p": "ranks", "n": "n"})
-    'ranks^(2/3)*log2(ranks)/n'
-    >>> product_text([Factor("n", 0.35, 0)], {"n": "n"})
-    'n^0.35'
-    """
+    """A product of generic terms as a formula, with what each symbol is called in it."""
     texts = [_text(names[factor.symbol], factor.exponent, factor.logarithm) for factor in factors]
     above = [text for text in texts if not text.startswith("1/")]
     below = [text[2:] for text in texts if text.startswith("1/")]
@@ -36,13 +26,7 @@ def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
 
 
 def point_text(point: Mapping[str, float]) -> str:
-    """A point, by the names of its parameters, as a person writes it.
-
-    Examples
-    --------
-    >>> point_text({"p": 1024.0, "n": 1.5e6})
-    'p = 1024, n = 1.5e+06'
-    """
+    """A point, by the names of its parameters, as a person writes it."""
     return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_scaling.call_tree import CallTree, callers_of, tree_of
 
-__all__ = ["Whole", "counted_paths", "whole_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -20,24 +19,12 @@ _ROUNDED = 1e-3  # sums in files are rounded
 
 
 class Whole(NamedTuple):
-    """How paths add up.
+    """How paths add up."""
 
-    Attributes
-    ----------
-    trees : tuple of CallTree
-        One for each metric.
-    metric : (K,) int
-        Number of each path's tree.
-    counted : (K,) bool
-        Paths whose values add up to the whole of their metric.
-    inclusive : bool
-        Values hold what a path calls; the whole is then the sum of the outermost paths.
-    """
-
-    trees: tuple[CallTree, ...]
-    metric: Ints
-    counted: Booleans
-    inclusive: bool
+    trees: tuple[CallTree, ...]  # one for each metric
+    metric: Ints  # number of each path's tree
+    counted: Booleans  # paths whose values add up to the whole of their metric
+    inclusive: bool  # values hold what a path calls; the whole is then the sum of the outermost paths
 
     @property
     def several(self) -> bool:
@@ -54,28 +41,7 @@ class Whole(NamedTuple):
 
 
 def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats) -> Whole:
-    """How paths add up.
-
-    Profiles tell what was spent in a path itself (exclusive) or with all that it calls (inclusive). Values are taken
-    to be inclusive where their name says so, or where every path that calls two or more others is at least their sum
-    at every point, which exclusive values are only by chance.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Names (K).
-    metrics : sequence of str
-        What was measured of each; empty where it is the same.
-    value_name : str
-    means : (K, n) float
-        NaN where a path was not measured.
-
-    Examples
-    --------
-    >>> whole = whole_of(["main", "main->solve", "main->io"], [], "time_s", np.ones((3, 4)))
-    >>> whole.trees[0].names, whole.inclusive
-    (('main', 'solve', 'io'), False)
-    """
+    """How paths add up."""
     metric, counted, inclusive = counted_paths(paths, metrics, value_name, means)
     names = list(dict.fromkeys(metrics)) or [""]
     trees = []

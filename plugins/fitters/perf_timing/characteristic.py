@@ -14,7 +14,6 @@ from perfcore.contracts import Function
 from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
 
-__all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design", "refuse_unused"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,26 +22,11 @@ _FAR = 1e6  # where functions that differ in growth differ by far
 
 @dataclass(frozen=True)
 class Characteristic:
-    """One function u of the parameters, normalised.
+    """One function u of the parameters, normalised."""
 
-    Parameters
-    ----------
-    name : str
-        As the user spells it, over parameters as texts call them.
-    function : perfcore.contracts.Function
-    scale : float
-        Value at 1, by which it is divided; 1 where that is 0 or not finite.
-
-    Examples
-    --------
-    >>> half = characteristics(["p/2"], {"p": "p"})[0]
-    >>> half({"p": np.array([1.0, 4.0])})
-    array([1., 4.])
-    """
-
-    name: str
+    name: str  # as the user spells it, over parameters as texts call them
     function: Function
-    scale: float
+    scale: float  # value at 1, by which it is divided; 1 where that is 0 or not finite
 
     def __call__(self, points: Mapping[str, Floats]) -> Floats:
         """Values at points (n,); not finite where the function is not defined."""
@@ -50,25 +34,7 @@ class Characteristic:
 
 
 def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[Characteristic, ...]:
-    """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2).
-
-    Parameters
-    ----------
-    names : sequence of str
-        Over the parameters by symbol or as texts call them: ``1/p`` is ``1/ranks`` where p is the column ``ranks``.
-    columns : mapping of str to str
-        Symbol of each parameter to its column.
-
-    Raises
-    ------
-    OptionError
-        Neither a registered name nor a formula, or a function of something that was not measured.
-
-    Examples
-    --------
-    >>> [function.name for function in characteristics(["1/p", "log2(ranks)"], {"p": "ranks"})]
-    ['1/ranks', 'log2(ranks)']
-    """
+    """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2)."""
     own_names = shown_names(columns)
     ones = {symbol: np.ones(1) for symbol in columns}
     functions = []
@@ -81,19 +47,7 @@ def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[C
 
 
 def refuse_unused(functions: Sequence[Characteristic], data: Observations) -> None:
-    """Refuse data over a parameter that no function has: what differs by it would pass for error.
-
-    Parameters
-    ----------
-    functions : sequence of Characteristic
-        Those that are combined where the user named none.
-    data : Observations
-
-    Raises
-    ------
-    OptionError
-        A parameter has several levels, and no function differs between them.
-    """
+    """Refuse data over a parameter that no function has: what differs by it would pass for error."""
     for symbol, column in data.points.items():
         if len(levels := np.unique(column)) < 2:
             continue
@@ -110,13 +64,7 @@ def refuse_unused(functions: Sequence[Characteristic], data: Observations) -> No
 
 
 def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> tuple[Characteristic, ...]:
-    """From the one that falls fastest to the one that grows fastest, the order of equation 3.
-
-    Examples
-    --------
-    >>> [u.name for u in by_growth(characteristics(["p", "1", "1/p"], {"p": "p"}), ["p"])]
-    ['1/p', '1', 'p']
-    """
+    """From the one that falls fastest to the one that grows fastest, the order of equation 3."""
     far = {name: np.full(1, _FAR) for name in variables}
     return tuple(sorted(functions, key=lambda function: float(np.nan_to_num(function(far)[0], nan=np.inf))))
 
@@ -128,13 +76,7 @@ def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) ->
 
 
 def measured_design(functions: Sequence[Characteristic], data: Observations) -> Floats:
-    """Values of the functions at the measured points.
-
-    Raises
-    ------
-    OptionError
-        A function is not finite at one of them.
-    """
+    """Values of the functions at the measured points."""
     values = design(functions, data.points)
     wrong = ~np.isfinite(values)
     if wrong.any():

@@ -14,15 +14,6 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-__all__ = [
-    "SIGNS",
-    "WEIGHTS",
-    "ScalingOptions",
-    "number_of_terms",
-    "parse_functions",
-    "parse_quantities",
-    "parse_terms",
-]
 
 WEIGHTS = ("equal", "relative", "repetitions", "spread")
 SIGNS = ("nonnegative", "bounded", "any")
@@ -31,13 +22,7 @@ _MOST_TERMS = 3
 
 
 def parse_functions(value: Any) -> tuple[str, ...]:
-    """Names and formulas, separated by commas outside parentheses; formulas are checked.
-
-    Examples
-    --------
-    >>> parse_functions("1/p, max(p,4)")
-    ('1/p', 'max(p,4)')
-    """
+    """Names and formulas, separated by commas outside parentheses; formulas are checked."""
     words = split_formulas(value) if isinstance(value, str) else [str(word).strip() for word in value]
     words = [word for word in words if word]
     for word in words:
@@ -49,13 +34,7 @@ def parse_functions(value: Any) -> tuple[str, ...]:
 
 
 def parse_terms(value: Any) -> str:
-    """Number of functions in a model as ``"2"`` or ``"1..3"``.
-
-    Examples
-    --------
-    >>> parse_terms(2), parse_terms("1..3"), parse_terms(range(1, 4))
-    ('2', '1..3', '1..3')
-    """
+    """Number of functions in a model as ``"2"`` or ``"1..3"``."""
     if isinstance(value, range) and value.step == 1 and len(value):
         value = f"{value[0]}..{value[-1]}"
     first, dots, last = str(value).strip().partition("..")
@@ -86,13 +65,7 @@ def parse_prepare(value: Any) -> tuple[str, ...]:
 
 
 def parse_quantities(quantities: Any) -> tuple[str, ...]:
-    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word.
-
-    Examples
-    --------
-    >>> parse_quantities({"SP": 85.01}), parse_quantities("counts.csv:gflop"), parse_quantities("SP=85,BT=168")
-    (('SP=85.01',), ('counts.csv:gflop',), ('SP=85', 'BT=168'))
-    """
+    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word."""
     if isinstance(quantities, Mapping):
         return tuple(f"{name}={float(value)!r}" for name, value in quantities.items())
     if isinstance(quantities, (list, tuple)):
@@ -145,12 +118,7 @@ class ScalingOptions:
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        """Refuse options that do not go together, before a file is read.
-
-        Raises
-        ------
-        OptionError
-        """
+        """Refuse options that do not go together, before a file is read."""
         for name, key in (("operations", "CODE"), ("peak", "SYSTEM")):
             if name in self.prepare and getattr(self, name) is None:
                 raise OptionError(f"--prepare {name} needs --{name}: a column, a small table, or {key}=NUMBER,...")

@@ -14,7 +14,6 @@ from perfcore.base.errors import OptionError, PerfError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["pair_view"]
 
 _COVERAGE = 0.95
 _AT = "at."  # before the name of a parameter in the address
@@ -23,17 +22,7 @@ _AT = "at."  # before the name of a parameter in the address
 def pair_view(
     model: ScalingModel, code: str, system: str, path: ViewPath, query: Query, trail: tuple[Link, ...]
 ) -> View:
-    """The view of a pair, also of one that was never measured.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    code, system : str
-    path : tuple of str
-    query : mapping of str to str
-        ``at.SYMBOL``: where to predict.
-    trail : tuple of Link
-    """
+    """The view of a pair, also of one that was never measured."""
     places = model.measured_places
     rows = np.flatnonzero((places.code == model.codes.index(code)) & (places.system == model.systems.index(system)))
     blocks: list[Block] = []

@@ -16,19 +16,12 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, listing
 from perfcore.data.roles import shown_names
 
-__all__ = ["OverCode", "Preparation", "Step", "TimesParameter", "TimesSystem"]
 
 Floats = npt.NDArray[np.float64]
 
 
 class TimesParameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="times parameter"):
-    """Times a parameter: ``t * p`` of a code that scales perfectly is the same for every p.
-
-    Examples
-    --------
-    >>> TimesParameter("p").text
-    '* p'
-    """
+    """Times a parameter: ``t * p`` of a code that scales perfectly is the same for every p."""
 
     symbol: str
 
@@ -78,23 +71,7 @@ Step = TimesParameter | OverCode | TimesSystem
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Steps in sequence. Each multiplies, so the whole is one factor for each value, and division undoes it.
-
-    Parameters
-    ----------
-    steps : tuple of TimesParameter, OverCode or TimesSystem
-
-    Examples
-    --------
-    >>> scale = Preparation((TimesParameter("p"), OverCode("W", {"SP": 85.0})))
-    >>> scale.formula
-    "t' = t * p / W"
-    >>> points = {"p": np.array([4.0])}
-    >>> scale.apply(np.array([170.0]), points, ["SP"], ["T3D"])
-    array([8.])
-    >>> scale.undo(np.array([8.0]), points, ["SP"], ["T3D"])
-    array([170.])
-    """
+    """Steps in sequence. Each multiplies, so the whole is one factor for each value, and division undoes it."""
 
     steps: tuple[Step, ...] = ()
 
@@ -108,13 +85,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return " ".join(["t' = t", *(step.text for step in self.steps)])
 
     def line(self, columns: Mapping[str, str]) -> str:
-        """In which scale a model was fitted, with parameters as texts call those of these columns, by symbol.
-
-        Examples
-        --------
-        >>> Preparation((TimesParameter("p"),)).line({"p": "ranks"}), Preparation().line({"p": "ranks"})
-        ("fitted in the scale t' = t * ranks", 'fitted as measured')
-        """
+        """In which scale a model was fitted, with parameters as texts call those of these columns, by symbol."""
         if not self.steps:
             return "fitted as measured"
         names = shown_names(columns)
@@ -129,18 +100,7 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Preparation(tuple(step for step in self.steps if isinstance(step, TimesParameter)))
 
     def factor(self, points: Mapping[str, Floats], code: Sequence[str], system: Sequence[str]) -> Floats:
-        """What a value in the user's unit is multiplied by (n,), positive.
-
-        Parameters
-        ----------
-        points : mapping of str to (n,) float
-        code, system : (n,) sequence of str
-
-        Raises
-        ------
-        DataError
-            A code or a system has no quantity.
-        """
+        """What a value in the user's unit is multiplied by (n,), positive."""
         result = np.ones(len(code))
         for step in self.steps:
             result = result * step.factor(points, code, system)

@@ -20,7 +20,6 @@ from perfcore.data.observations import Observations
 from perfcore.data.roles import is_processors
 from perfcore.data.units import unit_in_name
 
-__all__ = ["WIDE", "Prepared", "prepare", "span"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,32 +39,15 @@ _SHARED_RUNS = 4.0
 
 @dataclass(frozen=True)
 class Prepared:
-    """Observations in the scale of the fit.
-
-    Parameters
-    ----------
-    seen : Observations
-    preparation : Preparation
-        From the user's unit to the scale of the fit.
-    factor : (n,) float
-        What each value is multiplied by in it.
-    by_point : (n,) float
-        The part of the factor that depends on parameters; it belongs to the functions, the rest to their coefficients.
-    target : (n,) float
-        Values in the scale of the fit.
-    root_weight : (n,) float
-        Square roots of the weights.
-    weights : str
-        Which weights they are, a name in `perf_timing.options.WEIGHTS`.
-    """
+    """Observations in the scale of the fit."""
 
     seen: Observations
-    preparation: Preparation
-    factor: Floats
-    by_point: Floats
-    target: Floats
-    root_weight: Floats
-    weights: str
+    preparation: Preparation  # from the user's unit to the scale of the fit
+    factor: Floats  # what each value is multiplied by in it
+    by_point: Floats  # the part of the factor that depends on parameters
+    target: Floats  # values in the scale of the fit
+    root_weight: Floats  # square roots of the weights
+    weights: str  # which weights they are, a name in `perf_timing.options.WEIGHTS`
 
     def select(self, kept: npt.NDArray[np.bool_]) -> Prepared:
         """The observations kept (n,) bool."""
@@ -80,27 +62,7 @@ class Prepared:
 
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
-    """Select, check, join and scale; see `ScalingOptions`.
-
-    The automatic scale t * p is one of times: a code that scales perfectly keeps it. A rate is not multiplied by p,
-    since rate * p of such a code grows like p^2. Where every code on every system is fitted by itself, any function of
-    p is a description, so a rate is fitted as it was measured.
-
-    Parameters
-    ----------
-    data : Measurements or pandas.DataFrame
-    options : ScalingOptions
-    fitter : str
-        Its name, for messages.
-    adds_times : bool
-        The model is a sum of works over speeds. Times of parts add up and rates do not, so that such a model of a rate
-        would have works and speeds that are none: a rate is refused unless ``prepare`` says what is meant.
-
-    Raises
-    ------
-    PerfError
-        Whatever is wrong with the data or does not go with the options, in one line.
-    """
+    """Select, check, join and scale; see `ScalingOptions`."""
     runs = _as_measurements(data, fitter)
     runs = runs.with_roles(
         parameters=options.parameter,
@@ -197,10 +159,7 @@ def _preparation(runs: Measurements, observed: Observations, options: ScalingOpt
 
 
 def _processors(observed: Observations, options: ScalingOptions) -> str | None:
-    """The first parameter, where its column or the user says that it is a number of processors.
-
-    Time times a problem size is nobody's scale, also where the size is called p for the sake of functions of p.
-    """
+    """The first parameter, where its column or the user says that it is a number of processors."""
     symbol, column = next(iter(observed.columns.items()))
     unit = unit_in_name(column)
     if (unit is not None and unit.kind != "count") or _SIZE.search(column):

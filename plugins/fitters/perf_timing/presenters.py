@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from perf_timing.individual.views import IndividualViews
     from perf_timing.joint.views import JointViews
 
-__all__ = ["IndividualPresenter", "JointPresenter"]
-
 
 class _ScalingPresenter(Presenter):
     """The picture and the plain table that both models have."""

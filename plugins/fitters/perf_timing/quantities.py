@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of
 
-__all__ = ["quantities_of"]
 
 # NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
 # differs by more within one code is not a quantity of the code.
@@ -23,32 +22,7 @@ _SPREAD = 0.01
 
 
 def quantities_of(words: Sequence[str], data: Measurements, role: str, option: str) -> tuple[str, dict[str, float]]:
-    """One positive number for each code, or for each system.
-
-    Parameters
-    ----------
-    words : sequence of str
-        As `perf_timing.options.parse_quantities` gives it: ``NAME=VALUE`` words; or one word, which is a column of the
-        measurements, a formula over its columns, or a small table ``FILE`` or ``FILE:COLUMN`` with the columns that
-        name the role.
-    data : Measurements
-    role : {"code", "system"}
-    option : str
-        Its spelling, for messages.
-
-    Returns
-    -------
-    name : str
-        Of the column, the formula or the option.
-    quantities : dict of str to float
-
-    Raises
-    ------
-    OptionError
-        Nothing of the kinds above.
-    DataError
-        A quantity is no positive number, or differs within one code or system.
-    """
+    """One positive number for each code, or for each system."""
     if all("=" in word for word in words):
         return option, _listed(words, option)
     word = words[0]
@@ -156,13 +130,7 @@ def _evaluated(data: Measurements, column: str, option: str) -> npt.NDArray[np.f
 
 
 def _numbers(data: Measurements, name: str) -> npt.NDArray[np.float64]:
-    """A column as numbers (n,); NaN where it is empty.
-
-    Raises
-    ------
-    InputError, DataError
-        A text, with its line.
-    """
+    """A column as numbers (n,); NaN where it is empty."""
     import pandas as pd
 
     column = data.table[name]

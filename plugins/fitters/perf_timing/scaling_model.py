@@ -19,7 +19,6 @@ from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for, observed_by_pair
 
-__all__ = ["FittedObservations", "ScalingModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -55,39 +54,19 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
-    """A model of the time of codes on systems over parameters.
+    """A model of the time of codes on systems over parameters."""
 
-    Attributes
-    ----------
-    columns : dict
-        Parameters: symbol in formulas to the column's name in the data.
-    value_name : str
-    unit : str or None
-    preparation : Preparation
-        To the scale in which the model was fitted.
-    relative : bool
-        The errors in that scale are proportional to the values.
-    codes, systems : tuple of str
-    functions : tuple of str
-        Characteristic functions that occur.
-    notes : tuple of str
-        What a user should know about the rows of the data.
-    observations : FittedObservations
-    root_weights : tuple of float
-        Square roots of the observations' weights.
-    """
-
-    columns: dict[str, str]
+    columns: dict[str, str]  # parameters: symbol in formulas to the column's name in the data
     value_name: str
     unit: str | None
-    preparation: Preparation
-    relative: bool
+    preparation: Preparation  # to the scale in which the model was fitted
+    relative: bool  # the errors in that scale are proportional to the values
     codes: tuple[str, ...]
     systems: tuple[str, ...]
-    functions: tuple[str, ...]
-    notes: tuple[str, ...]
+    functions: tuple[str, ...]  # characteristic functions that occur
+    notes: tuple[str, ...]  # what a user should know about the rows of the data
     observations: FittedObservations
-    root_weights: tuple[float, ...]
+    root_weights: tuple[float, ...]  # square roots of the observations' weights
 
     needed_options: ClassVar[tuple[str, ...]] = ("weights",)  # of the fit, which predictions and tables go by
 
@@ -153,13 +132,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return [self.codes[k] for k in places.code], [self.systems[k] for k in places.system]
 
     def scaled_design(self, places: Places) -> Floats:
-        """What coefficients in the scale of the fit are multiplied by (n, number of functions).
-
-        Raises
-        ------
-        DataError
-            A function is not finite there.
-        """
+        """What coefficients in the scale of the fit are multiplied by (n, number of functions)."""
         values = design(characteristics(self.functions, self.columns), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -271,14 +244,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return f", weights: relative, since nine tenths of the values differ by a factor of {span(scaled):,.0f} in it"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
-        """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`.
-
-        Parameters
-        ----------
-        data : Measurements or pandas.DataFrame
-        where : str, optional
-            Conditions on the rows, instead of those of the fit.
-        """
+        """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`."""
         options = self.origin.options
         roles = {role: options.get(role) for role in ("value", "code", "system", "unit")}
         runs = measurements_for(self, data, options.get("where") if where is None else where, roles)
@@ -286,13 +252,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return observed_by_pair(self, runs, **joining)
 
     def check_data(self, data: Any) -> Observations:
-        """Observations of other data for this model's pictures.
-
-        Raises
-        ------
-        DataError
-            They are no measurements, or in another unit.
-        """
+        """Observations of other data for this model's pictures."""
         from perf_timing.options import ScalingOptions
         from perf_timing.prepared import prepare
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["single_thread"]
-
 
 @contextmanager
 def single_thread() -> Iterator[None]:

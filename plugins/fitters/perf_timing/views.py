@@ -20,7 +20,6 @@ from perf_views.drawable import chosen_figures, parameter_table, statistics_tabl
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ScalingViews"]
 
 PAIR, RESIDUALS, PARAMETERS = "pair", "residuals", "parameters"
 _FIGURES = (
@@ -36,14 +35,7 @@ _LARGE_ERROR = 0.5  # relative error that gets the darkest colour
 
 
 class ScalingViews:
-    """Views of a model of codes on systems.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    data : Measurements or pandas.DataFrame, optional
-        Drawn instead of the observations that the model was fitted to.
-    """
+    """Views of a model of codes on systems."""
 
     def __init__(self, model: ScalingModel, data: Any = None) -> None:
         self._model, self._data = model, data

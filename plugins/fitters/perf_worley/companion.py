@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Companion"]
-
 
 class Companion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Another curve of the same run that shares the breaks.
+    """Another curve of the same run that shares the breaks."""
 
-    Attributes
-    ----------
-    name : str
-        State or column.
-    noise : float
-        Long-run variance of a cell, in the unit of the curve squared.
-    levels : tuple of float
-        Mean in each phase.
-    """
-
-    name: str
-    noise: float
-    levels: tuple[float, ...]
+    name: str  # state or column
+    noise: float  # long-run variance of a cell, in the unit of the curve squared
+    levels: tuple[float, ...]  # mean in each phase

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FROM", "TO", "Zoom", "curve_chart", "zoom_blocks"]
 
 FROM, TO = "from", "to"
 
@@ -37,39 +36,17 @@ Overlay = Callable[["Axes", Callable[[npt.ArrayLike], Floats], "Zoom"], None]
 
 @dataclass(frozen=True)
 class Zoom:
-    """The stretch of a curve that is shown.
+    """The stretch of a curve that is shown."""
 
-    Parameters
-    ----------
-    start, end : float
-        In the curve's unit, within the curve.
-    first, last : float
-        Those of the whole curve.
-    time_unit : str
-    """
-
-    start: float
+    start: float  # in the curve's unit, within the curve
     end: float
-    first: float
+    first: float  # those of the whole curve
     last: float
     time_unit: str
 
     @classmethod
     def of(cls, curve: UtilizationCurve, query: Query, data: Any = None) -> Zoom:
-        """From an address, whose times are those that ``--from`` and ``--until`` take; by default all of it.
-
-        Parameters
-        ----------
-        curve : UtilizationCurve
-        query : mapping of str to str
-        data : Trace, optional
-            Of which it is the curve, and whose markers can be named.
-
-        Raises
-        ------
-        OptionError
-            What was given is no time, or nothing of the curve lies there.
-        """
+        """From an address, whose times are those that ``--from`` and ``--until`` take; by default all of it."""
         first, last = float(curve.start), float(curve.end)
         unit_ns = nanoseconds_per(curve.time_unit)
         run = Fraction(first) * unit_ns, Fraction(last) * unit_ns
@@ -117,19 +94,7 @@ class Zoom:
 def zoom_blocks(
     summary: CurveSummary, zoom: Zoom, path: ViewPath, state: Query, overlay: Overlay | None = None
 ) -> tuple[Block, ...]:
-    """Picture of a stretch, links to others, and a form for any.
-
-    Parameters
-    ----------
-    summary : CurveSummary
-    zoom : Zoom
-    path : tuple of str
-        Of the view that the picture stands in.
-    state : mapping of str to str
-        What else the view's address has.
-    overlay : callable, optional
-        Draws a model on top: takes axes, what places times on them, and the zoom.
-    """
+    """Picture of a stretch, links to others, and a form for any."""
     fields = (
         *(Field(name, value=value, kind="hidden") for name, value in state.items()),
         Field(FROM, "from, such as 1.2s or 10%", zoom.text(zoom.start)),

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perfcore.data.curve import UtilizationCurve
 
-__all__ = ["CurveSummary", "Stretch"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,51 +19,23 @@ _BLOCK = 256  # steps that are summed up once; a stretch of fewer than this in e
 
 @dataclass(frozen=True)
 class Stretch:
-    """Part of a curve in bins.
+    """Part of a curve in bins."""
 
-    Parameters
-    ----------
-    edges : (n + 1,) float
-        In the curve's unit; the first may lie before the stretch and the last after it.
-    low, high, mean : (n,) float
-        Of the heights within each bin; no step is left out.
-    """
-
-    edges: Floats
-    low: Floats
+    edges: Floats  # in the curve's unit; the first may lie before the stretch and the last after it
+    low: Floats  # of the heights within each bin; no step is left out
     high: Floats
     mean: Floats
 
 
 class CurveSummary:
-    """Extremes and areas of blocks of steps, from which every stretch is put together.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        Read once, when the first long stretch is asked for.
-
-    Examples
-    --------
-    >>> summary = CurveSummary(UtilizationCurve([0, 1, 2, 3, 4], [1, 5, 2, 2]))
-    >>> summary.stretch(0.0, 4.0, 2).high.tolist(), summary.stretch(0.0, 4.0, 2).mean.tolist()
-    ([5.0, 2.0], [3.0, 2.0])
-    """
+    """Extremes and areas of blocks of steps, from which every stretch is put together."""
 
     def __init__(self, curve: UtilizationCurve) -> None:
         self.curve = curve
         self._blocks: tuple[Floats, Floats, Floats, Floats] | None = None
 
     def stretch(self, start: float, end: float, n_bins: int) -> Stretch:
-        """Bins of nearly the same duration.
-
-        Parameters
-        ----------
-        start, end : float
-            In the curve's unit, ``start < end``.
-        n_bins : int
-            At most as many; fewer where the stretch has fewer steps.
-        """
+        """Bins of nearly the same duration."""
         edges, heights = self.curve.edges, self.curve.heights
         if len(heights) > _BLOCK * n_bins:
             borders, low, high, area = self._summed()

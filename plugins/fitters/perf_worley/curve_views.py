@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from perf_views.contents import Viewable
 
-__all__ = ["CurvePresenter", "CurveViews"]
 
 _LONGEST = 200  # letters of why there is no curve, which may list a thousand states
 
@@ -96,13 +95,7 @@ def _state_times(trace: Trace) -> npt.NDArray[np.int64]:
 
 
 class CurveViews:
-    """One view, whose stretch stands in the address.
-
-    Parameters
-    ----------
-    data : Trace or UtilizationCurve
-    title : str
-    """
+    """One view, whose stretch stands in the address."""
 
     def __init__(self, data: Trace | UtilizationCurve, title: str) -> None:
         self._data, self._title = data, title

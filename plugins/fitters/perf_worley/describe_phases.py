@@ -18,26 +18,12 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation
 
-__all__ = ["PhaseMaker", "ends_leave", "flattened", "powers", "sequence_entries"]
 
 _MOST_BOUNDED = 5  # rounds of lowering degrees and moving breaks
 
 
 class PhaseMaker:
-    """Makes phases of segmentations of one curve.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        Neighbouring steps have different heights.
-    basis : Basis
-        What a phase may look like.
-
-    Attributes
-    ----------
-    total_squares, centered_squares : float
-        Integrals of curve^2 and of (curve - mean)^2.
-    """
+    """Makes phases of segmentations of one curve."""
 
     def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
         self.curve, self.basis = curve, basis
@@ -128,13 +114,7 @@ class PhaseMaker:
 
 
 def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
-    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients.
-
-    Examples
-    --------
-    >>> powers((2.0, 3.0, 1.0, 0.0, 0.0, 0.0), origin=10.0, degree=1)
-    (12.0, 1.0)
-    """
+    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients."""
     width, *legendre, _ = summary
     c0, c1, c2, c3 = (c if k <= degree else 0.0 for k, c in enumerate(legendre))
     # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
@@ -150,15 +130,7 @@ def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
 
 
 def ends_leave(coefficients: Sequence[float], length: float, low: float, high: float) -> bool:
-    """Whether a polynomial of powers of ``t - start`` is beyond [low, high] at an end of a phase of that length.
-
-    One that is beyond them in between only is curved all the same: it is `flattened`, and keeps its degree.
-
-    Examples
-    --------
-    >>> ends_leave((0.0, 4.0, -4.0), 1.0, 0.0, 0.9), ends_leave((0.0, 1.0), 2.0, 0.0, 1.9)
-    (False, True)
-    """
+    """Whether a polynomial of powers of ``t - start`` is beyond [low, high] at an end of a phase of that length."""
     ends = coefficients[0], float(np.polyval(coefficients[::-1], length))
     return min(ends) < low or max(ends) > high
 
@@ -167,13 +139,6 @@ def flattened(phase: Phase, low: float, high: float) -> Phase:
     """The phase, flattened about its mean as far as it would leave [low, high]; its processor time stays the same.
 
     Bounds of the search are a little wider, so that noise about a bound does not lower a degree.
-
-    Examples
-    --------
-    >>> steep = Phase(start=0.0, end=2.0, degree=1, coefficients=(-0.5, 1.5), error=0.0)
-    >>> flat = flattened(steep, 0.0, 4.0)
-    >>> flat.coefficients, round(flat.error**2, 12)
-    ((0.0, 1.0), 0.166666666667)
     """
     length = phase.end - phase.start
     if not length > 0.0:  # shorter than the resolution of its clock

@@ -22,7 +22,6 @@ from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["WorleyFitter"]
 
 _AUTO = (1, 20)  # Worley's own range (Figures 6 and 18)
 
@@ -51,37 +50,12 @@ class WorleyFitter(Fitter):
         return {"next": ["--fitter worley --phases auto --plot phases.png"]}
 
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
-        """Fit; see `perfcore.fit`.
-
-        Raises
-        ------
-        DataError
-            The data cannot become a utilization curve.
-        OptionError
-            Options that exclude one another.
-        """
+        """Fit; see `perfcore.fit`."""
         curve = as_curve(data, options)
         return self._of_curve(data, curve, curve.merged(), options, parts["segmenter"])
 
     def follow(self, states: Iterable[Any], options: WorleyOptions, **parts: Any) -> PhaseModel:
-        """Fit a run again and again while it grows, and say when a phase has ended.
-
-        Parameters
-        ----------
-        states : iterable of Trace, UtilizationCurve or Series
-            The same run, longer each time.
-        options : WorleyOptions
-
-        Returns
-        -------
-        PhaseModel
-            Of the last one, as `fit` makes it.
-
-        Raises
-        ------
-        DataError, OptionError
-            The last one cannot be fitted.
-        """
+        """Fit a run again and again while it grows, and say when a phase has ended."""
         from perf_worley.following import EndedPhases, GrowingTree
 
         tree, ended = GrowingTree(), EndedPhases()
@@ -166,15 +140,7 @@ class WorleyFitter(Fitter):
 
 
 def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
-    """The utilization curve of whatever was given.
-
-    Raises
-    ------
-    OptionError
-        Busy or idle states were named for data without states, or a column for data without columns.
-    DataError
-        The data are of a type that has no curve.
-    """
+    """The utilization curve of whatever was given."""
     if options.column is not None and not isinstance(data, Series):
         raise OptionError("--column belongs to time series; these data have no columns to choose from")
     if isinstance(data, Trace):

@@ -25,21 +25,12 @@ from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.contracts import Basis, Segmentation
 
-__all__ = ["by_joint_rule", "companion_curves"]
 
 _OBJECTIVE = "sum of squared errors of all curves, each in units of its noise"
 
 
 def companion_curves(data: Any, names: Sequence[str]) -> dict[str, UtilizationCurve]:
-    """The curves that share the breaks: how many locations are in each state, or columns.
-
-    Raises
-    ------
-    UnknownNameError
-        No such state or column.
-    OptionError
-        The data have neither.
-    """
+    """The curves that share the breaks: how many locations are in each state, or columns."""
     if isinstance(data, Trace):
         return {name: data.utilization([name]) for name in names}
     if not isinstance(data, Series):
@@ -53,25 +44,7 @@ def companion_curves(data: Any, names: Sequence[str]) -> dict[str, UtilizationCu
 def by_joint_rule(
     curve: UtilizationCurve, others: dict[str, UtilizationCurve], counts: Sequence[int], options: WorleyOptions
 ) -> tuple[Found, tuple[Companion, ...]]:
-    """Choose the number of phases, and place their breaks, by several curves.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        Neighbouring steps have different heights.
-    others : dict of str to UtilizationCurve
-        Of the same run.
-    counts : sequence of int
-        Numbers of phases.
-    options : WorleyOptions
-
-    Raises
-    ------
-    OptionError
-        Options that belong to the phases of one curve.
-    DataError
-        A curve is constant.
-    """
+    """Choose the number of phases, and place their breaks, by several curves."""
     _check(options)
     names, curves = [None, *others], [curve, *(other.merged() for other in others.values())]
     if any((each.start, each.end) != (curve.start, curve.end) for each in curves):

@@ -10,7 +10,6 @@ from perf_worley.sensitivity import RULES
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-__all__ = ["DEGREES", "WorleyOptions", "parse_phases"]
 
 DEGREES = ("auto", "0", "1", "2", "3", "mixed")
 
@@ -18,13 +17,7 @@ _MOST_PHASES = 100_000
 
 
 def parse_phases(raw: Any) -> str:
-    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``.
-
-    Examples
-    --------
-    >>> parse_phases(9), parse_phases("1..20"), parse_phases(range(1, 21))
-    ('9', '1..20', '1..20')
-    """
+    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``."""
     if isinstance(raw, range) and raw.step == 1 and len(raw):
         raw = f"{raw[0]}..{raw[-1]}"
     text = str(raw).strip()

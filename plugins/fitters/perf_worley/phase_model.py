@@ -23,7 +23,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
 
-__all__ = ["PhaseModel", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -148,26 +147,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return tuple(phase.start for phase in self.phases[1:])
 
     def predict(self, points: Any, interval: float | None = None) -> Floats:
-        """Modelled utilization.
-
-        Parameters
-        ----------
-        points : (n,) float
-            Times in `time_unit`; a breakpoint belongs to the phase that it starts.
-        interval : float, optional
-            Coverage, above 0 and below 1. Bounds are the value plus and minus the normal quantile times the phase's
-            root mean square error over time: how far the curve strays from the model, not how uncertain the model is.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound; NaN outside of the run.
-
-        Raises
-        ------
-        OptionError
-            The coverage is not between 0 and 1.
-        """
+        """Modelled utilization."""
         times = np.atleast_1d(np.asarray(points, dtype=np.float64))
         starts = np.array([phase.start for phase in self.phases])
         which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(starts) - 1)

@@ -25,23 +25,13 @@ if TYPE_CHECKING:
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases", "phase_panels"]
 
 _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
 
 
 def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
-    """Draw a phase model.
-
-    Parameters
-    ----------
-    model : PhaseModel
-    figure : matplotlib Figure
-        Empty; it grows when the model comes from a sequence of numbers of phases.
-    data : Trace, UtilizationCurve or Series, optional
-        What the model was fitted to.
-    """
+    """Draw a phase model."""
     named = all(phase.activity is not None for phase in model.phases)
     curve = None if data is None else _curve_of(model, data)
     if not model.sequence and not named:
@@ -142,14 +132,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
 
 
 def mark_intervals(axes: Axes, intervals: npt.NDArray[np.float64]) -> None:
-    """Shade intervals of breaks; a bar with ends above the shade shows also those that are a line wide.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    intervals : (n, 2) float
-        In the axes' unit.
-    """
+    """Shade intervals of breaks; a bar with ends above the shade shows also those that are a line wide."""
     for i, (begin, end) in enumerate(intervals):
         axes.axvspan(
             begin, end, color=DATA, alpha=0.13, linewidth=0, zorder=0, label="95% of a break" if i == 0 else None
@@ -162,14 +145,7 @@ def mark_intervals(axes: Axes, intervals: npt.NDArray[np.float64]) -> None:
 
 
 def number_phases(axes: Axes, edges: npt.NDArray[np.float64]) -> None:
-    """Write the number of each phase into its upper end, where it has room.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    edges : (n + 1,) float
-        In the axes' unit.
-    """
+    """Write the number of each phase into its upper end, where it has room."""
     length = edges[-1] - edges[0]
     for number, (begin, end) in enumerate(itertools.pairwise(edges), 1):
         if len(edges) > 2 and end - begin > _ROOM * length * len(str(number)):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from perf_worley.views import PhaseViews
 
-__all__ = ["PhasePresenter"]
-
 
 class PhasePresenter(Presenter):
     """Text, tables, picture and page of a `PhaseModel`."""

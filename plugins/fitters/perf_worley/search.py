@@ -23,7 +23,6 @@ from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, Segmenter
 
-__all__ = ["Found", "by_rule_auto", "by_rule_of_errors", "with_errors"]
 
 _DEGREES = (0, 1, 2)
 _LEAST_SQUARES = "sum of squared errors"
@@ -31,45 +30,20 @@ _LEAST_SQUARES = "sum of squared errors"
 
 @dataclass(frozen=True)
 class Found:
-    """A model's phases and where they come from.
-
-    Attributes
-    ----------
-    maker : PhaseMaker
-    phases : list of Phase
-    sequence : list of SequenceEntry
-        Of all numbers of phases that were tried; empty for a single one.
-    evidence : Evidence or None
-    objective : str
-    cost : dict
-        Of the search for this model.
-    """
+    """A model's phases and where they come from."""
 
     maker: PhaseMaker
     phases: list[Phase]
-    sequence: list[SequenceEntry]
+    sequence: list[SequenceEntry]  # of all numbers of phases that were tried; empty for a single one
     evidence: Evidence | None
     objective: str
-    cost: dict[str, int | float]
+    cost: dict[str, int | float]  # of the search for this model
 
 
 def by_rule_of_errors(
     curve: UtilizationCurve, counts: Sequence[int], segmenter: Segmenter, basis: Basis, rule: str, *, refine: bool
 ) -> Found:
-    """Fit every number of phases; of several the rule chooses by their errors.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        Neighbouring steps have different heights.
-    counts : sequence of int
-        Numbers of phases.
-    segmenter : Segmenter
-    basis : Basis
-    rule : str
-        A key of `perf_worley.sensitivity.RULES`.
-    refine : bool
-    """
+    """Fit every number of phases; of several the rule chooses by their errors."""
     segmentations = segmenter.sequence(curve, counts, basis)
     maker = PhaseMaker(curve, basis)
     objective, refined = _refined(maker, segmentations, segmenter, curve, refine=refine)
@@ -91,16 +65,7 @@ def by_rule_auto(
     basis_of: Callable[[str], Basis],
     options: WorleyOptions,
 ) -> Found:
-    """Choose the number of phases and their degree on cells; the segmenter and the refinement then place the breaks.
-
-    Parameters
-    ----------
-    curve, counts, segmenter
-        As above.
-    basis_of : callable
-        Basis of a degree, unless the user named one.
-    options : WorleyOptions
-    """
+    """Choose the number of phases and their degree on cells; the segmenter and the refinement then place the breaks."""
     models = curve_models(curve)
     choice = _choice(models, counts, options.degree)
     n = counts[0] if len(counts) == 1 else choice.n_phases
@@ -142,10 +107,7 @@ def _choice(models: CurveModels, counts: Sequence[int], degree: str) -> Choice:
 
 
 def _placed_on(cells: Cells, curve: UtilizationCurve, choice: Choice, *, refine: bool) -> Segmentation:
-    """Breaks where the cells that the rule asked have them, and then near by where the whole curve does.
-
-    The least sum of squares of few phases would spend them on outliers, or on the drops between iterations.
-    """
+    """Breaks where the cells that the rule asked have them, and then near by where the whole curve does."""
     searched = bounded_models(cells, choice.degree, choice.n_phases)
     breaks = searched.breaks[-1].astype(np.float64) * cells.width
     breaks[-1] = curve.duration

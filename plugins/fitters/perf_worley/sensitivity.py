@@ -10,27 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-__all__ = ["RULES", "knee", "penalty", "persistence"]
 
 # Two breakpoints are the same feature when they are this close, as a share of the run.
 NEAR = 0.01
 
 
 def persistence(models: Sequence[Sequence[float]], duration: float) -> list[list[int]]:
-    """For each break of each model in how many of the following models it stays.
-
-    Parameters
-    ----------
-    models : sequence of sequences of float
-        Inner breakpoints of models with growing numbers of phases.
-    duration : float
-        Length of the run; breaks within 1 % of it count as the same.
-
-    Examples
-    --------
-    >>> persistence([[50.0], [30.0, 50.2], [30.0, 70.0]], 100.0)
-    [[1], [1, 0], [0, 0]]
-    """
+    """For each break of each model in how many of the following models it stays."""
     import numpy as np
 
     near = NEAR * duration
@@ -48,23 +34,9 @@ def persistence(models: Sequence[Sequence[float]], duration: float) -> list[list
 def knee(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int:
     """Number of phases at the knee of the error curve.
 
-    The point that lies farthest below the chord of (n, error) scaled to the unit square: V. Satopaa, J. Albrecht,
-    D. Irwin and B. Raghavan, "Finding a 'Kneedle' in a Haystack", ICDCS Workshops 2011, section III, without their
+    The point that lies farthest below the chord of (n, error) scaled to the unit square: V. Satopaa, J. Albrecht, D.
+    Irwin and B. Raghavan, "Finding a 'Kneedle' in a Haystack", ICDCS Workshops 2011, section III, without their
     smoothing since the curve is exact.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Numbers of phases, increasing.
-    errors : sequence of float
-        Sums of squared errors of the models.
-    n_steps : int
-        Not used by this rule.
-
-    Examples
-    --------
-    >>> knee([1, 2, 3, 4, 5], [100.0, 60.0, 5.0, 4.0, 3.0], 50)
-    3
     """
     import numpy as np
 
@@ -81,20 +53,6 @@ def penalty(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int
     ``n_steps * log(error / n_steps) + 2 n log(n_steps)``: Y.-C. Yao, "Estimating the number of change-points via
     Schwarz' criterion", Statistics & Probability Letters 6 (1988), with a penalty for the place and one for the level
     of each phase. It takes steps for independent observations; where they are not, it tends to the largest n.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Numbers of phases, increasing.
-    errors : sequence of float
-        Sums of squared errors of the models.
-    n_steps : int
-        Steps of the curve.
-
-    Examples
-    --------
-    >>> penalty([1, 2, 3, 4, 5], [1e6, 6e5, 100.0, 99.0, 98.0], 50)
-    3
     """
     scores = [
         n_steps * math.log(max(error, 1e-300) / n_steps) + 2.0 * n * math.log(n_steps)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from perf_worley.phase import Phase, SequenceEntry
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["category_table", "phase_frame", "phase_table", "sequence_table"]
 
 _FORMS = ("constant", "linear", "quadratic", "cubic")
 _NORMAL = 1.959964  # 95 % of a normal distribution
@@ -154,14 +153,7 @@ def _heights(model: PhaseModel, phase: Phase) -> tuple[float, float, float]:
 
 
 def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays.
-
-    Parameters
-    ----------
-    sequence : sequence of SequenceEntry
-    verbose : bool
-        With what each model cost.
-    """
+    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
     header = ["phases", "gain", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
     header += ["breaks kept", *(["evaluations", "updates"] if verbose else [])]
     # For polynomials of one degree the tolerance is the largest error, and one column says it.

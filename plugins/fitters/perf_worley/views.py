@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["PhaseViews"]
 
 _PHASES, _DEGREE = "phases", "degree"
 _TIMELINE = "timeline"  # what others show of the data, where each stretch has an address
@@ -59,14 +58,7 @@ _POINTS = 61  # of a phase's line
 
 
 class PhaseViews:
-    """Views of one model; with its data also of models with other numbers of phases.
-
-    Parameters
-    ----------
-    model : PhaseModel
-    data : Trace, UtilizationCurve or Series, optional
-        What the model was fitted to.
-    """
+    """Views of one model; with its data also of models with other numbers of phases."""
 
     def __init__(self, model: PhaseModel, data: Any = None) -> None:
         self._model, self._data = model, data

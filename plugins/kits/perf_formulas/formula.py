@@ -18,57 +18,15 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "Formula", "FormulaError", "split_formulas"]
-
 
 @dataclass(frozen=True, repr=False)
 class Formula:
-    """A formula in named variables; equal to another if both have the same canonical text.
+    """A formula in named variables; equal to another if both have the same canonical text."""
 
-    Numbers are floats. Operators, from the loosest: ``or``, ``and``, ``not``; one of ``< <= > >= == !=``; ``+ -``;
-    ``* / %``; signs; ``^``, also written ``**``, which groups from the right. ``a % b`` is the remainder with the sign
-    of ``b``, as in Python. Functions: abs, cbrt, ceil, exp, floor, if, log (natural), log10, log2, max,
-    min, sqrt; ``if(c, a, b)`` is a where c is not 0, else b.
-
-    Parameters
-    ----------
-    text : str
-        At most 1,000 characters, 200 numbers, names and operations, 32 levels of parentheses, functions, signs and
-        exponents; also when it is written out as ``canonical``.
-
-    Attributes
-    ----------
-    text : str
-        As given, without surrounding space.
-    canonical : str
-        Written with the fewest parentheses; ``Formula(canonical)`` is this formula.
-    names : tuple of str
-        Variables in order of first appearance.
-    tree : Node
-        See `perf_formulas.tree`.
-
-    Raises
-    ------
-    FormulaError
-        The text is not a formula or exceeds a limit.
-
-    Examples
-    --------
-    >>> formula = Formula("(p**(2/3)) * log2(p)")
-    >>> formula
-    Formula('p^(2/3)*log2(p)')
-    >>> formula.evaluate({"p": [1, 8]})
-    array([ 0., 12.])
-    >>> Formula("p^(2/3")
-    Traceback (most recent call last):
-        ...
-    perf_formulas.parser.FormulaError: formula 'p^(2/3': column 6: ')' is missing
-    """
-
-    text: str = field(compare=False)
-    canonical: str = field(init=False)
-    names: tuple[str, ...] = field(init=False, compare=False)
-    tree: Node = field(init=False, compare=False)
+    text: str = field(compare=False)  # as given, without surrounding space
+    canonical: str = field(init=False)  # written with the fewest parentheses; ``Formula(canonical)`` is this formula
+    names: tuple[str, ...] = field(init=False, compare=False)  # variables in order of first appearance
+    tree: Node = field(init=False, compare=False)  # see `perf_formulas.tree`
 
     def __post_init__(self) -> None:
         text = self.text.strip(SPACE)
@@ -87,34 +45,7 @@ class Formula:
         return f"Formula({self.canonical!r})"
 
     def evaluate(self, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
-        """Values of the formula, point by point.
-
-        Parameters
-        ----------
-        values : mapping of str to array_like
-            Numbers for each variable; shapes that broadcast. More names than the formula has may be given.
-
-        Returns
-        -------
-        array of float64
-            A new array of the common shape of all ``values``, also where the formula is a constant. Comparisons and
-            ``and``, ``or``, ``not`` give 1 or 0; what is not 0 counts as true, NaN included. Poles give inf, what is
-            undefined NaN, without a warning.
-
-        Raises
-        ------
-        UnknownNameError
-            A variable has no values.
-        DataError
-            The shapes do not broadcast.
-
-        Examples
-        --------
-        >>> Formula("log(p)/p").evaluate({"p": 1})
-        array(0.)
-        >>> Formula("1").evaluate({"p": [2, 4, 8]})
-        array([1., 1., 1.])
-        """
+        """Values of the formula, point by point."""
         import numpy as np
 
         for name in self.names:
@@ -135,34 +66,12 @@ class Formula:
     __call__ = evaluate
 
     def substituted(self, mapping: Mapping[str, Formula]) -> Formula:
-        """The formula with variables replaced by formulas, all at once.
-
-        Parameters
-        ----------
-        mapping : mapping of str to Formula
-            Replacements; names that the formula does not have are passed over, so that one mapping serves many.
-
-        Raises
-        ------
-        FormulaError
-            The result exceeds a limit.
-
-        Examples
-        --------
-        >>> Formula("p*log2(n)").substituted({"p": Formula("n"), "n": Formula("p + 1")})
-        Formula('n*log2(p + 1)')
-        """
+        """The formula with variables replaced by formulas, all at once."""
         return Formula(written(replaced(self.tree, {name: formula.tree for name, formula in mapping.items()})))
 
 
 def split_formulas(text: str) -> list[str]:
-    """Split a list of formulas at the commas outside parentheses, without checking them.
-
-    Examples
-    --------
-    >>> split_formulas("1/p, max(p,4)")
-    ['1/p', 'max(p,4)']
-    """
+    """Split a list of formulas at the commas outside parentheses, without checking them."""
     parts, begin, depth = [], 0, 0
     for position, character in enumerate(text):
         if character == "(":

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["FormulaFunction", "find_function", "functions_of", "renamed"]
-
 
 class FormulaFunction(Function):
     """A function that its formula computes: a subclass gives `name`, `formula` and `variables`, and is complete."""
@@ -30,20 +28,7 @@ _parsed = functools.lru_cache(Formula)
 
 
 def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:
-    """Names of the registered functions of no other variables, in order of registration by name.
-
-    Parameters
-    ----------
-    variables : collection of str
-        For example ``("t",)`` or ``("p", "n")``.
-    constant : bool
-        The constant, which is a function of nothing, too.
-
-    Examples
-    --------
-    >>> functions_of(("t",))
-    ('exp', 'log', 'reciprocal')
-    """
+    """Names of the registered functions of no other variables, in order of registration by name."""
     names = []
     for name, entry in registry().entries("functions").items():
         try:
@@ -56,20 +41,7 @@ def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A function in other names of its variables; one without them, or whose name is no formula, stays as it is.
-
-    Parameters
-    ----------
-    text : str
-        A formula, or the name of a registered function.
-    names : mapping of str to str
-        Variable to its new name.
-
-    Examples
-    --------
-    >>> renamed("log(p)/p", {"p": "ranks"}), renamed("reciprocal", {"p": "ranks"})
-    ('log(ranks)/ranks', 'reciprocal')
-    """
+    """A function in other names of its variables; one without them, or whose name is no formula, stays as it is."""
     new = {name: Formula(other) for name, other in names.items() if name != other}
     try:
         formula = Formula(text)
@@ -79,28 +51,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def find_function(text: str, variables: Collection[str], own_names: Mapping[str, str] | None = None) -> Function:
-    """A function by its registered name, or one that is the formula typed.
-
-    Parameters
-    ----------
-    text : str
-        ``"1/sqrt(p)"`` or ``"p^(2/3)*log2(p)"``.
-    variables : collection of str
-        What there are values of.
-    own_names : mapping of str to str, optional
-        What the user calls variables, and may call them in the text.
-
-    Raises
-    ------
-    OptionError
-        Neither a name nor a formula, or a function of something that there are no values of.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_function("p^2", ("p",))({"p": np.array([3.0])})
-    array([9.])
-    """
+    """A function by its registered name, or one that is the formula typed."""
     own_names = dict(own_names or {})
     text = renamed(text.strip(), {own: variable for variable, own in own_names.items()})
     if text in registry().entries("functions"):

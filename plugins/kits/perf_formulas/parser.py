@@ -25,18 +25,6 @@ from perf_formulas.tree import (
 )
 from perfcore.base.errors import PerfError, UnknownNameError
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "MAX_NODES",
-    "QUANTILE",
-    "SPACE",
-    "FormulaError",
-    "Limits",
-    "Parser",
-    "excerpt",
-    "fail",
-]
 
 # Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
 # over trees below 300 calls, of which Python allows 1,000.
@@ -97,15 +85,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class Parser:
-    """Parses one text; refuses it as soon as a limit is passed, before anything could recurse further.
-
-    Parameters
-    ----------
-    text : str
-    functions : mapping of str to Rule
-        The functions that it may call. With ``quantile`` among them ``p95(x)`` is ``quantile(x, 0.95)``.
-    limits : Limits
-    """
+    """Parses one text; refuses it as soon as a limit is passed, before anything could recurse further."""
 
     def __init__(self, text: str, functions: Mapping[str, Rule] = FUNCTIONS, limits: Limits = Limits()) -> None:
         if not text:

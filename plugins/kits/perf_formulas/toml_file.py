@@ -8,30 +8,9 @@ from typing import Any
 
 from perfcore.base.errors import InputError
 
-__all__ = ["read_toml"]
-
 
 def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
-    """What a TOML file holds.
-
-    Parameters
-    ----------
-    path : str or path
-    hint : str
-        What to do where there is no such file.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it cannot be read, or it is not TOML; with the line.
-
-    Examples
-    --------
-    >>> read_toml("models.toml", "`perf design` makes one")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.InputError: models.toml: there is no such file; `perf design` makes one
-    """
+    """What a TOML file holds."""
     import tomllib  # most commands read none
 
     try:

@@ -14,25 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = [
-    "COMPARISON",
-    "FUNCTIONS",
-    "INFIX",
-    "OR",
-    "POWER",
-    "PREFIX",
-    "Node",
-    "Number",
-    "Operation",
-    "Rule",
-    "Variable",
-    "assembled",
-    "folded",
-    "replaced",
-    "value_of",
-    "variables",
-    "written",
-]
 
 # How tightly an operation binds.
 OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
@@ -40,35 +21,17 @@ OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
 
 @dataclass(frozen=True)
 class Rule:
-    """An operation: its symbol, the function that computes it, how it binds, how its operands must bind.
-
-    Parameters
-    ----------
-    symbol : str
-    ufunc : str
-        The numpy function; what else a command has functions for (structural models have) it computes itself.
-    level : int
-    operands : tuple of int
-        One for each operand that must be there; those that may follow bind like the last.
-    most : int or None
-        How many operands there may be at most; None where there may be any number.
-    """
+    """An operation: its symbol, the function that computes it, how it binds, how its operands must bind."""
 
     symbol: str
-    ufunc: str
+    ufunc: str  # the numpy function
     level: int
-    operands: tuple[int, ...]
-    most: int | None
+    operands: tuple[int, ...]  # one for each operand that must be there; those that may follow bind like the last
+    most: int | None  # how many operands there may be at most; None where there may be any number
 
     @property
     def arity(self) -> str:
-        """How many arguments it takes, in words.
-
-        Examples
-        --------
-        >>> FUNCTIONS["log"].arity, FUNCTIONS["if"].arity, FUNCTIONS["max"].arity
-        ('one argument', 'three arguments', 'two arguments or more')
-        """
+        """How many arguments it takes, in words."""
         least = _COUNTS[len(self.operands)]
         if self.most is None:
             return f"{least} arguments or more"
@@ -136,19 +99,8 @@ _Found = TypeVar("_Found")
 
 
 def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Found:
-    """What a function makes of a tree, from the leaves up; a sum of thousands of terms is as deep, so nothing recurses.
-
-    Parameters
-    ----------
-    root : Node
-    combine : callable
-        Takes a node, and what it gave for each of its operands.
-
-    Examples
-    --------
-    >>> from perf_formulas.parser import Parser
-    >>> folded(Parser("a + 2*b").formula(), lambda node, below: 1 + sum(below))
-    5
+    """What a function makes of a tree, from the leaves up; a sum of thousands of terms is as deep, so nothing
+    recurses.
     """
     results: list[_Found] = []
     waiting: list[tuple[Node, bool]] = [(root, False)]

@@ -24,7 +24,6 @@ from perf_traces.states.classes import state_classes
 from perfcore.data.trace import Trace
 from perfcore.data.units import shown_origin
 
-__all__ = ["MOST_EVENTS", "write_chrome_json"]
 
 MOST_EVENTS = 2_000_000  # some 200 MB; browsers do not open more
 _MARKER = "user_annotation"  # the category that Kineto gives what users write beside the work
@@ -36,24 +35,8 @@ _ROWS = 1 << 16  # that are text at one time, some 8 MB
 def write_chrome_json(trace: Trace, stream: IO[bytes], inside_ns: tuple[int, int] | None = None) -> None:
     """Write the states of a trace, and its markers, as events.
 
-    Locations are threads; those of one process, or of one GPU, are shown together. A call that has callees is one
-    event around theirs, where the trace still knows its calls. The category of an event is the class of its state.
-
-    Parameters
-    ----------
-    trace : Trace
-        Its times stay what they are; only dates become times since the run's start, which browsers show to the digit.
-    stream : file of bytes
-    inside_ns : (int, int), nanoseconds, optional
-        Write what overlaps this stretch of the trace's clock, uncut.
-
-    Examples
-    --------
-    >>> import io
-    >>> file = io.BytesIO()
-    >>> write_chrome_json(Trace([0], [0], [1500], [4000], ["cpu"], ["run"]), file)
-    >>> json.loads(file.getvalue())["traceEvents"][-1]
-    {'ph': 'X', 'name': 'run', 'cat': 'computing', 'pid': 1, 'tid': 1, 'ts': 1.5, 'dur': 2.5}
+    Locations are threads; those of one process, or of one GPU, are shown together. A call that has callees is one event
+    around theirs, where the trace still knows its calls. The category of an event is the class of its state.
     """
     run = run_of(trace)
     origin = run[0] if shown_origin(*run) else 0

@@ -29,7 +29,6 @@ from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["CLOCK", "with_repaired_clocks"]
 
 CLOCK = "clock"  # fact of a trace: the clock of each location, where several share one
 _ALL_WAIT = re.compile(r"p?mpi_(barrier|allreduce|allgatherv?|alltoall[vw]?)", re.IGNORECASE)
@@ -45,18 +44,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Order:
-    """Moments that come after others: a column of each, of the same length.
+    """Moments that come after others: a column of each, of the same length."""
 
-    Parameters
-    ----------
-    early, late : (n,) int64
-        Clocks.
-    early_ns, late_ns : (n,) int64, nanoseconds
-        ``late_ns`` is not before ``early_ns`` on a common clock.
-    """
-
-    early: Integers
-    early_ns: Integers
+    early: Integers  # clocks
+    early_ns: Integers  # ``late_ns`` is not before ``early_ns`` on a common clock
     late: Integers
     late_ns: Integers
 
@@ -81,17 +72,8 @@ class _Change:
 
 
 def with_repaired_clocks(trace: Trace) -> Trace:
-    """A trace whose clocks do not contradict its messages, as far as shifts and rates reach; a note says what was done.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a whole run, with messages or collectives.
-
-    Raises
-    ------
-    DataError
-        It has neither.
+    """A trace whose clocks do not contradict its messages, as far as shifts and rates reach; a note says what was
+    done.
     """
     communication = communication_of(trace)
     if communication is None or not (len(communication.messages) or len(communication.collectives)):

@@ -24,7 +24,6 @@ from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 
-__all__ = ["YEAR_2000_NS", "Clocks", "aligned", "no_common_clock"]
 
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
@@ -39,25 +38,12 @@ Ends = Mapping[str, tuple[npt.NDArray[np.int64], int]]
 
 @dataclass(frozen=True)
 class Clocks:
-    """How times of ranks become times of the run.
-
-    Parameters
-    ----------
-    how : {"recorded", "collectives", "unaligned"}
-    shifts_ns : tuple of int
-        Added to the times of each rank; the run begins at 0.
-    note : str
-        Which way the clocks were aligned, and how well.
-    epoch_ns : int or None
-        The moment of time 0, where clocks are as recorded.
-    residual_ns : int or None
-        How far ends of common collectives lie apart: the median of the rank for which it is largest.
-    """
+    """How times of ranks become times of the run."""
 
     how: str
-    shifts_ns: tuple[int, ...]
-    note: str
-    epoch_ns: int | None = None
+    shifts_ns: tuple[int, ...]  # added to the times of each rank; the run begins at 0
+    note: str  # which way the clocks were aligned, and how well
+    epoch_ns: int | None = None  # the moment of time 0, where clocks are as recorded
     residual_ns: int | None = None
 
 
@@ -72,23 +58,7 @@ class _Match:
 
 
 def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: str) -> Clocks:
-    """The clock of a run of several ranks.
-
-    Parameters
-    ----------
-    parts : sequence of StoredTrace
-        At least one. ``facts["epoch_ns"]`` is the moment of time 0 of each, if known.
-    ranks : sequence of int
-    how : {"auto", "recorded", "collectives", "unaligned", "messages"}
-        By default as recorded where the times are of one clock, else by collectives.
-    name : str
-        How the user names the set.
-
-    Raises
-    ------
-    DataError
-        The clocks cannot be aligned so; with the reason.
-    """
+    """The clock of a run of several ranks."""
     if how == MESSAGES:
         raise DataError(
             f"{name}: -r clocks=messages repairs the clocks of a trace that is one file and holds messages; files of "

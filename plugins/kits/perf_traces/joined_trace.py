@@ -22,27 +22,12 @@ from perfcore.base import progress
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["JoinedTrace", "levels_of_ranks"]
-
 
 class JoinedTrace(LazyTrace):
     """One run, whose intervals stay in the files of its ranks; see `perfcore.Trace` for what it offers.
 
     The curve is summed up, and `rank_traces` hands over the ranks, in the memory of one of them. The arrays
     ``location``, ``state``, ``start_ns`` and ``end_ns`` of the whole run are made, on disk, when they are asked for.
-
-    Parameters
-    ----------
-    parts : sequence of StoredTrace
-        At least one, in the order of their ranks.
-    ranks : sequence of int
-    shifts_ns : sequence of int, nanoseconds
-        What makes times of each rank times of the run.
-    folder : Path
-        Where their files are; it is removed with this object.
-    source : str
-    notes : sequence of str
-    facts : mapping of str to object
     """
 
     def __init__(
@@ -114,19 +99,7 @@ class JoinedTrace(LazyTrace):
         order: npt.NDArray[np.int64],
         levels: dict[str, Sequence[str]],
     ) -> JoinedTrace:
-        """The same run with several of its locations as one each, of which each is of one rank.
-
-        Parameters
-        ----------
-        place : (n_locations,) int
-            The merged location of each; those of a rank stand before those of the next.
-        locations : sequence of str
-            Names of the merged locations.
-        order : (n_states,) int
-            Of the states that a merged location is in at once, one of the lowest number is shown.
-        levels : dict of str to sequence of str
-            Of the merged locations.
-        """
+        """The same run with several of its locations as one each, of which each is of one rank."""
         folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
         parts, begin = [], 0
         for number, (part, shift) in enumerate(zip(self._parts, self._shifts, strict=True)):

@@ -19,7 +19,6 @@ from perfcore.base import progress
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 
-__all__ = ["join_traces"]
 
 _CURVES = "perfcore.data.curve:UtilizationCurve"
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace, default_busy
 
-__all__ = ["COLUMNS", "Columns", "LazyTrace", "no_interval", "run_of"]
 
 Columns = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
@@ -22,16 +21,6 @@ class LazyTrace(Trace):
     """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers.
 
     A class of its own says in ``_arrays`` how they are made, and what it can tell without them.
-
-    Parameters
-    ----------
-    locations, states : sequence of str
-    span_ns : (int, int), nanoseconds
-        Start and end of the run; all intervals lie within.
-    time_unit, source : str
-    busy_states : sequence of str, optional
-    notes, markers, levels, facts
-        As those of `perfcore.Trace`.
     """
 
     def __init__(
@@ -93,18 +82,7 @@ def no_interval(at_ns: int) -> Columns:
 
 
 def run_of(trace: Trace) -> tuple[int, int]:
-    """When the run of a trace begins and ends, in nanoseconds.
-
-    Raises
-    ------
-    DataError
-        The trace has no duration.
-
-    Examples
-    --------
-    >>> run_of(Trace([0], [0], [5], [9], ["a"], ["run"], span_ns=(0, 8)))
-    (0, 9)
-    """
+    """When the run of a trace begins and ends, in nanoseconds."""
     start, end = trace.span_ns
     if not isinstance(trace, LazyTrace):
         start, end = min(start, int(trace.start_ns.min())), max(end, int(trace.end_ns.max()))

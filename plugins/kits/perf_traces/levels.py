@@ -27,7 +27,6 @@ from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 
-__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located", "parts_of"]
 
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 
@@ -51,20 +50,7 @@ _RANKS = (
 
 
 class LocatedTrace(LazyTrace):
-    """A trace whose locations are several recorded ones each; see `perfcore.Trace` for what it offers.
-
-    Parameters
-    ----------
-    recorded : Trace
-        The trace as it was recorded, with all that runs at once.
-    place : (n_recorded,) int
-        The location of each recorded one.
-    locations : sequence of str
-    level : str
-        What they are: ``device``, ``process`` or ``node``.
-    merged : Trace, optional
-        With these locations, where it is known already.
-    """
+    """A trace whose locations are several recorded ones each; see `perfcore.Trace` for what it offers."""
 
     def __init__(
         self,
@@ -140,33 +126,7 @@ class LocatedTrace(LazyTrace):
 
 
 def located(trace: Trace, level: str) -> Trace:
-    """A trace with locations of a level.
-
-    Parameters
-    ----------
-    trace : Trace
-    level : {"auto", "stream", "thread", "both", "device", "process", "node"}
-        ``auto`` makes a GPU one location and leaves everything else as recorded; ``stream``, ``thread`` and ``both``
-        leave everything as recorded. Of the others, locations of which the level is not known stay as they are.
-
-    Returns
-    -------
-    Trace
-        A `LocatedTrace` where locations were merged.
-
-    Raises
-    ------
-    DataError
-        The level is not known of any location.
-
-    Examples
-    --------
-    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 8"]
-    >>> trace = Trace([0, 1], [0, 1], [0, 20], [40, 60], streams, ["gemm", "ncclAllReduce"])
-    >>> gpu = located(trace, "auto")
-    >>> gpu.locations, gpu.state.tolist(), gpu.start_ns.tolist(), gpu.end_ns.tolist()
-    (('GPU 0',), [0, 1], [0, 40], [40, 60])
-    """
+    """A trace with locations of a level."""
     locate: Callable[[str], Trace] | None = getattr(trace, "located", None)
     if locate is not None:
         return locate(level)
@@ -192,13 +152,7 @@ def located(trace: Trace, level: str) -> Trace:
 
 
 def level_names(trace: Trace, level: str) -> tuple[str, ...]:
-    """The device, process or node of each location, as its reader says or else its name; empty where unknown.
-
-    Examples
-    --------
-    >>> level_names(Trace([0], [0], [0], [9], ["1.2.3"], ["run"]), "process")
-    ('1.2',)
-    """
+    """The device, process or node of each location, as its reader says or else its name; empty where unknown."""
     if level in trace.levels:
         return tuple(trace.levels[level])
     matches = [

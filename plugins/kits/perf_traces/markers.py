@@ -13,7 +13,6 @@ from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["CUT", "Occurrences", "families", "marker_lines", "occurrences"]
 
 CUT = "cut_markers"  # of the facts of a part: positions of the markers that reach beyond it
 
@@ -26,21 +25,12 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Where markers of one name are, in the order of time.
+    """Where markers of one name are, in the order of time."""
 
-    Parameters
-    ----------
-    labels : tuple of str
-        The name of each: of a family such as ``ProfilerStep`` those of its members.
-    starts, ends : (n,) int64, nanoseconds
-    cut : (n,) bool
-        Whether it reaches beyond the part of the run that the trace is.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # the name of each: of a family such as ``ProfilerStep`` those of its members
     starts: Integers
     ends: Integers
-    cut: npt.NDArray[np.bool_]
+    cut: npt.NDArray[np.bool_]  # whether it reaches beyond the part of the run that the trace is
 
     def __len__(self) -> int:
         """How many there are."""
@@ -48,13 +38,7 @@ class Occurrences:
 
 
 def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
-    """Names that count, such as ``step#1`` and ``step#2``: the members of each family by their numbers.
-
-    Examples
-    --------
-    >>> families(["step#1", "work", "step#2", "iter (7)"])
-    {'step': {1: 'step#1', 2: 'step#2'}, 'iter': {7: 'iter (7)'}}
-    """
+    """Names that count, such as ``step#1`` and ``step#2``: the members of each family by their numbers."""
     by_family: dict[str, dict[int, str]] = {}
     for name in names:
         if match := _COUNTED.fullmatch(name.strip()):
@@ -63,34 +47,7 @@ def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
 
 
 def occurrences(trace: Trace, name: str) -> Occurrences:
-    """Where the markers of a name are.
-
-    Several of one name that lie within one another, as those of several ranks and recursive ones do, are one
-    occurrence. Where no marker has the name, a state that has it counts: from where any location first enters it to
-    where the last one leaves it.
-
-    Parameters
-    ----------
-    trace : Trace
-    name : str
-        That of markers; ``NAME#3`` for the third one of a name; or that of a family that counts, ``ProfilerStep`` for
-        ``ProfilerStep#1``, ``ProfilerStep#2`` and so on.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such marker; the nearest is named.
-    OptionError
-        There are not as many of the name.
-
-    Examples
-    --------
-    >>> marks = [("step", 0, 40), ("step", 1, 41), ("step", 50, 90), ("io", 42, 48)]
-    >>> trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks)
-    >>> found = occurrences(trace, "step")
-    >>> found.starts.tolist(), found.ends.tolist(), occurrences(trace, "step#2").starts.tolist()
-    ([0, 50], [41, 90], [50])
-    """
+    """Where the markers of a name are."""
     cut = frozenset(trace.facts.get(CUT, ()))
     spans: dict[str, list[tuple[int, int, bool]]] = {}
     for k, (marker, start, end) in enumerate(trace.markers):
@@ -137,14 +94,7 @@ def _in_order(spans: Mapping[str, Sequence[tuple[int, int, bool]]]) -> Occurrenc
 
 
 def marker_lines(trace: Trace) -> list[str]:
-    """What markers a trace has: name, number and mean duration; those that count as one, the longest in all first.
-
-    Examples
-    --------
-    >>> marks = [(f"step#{k}", 10 * k, 10 * k + 8) for k in range(3)] + [("io", 0, 4)]
-    >>> marker_lines(Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks))
-    ['step#0 .. step#2 (3 x 8 ns)', 'io (1 x 4 ns)']
-    """
+    """What markers a trace has: name, number and mean duration; those that count as one, the longest in all first."""
     spans: dict[str, list[int]] = {}
     for name, start, end in trace.markers:
         spans.setdefault(name, []).append(end - start)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_traces.lazy_columns import Columns
 
-__all__ = ["merged_states"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -26,28 +25,7 @@ def merged_states(
     place: Integers,
     rank: Integers,
 ) -> Columns:
-    """States of merged locations.
-
-    Parameters
-    ----------
-    location, state, start, end : (n,) int
-        Recorded intervals; those of one location do not overlap.
-    place : (n_locations,) int
-        The merged location of each recorded one.
-    rank : (n_states,) int, >= 0
-        Of the states that a merged location is in at once, one of the lowest rank is shown.
-
-    Returns
-    -------
-    place, state, start, end : (m,) int
-        By place and time; neighbours that touch differ.
-
-    Examples
-    --------
-    >>> columns = np.array([[0, 1], [0, 1], [0, 2], [5, 9]])
-    >>> [found.tolist() for found in merged_states(*columns, place=np.array([0, 0]), rank=np.array([1, 0]))]
-    [[0, 0], [0, 1], [0, 2], [2, 9]]
-    """
+    """States of merged locations."""
     lasting = np.flatnonzero(end > start)
     n = len(lasting)
     times = np.concatenate([end[lasting], start[lasting]])

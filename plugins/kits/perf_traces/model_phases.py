@@ -7,29 +7,9 @@ from typing import Any
 from perfcore.base.errors import DataError
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["model_edges"]
-
 
 def model_edges(model: Any, name: str = "") -> list[int]:
-    """Where the phases of a model begin and end.
-
-    Parameters
-    ----------
-    model : Model
-        With ``phases``, each of which has a ``start`` and an ``end`` in the model's ``time_unit``.
-    name : str
-        Of the model, for messages; by default that of its data.
-
-    Returns
-    -------
-    list of int
-        Edges in nanoseconds, one more than phases.
-
-    Raises
-    ------
-    DataError
-        The model has no phases.
-    """
+    """Where the phases of a model begin and end."""
     phases = getattr(model, "phases", None)
     if not phases:
         raise DataError(

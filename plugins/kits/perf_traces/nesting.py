@@ -9,16 +9,6 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-__all__ = [
-    "BACKGROUND",
-    "NESTED",
-    "Nesting",
-    "is_incomplete",
-    "keep_nesting",
-    "mark_nested",
-    "nesting_of",
-    "nesting_of_pieces",
-]
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
 BACKGROUND = "background"  # of the fact that names the state of a location that is in no call
@@ -34,37 +24,20 @@ class Nesting:
     Readers give the time of a caller to its callees while these run, so that it is left with no interval, or with
     several. They keep this beside the intervals: nothing for a trace without callers, else a byte for each interval and
     24 for each caller.
-
-    Parameters
-    ----------
-    location, state : (n,) int32
-        Indices as in the trace, of calls that have callees, or that take no time; of two of the same times the outer
-        one comes first.
-    start_ns, end_ns : (n,) int64, nanoseconds
-    is_call : (n_intervals,) bool
-        Whether an interval of the trace is a call by itself; the others are parts of the calls above.
     """
 
-    location: Codes
+    location: Codes  # indices as in the trace, of calls that have callees, or that take no time
     state: Codes
     start_ns: Integers
     end_ns: Integers
-    is_call: npt.NDArray[np.bool_]
+    is_call: npt.NDArray[np.bool_]  # whether an interval of the trace is a call by itself
 
     def __len__(self) -> int:
         return len(self.start_ns)
 
 
 def keep_nesting(trace: Trace, nesting: Nesting) -> Trace:
-    """Let a trace carry its nesting, if there is any.
-
-    Examples
-    --------
-    >>> trace = Trace([0] * 3, [0, 1, 0], [0, 2, 5], [2, 5, 9], ["cpu"], ["main", "work"])
-    >>> main = Nesting(np.array([0]), np.array([0]), np.array([0]), np.array([9]), np.array([False, True, False]))
-    >>> nesting_of(keep_nesting(trace, main)).end_ns.tolist()
-    [9]
-    """
+    """Let a trace carry its nesting, if there is any."""
     if len(nesting) or not nesting.is_call.all():
         mark_nested(trace)
         trace.facts[_TABLE] = (nesting, trace.locations, trace.span_ns)
@@ -94,22 +67,7 @@ def is_incomplete(trace: Trace) -> bool:
 def nesting_of_pieces(
     start_ns: Integers, end_ns: Integers, piece: Integers, piece_start_ns: Integers, piece_end_ns: Integers
 ) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Which intervals are no single piece each, and which pieces are whole intervals.
-
-    Parameters
-    ----------
-    start_ns, end_ns : (n,) int64
-        Intervals as they were.
-    piece, piece_start_ns, piece_end_ns : (m,) int64
-        Which of them each piece belongs to, and its times.
-
-    Examples
-    --------
-    >>> callers, is_call = nesting_of_pieces(
-    ...     np.array([0, 2]), np.array([9, 5]), np.array([0, 1, 0]), np.array([0, 2, 5]), np.array([2, 5, 9]))
-    >>> callers.tolist(), is_call.tolist()
-    ([0], [False, True, False])
-    """
+    """Which intervals are no single piece each, and which pieces are whole intervals."""
     is_call = (piece_start_ns == start_ns[piece]) & (piece_end_ns == end_ns[piece])
     has_no_piece = np.ones(len(start_ns), bool)
     has_no_piece[piece[is_call]] = False

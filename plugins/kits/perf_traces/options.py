@@ -7,7 +7,6 @@ from typing import Any
 
 from perfcore.hooks.options import option
 
-__all__ = ["CLOCKS", "LEVELS", "MESSAGES", "CurveOptions", "TraceOptions", "recorded_by"]
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
 MESSAGES = "messages"
@@ -71,12 +70,6 @@ class TraceOptions(CurveOptions):
 
 
 def recorded_by(locations: str, has_streams: bool) -> str:
-    """What a reader of both streams and threads reads for a level: ``streams``, ``threads`` or ``both``.
-
-    Examples
-    --------
-    >>> recorded_by("device", True), recorded_by("auto", False), recorded_by("both", True)
-    ('streams', 'threads', 'both')
-    """
+    """What a reader of both streams and threads reads for a level: ``streams``, ``threads`` or ``both``."""
     by_level = {"stream": "streams", "device": "streams", "thread": "threads", "both": "both"}
     return by_level.get(locations, "streams" if has_streams else "threads")

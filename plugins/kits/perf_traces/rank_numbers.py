@@ -11,7 +11,6 @@ from perf_traces.stored_trace import StoredTrace
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, listing
 
-__all__ = ["RANK", "check_job", "named_host", "named_ranks", "numbered"]
 
 RANK = "rank"  # the field of a pattern for names, and the fact of a trace
 _SPELLED = re.compile(r"(?:^|[^a-z])rank[-_. =]?(\d{1,7})(?!\d)", re.IGNORECASE)
@@ -21,19 +20,7 @@ _PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json
 
 
 def named_ranks(paths: Sequence[Path]) -> list[int | None]:
-    """The rank that each name says in one of the usual spellings; None where it says none.
-
-    They are ``rank0``, ``rank-0``, ``rank_0`` anywhere in the name of the file or else of its folder; ``NAME.0.json``,
-    ``NAME.1.json`` and so on without a gap; and ``HOST_PROCESS.pt.trace.json`` as PyTorch's profiler writes it, whose
-    ranks are in the order of hosts and processes.
-
-    Examples
-    --------
-    >>> named_ranks([Path("trace_rank-1.json"), Path("rank0/trace.json"), Path("notes.json")])
-    [1, 0, None]
-    >>> named_ranks([Path("job.0.json"), Path("job.1.json")])
-    [0, 1]
-    """
+    """The rank that each name says in one of the usual spellings; None where it says none."""
     spelled = [_spelled(path) for path in paths]
     if any(rank is not None for rank in spelled):
         return spelled
@@ -49,13 +36,7 @@ def named_ranks(paths: Sequence[Path]) -> list[int | None]:
 
 
 def named_host(path: Path) -> str | None:
-    """The host that the name of a trace of PyTorch's profiler begins with.
-
-    Examples
-    --------
-    >>> named_host(Path("gpu07_1234.1712345678901.pt.trace.json.gz"))
-    'gpu07'
-    """
+    """The host that the name of a trace of PyTorch's profiler begins with."""
     match = _PROCESS.fullmatch(path.name)
     return match["host"] if match else None
 
@@ -78,19 +59,7 @@ def numbered(
     name: str,
     otherwise: str = AS_RUNS,
 ) -> tuple[list[tuple[int, StoredTrace]], str]:
-    """The traces with their ranks, in the order of these, and what told the ranks.
-
-    What the user's pattern says goes before what the files say, and that before their names. A file of which nothing
-    tells a rank, while others have one, is no rank of the run: it is named and left out. ``otherwise`` ends messages:
-    what else can be done with the files.
-
-    Raises
-    ------
-    DataError
-        Two files are the same rank.
-    InputError
-        The pattern takes something from a name that is no number.
-    """
+    """The traces with their ranks, in the order of these, and what told the ranks."""
     ranks = [part.facts.get(RANK) for part in parts]
     how = "by what the files say"
     if RANK in fields[0]:
@@ -124,13 +93,7 @@ def _number(value: Any, path: Path) -> int:
 
 
 def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str, otherwise: str = AS_RUNS) -> list[str]:
-    """Refuse ranks of different jobs; say which ranks are missing; ``otherwise`` as for `numbered`.
-
-    Raises
-    ------
-    DataError
-        Files tell different numbers of ranks, or a rank beyond them.
-    """
+    """Refuse ranks of different jobs; say which ranks are missing; ``otherwise`` as for `numbered`."""
     sizes = {rank: part.facts["world_size"] for rank, part in parts if "world_size" in part.facts}
     sources = {rank: part.source for rank, part in parts}
     first = next(iter(sizes), None)

@@ -24,7 +24,6 @@ from perfcore.base.errors import DataError, PerfError
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read_one
 
-__all__ = ["serve", "stored_parts"]
 
 _WORTH_BYTES = 1 << 26  # that are read in less time than processes take to start
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
@@ -40,21 +39,7 @@ def stored_parts(
     targets: Sequence[Path],
     processes: int,
 ) -> Iterator[tuple[Path, StoredTrace]]:
-    """Each file with its trace, whose intervals are on disk.
-
-    Parameters
-    ----------
-    parts : iterable of (Path, Trace)
-        Reads one file after the other as they are taken.
-    paths : sequence of Path
-        The same files.
-    how : mapping of str to object
-        With what `perfcore.reading.recognise.read_one` reads one of them.
-    targets : sequence of Path
-        Beginning of the names of the files for each trace.
-    processes : int
-        That read at once; 0 for one on each core if the files are large.
-    """
+    """Each file with its trace, whose intervals are on disk."""
     one_by_one = iter(parts)
     path, trace = next(one_by_one)
     yield path, StoredTrace.of(trace, targets[0])

@@ -18,25 +18,12 @@ from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, n
 from perf_traces.stored_trace import StoredTrace
 from perfcore.data.trace import Trace
 
-__all__ = ["is_one_run", "notes_of_ranks", "one_run", "without_rank"]
 
 _ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
 
 
 def is_one_run(first: Trace, paths: Sequence[Path], fields: Sequence[Mapping[str, Any]], files: str) -> bool:
-    """Whether files are ranks of one run, or of several, rather than runs side by side.
-
-    Parameters
-    ----------
-    first : Trace
-        That of the first file.
-    paths : sequence of Path
-    fields : sequence of mapping of str to int, float or str
-        What the name of each file says.
-    files : {"auto", "ranks", "runs"}
-        What the user says. Else a pattern for names decides, by a field ``rank``; then the first file, if it says which
-        rank it is; then the usual spellings in the names of two or more files.
-    """
+    """Whether files are ranks of one run, or of several, rather than runs side by side."""
     if files != "auto":
         return files == "ranks"
     if fields[0]:
@@ -53,23 +40,7 @@ def without_rank(fields: Mapping[str, Any]) -> dict[str, Any]:
 def one_run(
     parts: Sequence[tuple[Path, StoredTrace, Mapping[str, Any]]], name: str, options: TraceOptions, folder: Path
 ) -> JoinedTrace:
-    """The traces of ranks as the trace of their run.
-
-    Parameters
-    ----------
-    parts : sequence of (Path, StoredTrace, mapping)
-        At least one: file, trace, and what its name says.
-    name : str
-        How the user names the set.
-    options : TraceOptions
-    folder : Path
-        Where the traces are stored; it goes with the trace.
-
-    Raises
-    ------
-    DataError
-        Two files are the same rank, files are of different jobs, or clocks cannot be aligned.
-    """
+    """The traces of ranks as the trace of their run."""
     paths, stored, fields = zip(*parts, strict=True)
     stored = [_with_host(part, path) for path, part in zip(paths, stored, strict=True)]
     ranked, how = numbered(stored, paths, fields, named_ranks(paths), name)

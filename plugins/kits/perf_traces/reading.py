@@ -14,7 +14,6 @@ from perfcore.cli.reading import HowToRead, key_values
 from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
 
-__all__ = ["HowToReadParts", "HowToReadTraces", "fit_command", "next_step", "options_of_runs"]
 
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
@@ -60,13 +59,7 @@ class HowToReadTraces(HowToReadParts):
 
 
 def fit_command(table: str, symbols: Mapping[str, str]) -> str:
-    """The command that finds laws of a table of runs; its parameters are named where they are not guessed.
-
-    Examples
-    --------
-    >>> fit_command("runs.csv", {"p": "p", "n": "n"})
-    'perf fit runs.csv --fitter scaling --parameter p=p,n=n'
-    """
+    """The command that finds laws of a table of runs; its parameters are named where they are not guessed."""
     guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
     pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
     parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
@@ -74,22 +67,7 @@ def fit_command(table: str, symbols: Mapping[str, str]) -> str:
 
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
-    """What to do with a table of runs: fit it, or make more runs where they are too few for a law.
-
-    Parameters
-    ----------
-    table : str
-        The file.
-    runs : sequence of mapping of str to int, float or str
-        What was varied.
-    symbols : mapping of str to str
-        Parameters, and their columns.
-
-    Examples
-    --------
-    >>> next_step("runs.csv", [{"p": 1}, {"p": 2}], {"p": "p"})
-    'next: runs at 3 or more values of p, from which perf fit runs.csv --fitter scaling finds laws; these are 2'
-    """
+    """What to do with a table of runs: fit it, or make more runs where they are too few for a law."""
     fit = fit_command(table, symbols)
     needed = _POINTS_OF_A_LAW + (len(symbols) > 1)
     points = {tuple(run[column] for column in symbols.values()) for run in runs}
@@ -100,9 +78,8 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
 
 
 def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
-    """How each of several runs is read, and what several files are, for a command that tells runs apart by their names.
-
-    The join of a pattern of ranks wants the names of files; those of runs are no matter of reading.
+    """How each of several runs is read, and what several files are, for a command that tells runs apart by their
+    names.
     """
     from perf_traces.rank_numbers import RANK
     from perfcore.reading.many_files import NamePattern

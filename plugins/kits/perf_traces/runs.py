@@ -16,7 +16,6 @@ from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
-__all__ = ["REPETITIONS", "Named", "Read", "parameters_of_run", "runs_of", "symbols_of"]
 
 _REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
 
@@ -30,28 +29,7 @@ Read = Callable[[str, Sequence[type]], Any]
 def runs_of(
     sources: Sequence[Named | Trace], pattern: NamePattern | None, together: str, read: Read
 ) -> Iterator[tuple[Trace, Mapping[str, Any]]]:
-    """Read each run, one at a time, with what its name says.
-
-    Parameters
-    ----------
-    sources : sequence of Trace, str or path
-        A folder or a pattern is as many runs as it has files, or one where they are its ranks.
-    pattern : NamePattern, optional
-        What names of files say.
-    together : {"auto", "ranks", "runs"}
-        Whether the files of a folder or a pattern are the ranks of one run.
-    read : callable
-        Takes a path and the wanted types, as `perfcore.read` does.
-
-    Raises
-    ------
-    OptionError
-        A trace in hand has no name, or a folder holds the ranks of several runs.
-    DataError
-        A file holds no trace.
-    InputError
-        A file cannot be read, or its name is another than the pattern.
-    """
+    """Read each run, one at a time, with what its name says."""
     for item in sources:
         if isinstance(item, Trace):
             if pattern is not None:
@@ -132,18 +110,7 @@ def parameters_of_run(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]
 
 
 def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known.
-
-    Parameters
-    ----------
-    runs : sequence of mapping of str to int, float or str
-        What `parameters_of_run` says of each, with the same names.
-
-    Examples
-    --------
-    >>> symbols_of([{"ranks": 2, "n": 100}, {"ranks": 4, "n": 100}])
-    {'p': 'ranks'}
-    """
+    """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
     numbers = [name for name, value in runs[0].items() if not isinstance(value, str) and name not in REPETITIONS]
     varied = [name for name in numbers if len({run[name] for run in runs}) > 1] or numbers
     columns = sorted(varied, key=lambda column: not is_processors(column))

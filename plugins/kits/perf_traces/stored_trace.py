@@ -15,36 +15,20 @@ from perf_traces.lazy_columns import COLUMNS
 from perf_traces.messages.rank_calls import OF_RANK, RankCalls
 from perfcore.data.trace import Trace
 
-__all__ = ["StoredTrace"]
 
 _PLAIN = (int, float, str, bool)
 
 
 @dataclass(frozen=True)
 class StoredTrace:
-    """What a trace says, and where its columns are.
+    """What a trace says, and where its columns are."""
 
-    Parameters
-    ----------
-    path : Path
-        Beginning of the names of its files.
-    n_intervals : int
-    locations, states, busy_states : tuple of str
-    span_ns : (int, int)
-        All intervals lie within.
-    time_unit, source : str
-    notes : tuple of str
-    markers : tuple of (str, int, int)
-    levels : mapping of str to tuple of str
-    facts : mapping of str to int, float, str or bool
-    """
-
-    path: Path
+    path: Path  # beginning of the names of its files
     n_intervals: int
     locations: tuple[str, ...]
     states: tuple[str, ...]
     busy_states: tuple[str, ...]
-    span_ns: tuple[int, int]
+    span_ns: tuple[int, int]  # all intervals lie within
     time_unit: str
     source: str
     notes: tuple[str, ...]
@@ -89,13 +73,7 @@ class StoredTrace:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """What another process has saved.
-
-        Raises
-        ------
-        FileNotFoundError
-            It has not.
-        """
+        """What another process has saved."""
         document = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
         for name in ("locations", "states", "busy_states", "span_ns", "notes"):
             document[name] = tuple(document[name])

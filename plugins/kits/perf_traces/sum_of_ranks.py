@@ -17,7 +17,6 @@ from perfcore.base import progress
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["FEW_INTERVALS", "summed_curve"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -35,19 +34,7 @@ def summed_curve(
     changes_at_once: int = _CHANGES_AT_ONCE,
     **facts: Any,
 ) -> UtilizationCurve:
-    """The curve of intervals that come rank by rank.
-
-    Parameters
-    ----------
-    ranks : iterable of two (n,) int64 arrays, nanoseconds
-        Starts and ends of what counts, in any order.
-    folder : Path
-        For the sorted times and for the steps.
-    span_ns, time_unit, **facts
-        As for `perfcore.data.trace.curve_from_changes`.
-    changes_at_once : int
-        How many are merged in memory.
-    """
+    """The curve of intervals that come rank by rank."""
     changes = [_sorted(times, folder / f"changes{k}.npy", span_ns[0]) for k, times in enumerate(ranks)]
     steps = _Steps(folder, span_ns, time_unit)
     with steps, progress.bar("summing up ranks", sum(map(len, changes))) as advance:

@@ -25,7 +25,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
 
-__all__ = ["cut_trace", "ends_in", "moment_text", "part_of", "part_of_curve", "stretch_ns", "wanted_part"]
 
 # An exponent of more digits is no time, and takes a Fraction very long.
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
@@ -38,14 +37,7 @@ _Time = int | Fraction
 
 
 def wanted_part(data: Any, options: CurveOptions) -> Any:
-    """The part of a trace or a curve that options ask for; a note says which it is.
-
-    Parameters
-    ----------
-    data : Trace or UtilizationCurve
-    options : CurveOptions
-        Of a trace `TraceOptions`.
-    """
+    """The part of a trace or a curve that options ask for; a note says which it is."""
     if isinstance(options, TraceOptions):
         part: Any = part_of(data, since=options.since, until=options.until, between=options.between, only=options.only)
     else:
@@ -63,47 +55,7 @@ def part_of(
     between: str | None = None,
     only: str | Sequence[str] = (),
 ) -> Trace:
-    """A part of a run.
-
-    Parameters
-    ----------
-    trace : Trace
-    since, until : float or str, optional
-        Where it begins and ends: a number in the trace's ``time_unit``; a text such as ``"1.5s"``, ``"10%"`` of the
-        run, or the name of a marker, which begins the part where it begins and ends it where it ends (of several of
-        the name the first and the last; ``"NAME#3"`` is the third). Times are those that tables show: they count from
-        the start where the clock's are dates.
-    between : str, optional
-        The same marker for both.
-    only : str or sequence of str
-        Patterns, with ``*`` and ``?``: of locations, by their names or those of their nodes, processes and devices;
-        where none fits, of states. ``"location:*"`` and ``"state:*"`` say which is meant.
-
-    Returns
-    -------
-    Trace
-        Its intervals and markers are cut at the edges; ``span_ns`` is the part, ``source`` and ``notes`` say which.
-
-    Raises
-    ------
-    OptionError
-        The part lies outside of the run, is empty, or ends before it begins; markers and times exclude one another;
-        nothing fits a pattern.
-    UnknownNameError
-        No marker has the name; the nearest is named.
-    DataError
-        No location is in any state there.
-
-    Examples
-    --------
-    >>> marks = [("step#1", 0, 40), ("step#2", 50, 90)]
-    >>> whole = Trace([0, 0], [0, 1], [0, 60], [60, 100], ["cpu"], ["run", "wait"], time_unit="ns", markers=marks)
-    >>> part = part_of(whole, between="step#2")
-    >>> part.span_ns, part.start_ns.tolist(), part.end_ns.tolist(), part.source
-    ((50, 90), [50, 60], [60, 90], 'trace [50 ns .. 90 ns]')
-    >>> part_of(whole, until="50%", only="run").states
-    ('run',)
-    """
+    """A part of a run."""
     patterns = (only,) if isinstance(only, str) else tuple(only)
     if since is None and until is None and between is None and not patterns:
         return trace
@@ -150,19 +102,7 @@ def part_of(
 
 
 def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Moment = None) -> UtilizationCurve:
-    """A part of a curve; times as for `part_of`.
-
-    Raises
-    ------
-    OptionError
-        The part lies outside of the run, is empty, or ends before it begins; or a text is no time.
-
-    Examples
-    --------
-    >>> part = part_of_curve(UtilizationCurve([0, 4, 10], [2, 8]), since="20%", until=8)
-    >>> part.edges.tolist(), part.heights.tolist()
-    ([2.0, 4.0, 8.0], [2.0, 8.0])
-    """
+    """A part of a curve; times as for `part_of`."""
     if since is None and until is None:
         return curve
     factor = nanoseconds_per(curve.time_unit)
@@ -318,30 +258,7 @@ def stretch_ns(
     time_unit: str,
     ends_of: Callable[[str], tuple[int, int]],
 ) -> tuple[Fraction, Fraction]:
-    """A part as users write it, on the clock of the run; also one that is empty, or beyond the run.
-
-    Parameters
-    ----------
-    since, until : float or str, optional
-        As for `part_of`.
-    run : (int, int) or (Fraction, Fraction), nanoseconds
-        Start and end of the run, which stand for what is not given.
-    time_unit : str
-        Of a number without a unit.
-    ends_of : callable
-        Takes a text that is no time, such as the name of a marker; see `ends_in`.
-
-    Returns
-    -------
-    (Fraction, Fraction)
-        Nanoseconds, not rounded.
-
-    Examples
-    --------
-    >>> curve = UtilizationCurve([0, 5], [2], "s")
-    >>> [float(end) for end in stretch_ns("1.2s", "50%", (0, 5 * 10**9), "s", ends_in(curve))]
-    [1200000000.0, 2500000000.0]
-    """
+    """A part as users write it, on the clock of the run; also one that is empty, or beyond the run."""
     first = Fraction(run[0]) if since is None else _moment(since, run, time_unit, lambda name: ends_of(name)[0])
     last = Fraction(run[1]) if until is None else _moment(until, run, time_unit, lambda name: ends_of(name)[1])
     return first, last
@@ -364,13 +281,7 @@ def _moment(moment: str | float, run: tuple[_Time, _Time], time_unit: str, marke
 
 
 def moment_text(time_ns: float) -> str:
-    """A time as `stretch_ns` takes it, in the largest unit that keeps it at least 1.
-
-    Examples
-    --------
-    >>> moment_text(1_200_000_000), moment_text(1_234_567_891), moment_text(0)
-    ('1.2s', '1.234567891s', '0s')
-    """
+    """A time as `stretch_ns` takes it, in the largest unit that keeps it at least 1."""
     unit = next((name for name in ("s", "ms", "us") if abs(time_ns) >= nanoseconds_per(name)), "ns" if time_ns else "s")
     return f"{time_ns / nanoseconds_per(unit):.14g}{unit}"
 

@@ -11,34 +11,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AREAS",
-    "CAREFUL",
-    "CLASS_COLOURS",
-    "DARK",
-    "DATA",
-    "FAINT",
-    "FOUND",
-    "GOOD",
-    "GRID",
-    "INK",
-    "LIGHT",
-    "MODEL",
-    "ON_DARK",
-    "PAGE",
-    "PALE",
-    "PAPER",
-    "QUIET",
-    "RULE",
-    "SERIES",
-    "SIZES",
-    "STATUS",
-    "STEPS",
-    "contrast",
-    "pale",
-    "size_colour",
-    "text_on",
-]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -93,24 +65,12 @@ _PALE = 0.35  # of a colour that is left in its pale form
 
 
 def pale(colour: str) -> str:
-    """The colour as what is not sure has it, beside a hatch.
-
-    Examples
-    --------
-    >>> pale("#000000")
-    '#a6a6a6'
-    """
+    """The colour as what is not sure has it, beside a hatch."""
     return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in _parts(colour))
 
 
 def size_colour(place: float) -> str:
-    """Colour of a size, 0 to 1; values outside are taken as the nearer end.
-
-    Examples
-    --------
-    >>> size_colour(0.0), size_colour(7.0)
-    ('#00224e', '#fee838')
-    """
+    """Colour of a size, 0 to 1; values outside are taken as the nearer end."""
     import matplotlib as mpl
 
     colour = mpl.colormaps[SIZES](min(max(place, 0.0), 1.0))[:3]
@@ -118,24 +78,12 @@ def size_colour(place: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """What is read on a colour; the contrast is at least 4.5 with any.
-
-    Examples
-    --------
-    >>> text_on("#00224e"), text_on("#fee838")
-    ('#fefefe', '#010101')
-    """
+    """What is read on a colour; the contrast is at least 4.5 with any."""
     return max((BRIGHT_TEXT, DARK_TEXT), key=lambda candidate: contrast(colour, candidate))
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text.
-
-    Examples
-    --------
-    >>> round(contrast("#000000", "#ffffff"), 1)
-    21.0
-    """
+    """Contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 

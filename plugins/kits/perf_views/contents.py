@@ -16,28 +16,6 @@ from perfcore.base.errors import PerfError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Action",
-    "Block",
-    "Cell",
-    "Chart",
-    "Field",
-    "Form",
-    "KeyFigure",
-    "KeyFigures",
-    "Link",
-    "Live",
-    "NoViewError",
-    "Notice",
-    "Query",
-    "RunStretch",
-    "Stretch",
-    "Table",
-    "Text",
-    "View",
-    "ViewPath",
-    "Viewable",
-]
 
 Query = Mapping[str, str]
 
@@ -51,20 +29,11 @@ class NoViewError(PerfError):
 
 @dataclass(frozen=True)
 class Link:
-    """A way to another view, or to the same one in another state.
-
-    Parameters
-    ----------
-    text : str
-    path : tuple of str
-        Of the view; any text may stand in it.
-    query : mapping of str to str
-        Its state.
-    """
+    """A way to another view, or to the same one in another state."""
 
     text: str
-    path: ViewPath
-    query: Query = field(default_factory=dict)
+    path: ViewPath  # of the view; any text may stand in it
+    query: Query = field(default_factory=dict)  # its state
 
     def mounted(self, prefix: ViewPath, query: Query) -> Link:
         """The same link of a viewable that stands below a path, where that has a state of its own."""
@@ -73,22 +42,12 @@ class Link:
 
 @dataclass(frozen=True)
 class RunStretch:
-    """A part of a run, of which a table tells.
+    """A part of a run, of which a table tells."""
 
-    Parameters
-    ----------
-    start_ns, end_ns : int, nanoseconds
-        On the clock of the trace.
-    location : str
-        Where to look; empty for no place in particular.
-    states : tuple of str
-        What to look for.
-    """
-
-    start_ns: int
+    start_ns: int  # on the clock of the trace
     end_ns: int
-    location: str = ""
-    states: tuple[str, ...] = ()
+    location: str = ""  # where to look; empty for no place in particular
+    states: tuple[str, ...] = ()  # what to look for
 
     @property
     def duration_ns(self) -> int:
@@ -98,84 +57,37 @@ class RunStretch:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table.
+    """One cell of a table."""
 
-    Parameters
-    ----------
-    text : str
-        Always shown.
-    link : Link, optional
-        Where a click on it leads; its own text is not shown.
-    shade : float, 0 to 1, optional
-        A size, as the colour behind the text: dark for 0 and bright for 1.
-    indent : int
-        How many steps the text stands to the right, as what is below another row does.
-    bar : float, 0 to 1, optional
-        Length of a bar beside the text, which says the same as a number.
-    step : int, 0 to 8, optional
-        A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`.
-    is_sure : bool
-        Whether that class is sure; else its colour is pale and striped.
-    stretch : RunStretch, optional
-        Of the run that the cell tells of: beside a timeline the cell leads there.
-    """
-
-    text: str
-    link: Link | None = None
-    shade: float | None = None
-    indent: int = 0
-    bar: float | None = None
-    step: int | None = None
-    is_sure: bool = True
-    stretch: RunStretch | None = None
+    text: str  # always shown
+    link: Link | None = None  # where a click on it leads; its own text is not shown
+    shade: float | None = None  # A size, as the colour behind the text: dark for 0 and bright for 1
+    indent: int = 0  # how many steps the text stands to the right, as what is below another row does
+    bar: float | None = None  # length of a bar beside the text, which says the same as a number
+    step: int | None = None  # A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`
+    is_sure: bool = True  # whether that class is sure; else its colour is pale and striped
+    stretch: RunStretch | None = None  # of the run that the cell tells of: beside a timeline the cell leads there
 
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs, or a formula.
-
-    Parameters
-    ----------
-    lines : tuple of str
-    title : str
-    kind : {"plain", "formula"}
-        A formula keeps its line breaks and scrolls when it is wide.
-    links : tuple of Link
-        Below the lines, in one row.
-    """
+    """Paragraphs, or a formula."""
 
     lines: tuple[str, ...] = ()
     title: str = ""
-    kind: Literal["plain", "formula"] = "plain"
-    links: tuple[Link, ...] = ()
+    kind: Literal["plain", "formula"] = "plain"  # A formula keeps its line breaks and scrolls when it is wide
+    links: tuple[Link, ...] = ()  # below the lines, in one row
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first column names the rows.
-
-    Parameters
-    ----------
-    header : tuple of Cell or str
-    rows : tuple of tuple of Cell or str
-        Each as long as the header.
-    title : str
-    note : str
-        What must be known to read it.
-    is_folded : bool
-        Only its title is shown until it is opened; for what few need, such as every parameter of a model.
-
-    Raises
-    ------
-    ValueError
-        A row is longer or shorter than the header.
-    """
+    """A table; the first column names the rows."""
 
     header: tuple[Cell | str, ...]
-    rows: tuple[tuple[Cell | str, ...], ...]
+    rows: tuple[tuple[Cell | str, ...], ...]  # each as long as the header
     title: str = ""
-    note: str = ""
-    is_folded: bool = False
+    note: str = ""  # what must be known to read it
+    is_folded: bool = False  # only its title is shown until it is opened
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
@@ -192,27 +104,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Live:
-    """What a script of the page draws instead of a chart: long data, of which it asks for the part that is seen.
+    """What a script of the page draws instead of a chart: long data, of which it asks for the part that is seen."""
 
-    Parameters
-    ----------
-    kind : str
-        Which script: ``timeline``.
-    path : tuple of str
-        Where it asks; see `perf_views.feeds.Feeding`.
-    query : mapping of str to str
-        The state that it begins in.
-    settings : mapping of str to object
-        What the script must know from the start, as JSON has it.
-    links : tuple of Link
-        Other states near this one, for who has no script.
-    """
-
-    kind: str
-    path: ViewPath
-    query: Query = field(default_factory=dict)
+    kind: str  # which script: ``timeline``
+    path: ViewPath  # where it asks; see `perf_views.feeds.Feeding`
+    query: Query = field(default_factory=dict)  # the state that it begins in
     settings: Mapping[str, Any] = field(default_factory=dict)
-    links: tuple[Link, ...] = ()
+    links: tuple[Link, ...] = ()  # other states near this one, for who has no script
 
     def mounted(self, prefix: ViewPath, query: Query) -> Live:
         """The same of a viewable that stands below a path; see `Link.mounted`."""
@@ -222,67 +120,31 @@ class Live:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The part of something long that is drawn: the page asks for any other part, instead of enlarging what it has.
+    """The part of something long that is drawn: the page asks for any other part, instead of enlarging what it has."""
 
-    Parameters
-    ----------
-    link : Link
-        To the whole.
-    names : (str, str)
-        What the address calls the ends of a part.
-    start, end : float
-        Of what is drawn, as the address has it: the ends of the first panel's horizontal axis, which is linear.
-    whole : (float, float)
-        Ends of the whole.
-    """
-
-    link: Link
-    names: tuple[str, str]
+    link: Link  # to the whole
+    names: tuple[str, str]  # what the address calls the ends of a part
     start: float
     end: float
-    whole: tuple[float, float]
+    whole: tuple[float, float]  # ends of the whole
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and the same figures as tables.
+    """A drawing and the same figures as tables."""
 
-    Parameters
-    ----------
-    draw : callable
-        Draws into an empty matplotlib figure; it may change the figure's size.
-    alternative : str
-        What it shows, in a sentence, for who cannot see it.
-    tables : tuple of Table
-        What is drawn, in numbers; a long curve as a summary of some tens of rows. Empty where the view itself has
-        them.
-    title : str
-    size : (float, float), inches
-        Width and height to begin with; the page scales it to its own width, which is about 10.
-    live : Live, optional
-        What the page shows in its place where scripts run.
-    stretch : Stretch, optional
-        Of what the drawing is a part.
-    """
-
-    draw: Callable[[Figure], None]
-    alternative: str
-    tables: tuple[Table, ...]
+    draw: Callable[[Figure], None]  # draws into an empty matplotlib figure; it may change the figure's size
+    alternative: str  # what it shows, in a sentence, for who cannot see it
+    tables: tuple[Table, ...]  # what is drawn, in numbers
     title: str = ""
-    size: tuple[float, float] = (10.0, 4.0)
-    live: Live | None = None
-    stretch: Stretch | None = None
+    size: tuple[float, float] = (10.0, 4.0)  # width and height to begin with
+    live: Live | None = None  # what the page shows in its place where scripts run
+    stretch: Stretch | None = None  # of what the drawing is a part
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that must not be overlooked.
-
-    Parameters
-    ----------
-    text : str
-    kind : {"note", "warning", "error"}
-    """
+    """Something that must not be overlooked."""
 
     text: str
     kind: Literal["note", "warning", "error"] = "note"
@@ -290,27 +152,15 @@ class Notice:
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """One number that says most of what a view shows.
-
-    Parameters
-    ----------
-    name : str
-    text : str
-        With its unit.
-    """
+    """One number that says most of what a view shows."""
 
     name: str
-    text: str
+    text: str  # with its unit
 
 
 @dataclass(frozen=True)
 class KeyFigures:
-    """Three to five figures that stand above everything else.
-
-    Parameters
-    ----------
-    figures : tuple of KeyFigure
-    """
+    """Three to five figures that stand above everything else."""
 
     figures: tuple[KeyFigure, ...]
 
@@ -320,40 +170,15 @@ Block = Text | Table | Chart | Form | Action | Notice | KeyFigures
 
 @dataclass(frozen=True)
 class View:
-    """One page, or one section of a report.
-
-    Parameters
-    ----------
-    title : str
-    blocks : tuple of Block
-        From top to bottom.
-    path : tuple of str
-    trail : tuple of Link
-        The views above this one, outermost first.
-    """
+    """One page, or one section of a report."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...]  # from top to bottom
     path: ViewPath = ()
-    trail: tuple[Link, ...] = ()
+    trail: tuple[Link, ...] = ()  # the views above this one, outermost first
 
     def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
-        """The same view where its viewable stands below a path.
-
-        Parameters
-        ----------
-        prefix : tuple of str
-        query : mapping of str to str, optional
-            State of the view above, such as the options of a fit; every link and form keeps it.
-        trail : tuple of Link
-            Views above the viewable.
-
-        Examples
-        --------
-        >>> view = View("a", (Text(links=(Link("b", ("b",), {"n": "2"}),)),)).mounted(("fit",), {"terms": "3"})
-        >>> view.blocks[0].links[0].path, view.blocks[0].links[0].query
-        (('fit', 'b'), {'terms': '3', 'n': '2'})
-        """
+        """The same view where its viewable stands below a path."""
         state = {} if query is None else query
         return View(
             self.title,
@@ -402,15 +227,7 @@ class Viewable(Protocol):
         """Name of the whole."""
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The view at a path in a state.
-
-        Raises
-        ------
-        NoViewError
-            There is none at the path.
-        PerfError
-            The state is not accepted, or a fit fails; the page shows the message beside a way back.
-        """
+        """The view at a path in a state."""
 
     def paths(self) -> Iterable[ViewPath]:
         """Views for a report, the most important first; the report stops where it becomes too long."""

@@ -26,17 +26,6 @@ from perf_views.contents import (
 from perfcore.models.model import Model
 from perfcore.results import Presenter, Result, presenter_of
 
-__all__ = [
-    "DrawableViews",
-    "chosen_figures",
-    "drawing_of",
-    "key_figures",
-    "model_blocks",
-    "parameter_table",
-    "statistics_table",
-    "views_of",
-]
-
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
@@ -52,16 +41,7 @@ _CALLED = {
 
 
 class DrawableViews:
-    """One view with everything that a drawable says of itself.
-
-    Parameters
-    ----------
-    subject : Result
-    data : object, optional
-        What it is drawn over.
-    draws : bool
-        Whether it has a drawing.
-    """
+    """One view with everything that a drawable says of itself."""
 
     def __init__(self, subject: Result, data: Any = None, draws: bool = True) -> None:
         self._subject, self._data, self._draws = subject, data, draws
@@ -72,13 +52,7 @@ class DrawableViews:
         return self._subject.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The only view; it has one state.
-
-        Raises
-        ------
-        NoViewError
-            The path names another.
-        """
+        """The only view; it has one state."""
         if path:
             raise NoViewError(path)
         return View(self.title, model_blocks(self._subject, self._data, self._draws))
@@ -89,16 +63,7 @@ class DrawableViews:
 
 
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Viewable:
-    """The views of a result that its presenter gives, or else one of all that it says of itself.
-
-    Parameters
-    ----------
-    subject : Result
-    data : object, optional
-        What it was fitted to.
-    file : Path, optional
-        The file that it was read from: a change that is kept is written there.
-    """
+    """The views of a result that its presenter gives, or else one of all that it says of itself."""
     draws = type(presenter_of(subject)).draw is not Presenter.draw
     return subject.views(data, file) or DrawableViews(subject, data, draws)
 
@@ -126,14 +91,7 @@ def drawing_of(subject: Result, data: Any = None, tables: tuple[Table, ...] = ()
 
 
 def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[KeyFigures, ...]:
-    """Figures of a fit that stand above everything else; one block, or none where the model has none of them.
-
-    Parameters
-    ----------
-    model : Model
-    chosen : sequence of (str, str, str)
-        Name among the model's statistics, what it is called, and how it is written, such as ``.1%``.
-    """
+    """Figures of a fit that stand above everything else; one block, or none where the model has none of them."""
     rows = [(name, model.statistics.get(key), form) for key, name, form in chosen]
     figures = tuple(
         KeyFigure(name, format(value, form))

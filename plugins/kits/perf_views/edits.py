@@ -12,53 +12,26 @@ from perfcore.base.errors import InputError
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["Change", "Check", "Checkable", "Editable", "FileEdit", "Fitting", "Storable", "content", "unsaved_of"]
-
 
 @dataclass(frozen=True)
 class FileEdit:
-    """A file that a change writes when it is kept.
-
-    Parameters
-    ----------
-    path : Path
-    before : bytes or None
-        What it must hold until then, so that nobody else's work is lost; None where it must not exist.
-    after : bytes or None
-        What it holds then; None removes it.
-    """
+    """A file that a change writes when it is kept."""
 
     path: Path
-    before: bytes | None
-    after: bytes | None
+    before: bytes | None  # what it must hold until then, so that nobody else's work is lost
+    after: bytes | None  # what it holds then; None removes it
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an action would do, before it is kept.
+    """What an action would do, before it is kept."""
 
-    Parameters
-    ----------
-    subject : Viewable
-        What takes the place of the present one.
-    summary : str
-        In one line, for the preview, the button of undo, and other tabs.
-    blocks : tuple of Block
-        What becomes different, such as a table of R^2 before and after.
-    files : tuple of FileEdit
-        Written when the change is kept, each whole or not at all.
-    path : tuple of str
-        The view to show afterwards.
-    query : mapping of str to str
-        Its state.
-    """
-
-    subject: Viewable
-    summary: str
-    blocks: tuple[Block, ...]
-    files: tuple[FileEdit, ...] = ()
-    path: ViewPath = ()
-    query: Query = field(default_factory=dict)
+    subject: Viewable  # what takes the place of the present one
+    summary: str  # in one line, for the preview, the button of undo, and other tabs
+    blocks: tuple[Block, ...]  # what becomes different, such as a table of R^2 before and after
+    files: tuple[FileEdit, ...] = ()  # written when the change is kept, each whole or not at all
+    path: ViewPath = ()  # the view to show afterwards
+    query: Query = field(default_factory=dict)  # its state
 
 
 @runtime_checkable
@@ -66,29 +39,15 @@ class Editable(Viewable, Protocol):
     """A viewable with actions."""
 
     def act(self, path: ViewPath, form: Query) -> Change:
-        """What an action would change; nothing is changed by asking.
-
-        Raises
-        ------
-        PerfError
-            The fields are not accepted, or a refit fails; the page shows the message and keeps what was typed.
-        """
+        """What an action would change; nothing is changed by asking."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is said of a field while it is typed.
+    """What is said of a field while it is typed."""
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    is_fine : bool
-        False for a mistake.
-    """
-
-    text: str
-    is_fine: bool = True
+    text: str  # one line
+    is_fine: bool = True  # false for a mistake
 
 
 @runtime_checkable
@@ -123,13 +82,7 @@ def unsaved_of(subject: Viewable) -> tuple[str, ...]:
 
 
 def content(path: Path) -> bytes | None:
-    """What a file holds; None where there is none.
-
-    Raises
-    ------
-    InputError
-        It cannot be read.
-    """
+    """What a file holds; None where there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -7,25 +7,14 @@ from typing import Protocol, runtime_checkable
 
 from perf_views.contents import Query, ViewPath
 
-__all__ = ["Feed", "Feeding"]
-
 
 @dataclass(frozen=True)
 class Feed:
-    """An answer.
-
-    Parameters
-    ----------
-    content : bytes
-    media : str
-        Its type, such as ``application/json``.
-    file_name : str
-        Under which a browser keeps it; empty where it is not kept.
-    """
+    """An answer."""
 
     content: bytes
-    media: str
-    file_name: str = ""
+    media: str  # its type, such as ``application/json``
+    file_name: str = ""  # under which a browser keeps it; empty where it is not kept
 
 
 @runtime_checkable
@@ -33,12 +22,4 @@ class Feeding(Protocol):
     """A viewable whose page asks for more; several requests may come at once."""
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """What a page asks for.
-
-        Raises
-        ------
-        NoViewError
-            There is no such thing.
-        PerfError
-            The state is not accepted; the page shows the message.
-        """
+        """What a page asks for."""

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-__all__ = ["told_apart"]
-
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """The ends of paths that are enough to tell different ones apart.
-
-    Examples
-    --------
-    >>> told_apart(["runs/p2/run.prv", "runs/p8/run.prv"]), told_apart(["runs/p2.prv", "runs/p8.prv"])
-    (['p2/run.prv', 'p8/run.prv'], ['p2.prv', 'p8.prv'])
-    """
+    """The ends of paths that are enough to tell different ones apart."""
     parts = [PurePath(name).parts for name in names]
     longest = max(map(len, parts), default=0)
     for kept in range(1, longest):

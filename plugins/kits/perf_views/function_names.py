@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from perf_views.short_names import shortened
 
-__all__ = ["plain_name", "plain_names", "short_name"]
 
 _MOST_LETTERS = 34
 _MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like
@@ -20,23 +19,7 @@ _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
 def plain_name(name: str, *, templates: bool = False) -> str:
-    """The name of a function alone, where a name looks like one of C++; any other as it is.
-
-    Parameters
-    ----------
-    name : str
-    templates : bool
-        With the arguments of its templates.
-
-    Examples
-    --------
-    >>> plain_name("void at::native::vectorized_kernel<4, at::Add<float> >(int, at::Add<float>)")
-    'vectorized_kernel'
-    >>> plain_name("void at::native::vectorized_kernel<4, at::Add<float> >(int, at::Add<float>)", templates=True)
-    'vectorized_kernel<4, Add<float>>'
-    >>> plain_name("Memcpy (Host -> Device)"), plain_name("std::set<int>::operator()(int)")
-    ('Memcpy (Host -> Device)', 'set::operator()')
-    """
+    """The name of a function alone, where a name looks like one of C++; any other as it is."""
     line = " ".join(name.split())
     if not _CODE.search(line):
         return line
@@ -69,31 +52,12 @@ def _split(text: str, separators: str) -> list[str]:
 
 
 def short_name(name: str) -> str:
-    """The plain name of a function, short enough for a line of text.
-
-    Examples
-    --------
-    >>> short_name("void at::native::reduce_kernel<512, at::Max>(int)"), short_name("MPI_Wait")
-    ('reduce_kernel', 'MPI_Wait')
-    """
+    """The plain name of a function, short enough for a line of text."""
     return shortened(plain_name(name), _MOST_LETTERS)
 
 
 def plain_names(names: Sequence[str]) -> list[str]:
-    """Short names for a table; those that would look alike keep their templates, else all, and else are numbered.
-
-    Parameters
-    ----------
-    names : sequence of str
-        All different.
-
-    Examples
-    --------
-    >>> plain_names(["la::gemm<double>(int)", "la::gemm<float>(int)", "MPI_Wait"])
-    ['gemm<double>', 'gemm<float>', 'MPI_Wait']
-    >>> plain_names(["Main::done(int)", "Worker::done(int)"])
-    ['Main::done(int)', 'Worker::done(int)']
-    """
+    """Short names for a table; those that would look alike keep their templates, else all, and else are numbered."""
     labels = [short_name(name) for name in names]
     for k in _alike(labels):
         labels[k] = shortened(plain_name(names[k], templates=True), _MOST_APART)

@@ -9,31 +9,17 @@ from typing import Any, ClassVar
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import NoOptions
 
-__all__ = ["Opener"]
-
 
 class Opener(ABC):
     """Opens files of a kind of its own for ``perf predict``, ``perf explore`` and ``perf report``.
 
     Its module imports nothing heavy before `open` is called: help asks every opener for its options.
-
-    Attributes
-    ----------
-    Options : type
-        Dataclass of options (`perfcore.hooks.options`).
-    predicts : bool
-        It has `predict`.
-    parts : str or None
-        Its `predict` takes ``executor=``, a `concurrent.futures.Executor`, which changes no digit: what each process
-        calls before its first part, ``"module:function"``.
-    takes_data : bool
-        The data file that follows on the command line belongs to it.
     """
 
-    Options: ClassVar[type] = NoOptions
-    predicts: ClassVar[bool] = False
+    Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
+    predicts: ClassVar[bool] = False  # it has `predict`
     parts: ClassVar[str | None] = None
-    takes_data: ClassVar[bool] = False
+    takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
 
     @abstractmethod
     def sniff(self, path: Path) -> float:
@@ -41,27 +27,8 @@ class Opener(ABC):
 
     @abstractmethod
     def open(self, path: str, options: Any, data: str | None = None) -> Any:
-        """What the file holds: a result that a presenter shows.
-
-        Parameters
-        ----------
-        path : str
-        options : instance of `Options`
-        data : str, optional
-            The data file that followed, where it takes one.
-
-        Raises
-        ------
-        PerfError
-            The file cannot be used; in one line.
-        """
+        """What the file holds: a result that a presenter shows."""
 
     def predict(self, path: str, options: Any) -> Any:
-        """What the file predicts: a result with ``to_dict``, shown by its presenter.
-
-        Raises
-        ------
-        OptionError
-            It predicts nothing.
-        """
+        """What the file predicts: a result with ``to_dict``, shown by its presenter."""
         raise OptionError(f"{path} predicts nothing")

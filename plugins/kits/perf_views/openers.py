@@ -8,17 +8,9 @@ from perf_views.opener import Opener
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import registry
 
-__all__ = ["opener_of"]
-
 
 def opener_of(path: str) -> tuple[str, Opener] | None:
-    """Name and opener of a file; None where it holds data or a fitted model, or is no file.
-
-    Examples
-    --------
-    >>> opener_of("examples/step.csv") is None
-    True
-    """
+    """Name and opener of a file; None where it holds data or a fitted model, or is no file."""
     file = Path(path)
     if not file.is_file():  # a folder, a pattern, standard input; whoever reads it says when there is nothing
         return None

@@ -10,7 +10,6 @@ from perfcore.results import Presenter, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RankingPresenter", "candidate_table"]
 
 _LABELS = {
     "sse": "SSE",
@@ -50,13 +49,7 @@ class RankingPresenter(Presenter):
 
 
 def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table of candidates; a column for each figure, and one for notes where there are any.
-
-    Examples
-    --------
-    >>> candidate_table((Candidate(("1/p", "1"), {"sse": 28.06, "r2_uncentered": 0.99237}),))
-    (['functions', 'SSE', 'R^2 uncentered'], [['1/p + 1', '28.06', '0.99237']])
-    """
+    """Header and rows of a table of candidates; a column for each figure, and one for notes where there are any."""
     names = _figures(candidates)
     noted = any(candidate.note for candidate in candidates)
     header = ["functions", *(_LABELS.get(name, name) for name in names), *(["note"] if noted else [])]

@@ -8,8 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from perf_views.contents import Block, Cell, Chart, Link, Query, RunStretch, Table, View, ViewPath
 
-__all__ = ["Timeline", "led_to_timeline"]
-
 
 @runtime_checkable
 class Timeline(Protocol):
@@ -20,17 +18,7 @@ class Timeline(Protocol):
 
 
 def led_to_timeline(view: View, timeline: Timeline, path: ViewPath, query: Query) -> View:
-    """The view, in whose tables every cell that stands for a stretch of the run leads there.
-
-    Parameters
-    ----------
-    view : View
-    timeline : Timeline
-    path : tuple of str
-        Where the timeline stands beside the view.
-    query : mapping of str to str
-        State that both share.
-    """
+    """The view, in whose tables every cell that stands for a stretch of the run leads there."""
 
     def cells(row: Sequence[Cell | str]) -> tuple[Cell | str, ...]:
         return tuple(

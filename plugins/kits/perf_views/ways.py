@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from perf_views.contents import Link, Query, Viewable, ViewPath
 
-__all__ = ["MOST_WAYS", "Navigable", "ways_of"]
 
 MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 
@@ -18,34 +17,11 @@ class Navigable(Protocol):
     """A viewable whose views are not only those of `Viewable.paths`, or where listing these would cost a fit."""
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """Views that can be reached without computing anything, the most important first.
-
-        A link without a text is called by the last part of its path.
-
-        Parameters
-        ----------
-        path : tuple of str
-            Of the view that is shown now; it may be any text.
-        query : mapping of str to str
-            Its state.
-        """
+        """Views that can be reached without computing anything, the most important first."""
 
 
 def ways_of(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ...]:
-    """The ways of a viewable; of one that names none, its `Viewable.paths`.
-
-    Parameters
-    ----------
-    subject : Viewable
-    path : tuple of str
-    query : mapping of str to str
-        The view that is shown now, and its state.
-
-    Returns
-    -------
-    tuple of Link
-        At most `MOST_WAYS`, the first view among them.
-    """
+    """The ways of a viewable; of one that names none, its `Viewable.paths`."""
     if isinstance(subject, Navigable):
         ways = subject.ways(path, query)
     else:

@@ -49,7 +49,6 @@ from perf_views.function_names import short_name
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.trace import Trace
 
-__all__ = ["profile_overheads", "usual_categories"]
 
 Integers = npt.NDArray[np.int64]
 

@@ -15,14 +15,6 @@ from perf_traces.messages.burst_classes import BurstClasses
 from perf_views.file_names import told_apart
 from perfcore.data.units import readable
 
-__all__ = [
-    "ClassLoss",
-    "burst_table",
-    "burst_tables",
-    "counted_factors",
-    "losses",
-    "losses_as_data",
-]
 
 _MOST_CLASSES = 20
 _FACTORS = ("instruction", "IPC", "frequency")
@@ -30,42 +22,19 @@ _FACTORS = ("instruction", "IPC", "frequency")
 
 @dataclass(frozen=True)
 class ClassLoss:
-    """What one class of bursts took in the smallest and in a larger run.
-
-    Parameters
-    ----------
-    name : str
-    small_ns, large_ns : int, nanoseconds
-        Of all locations.
-    lost : float
-        What it took more, as a share of the larger run's computing time.
-    factors : tuple of float or None
-        Instruction, IPC and frequency scalability of the class.
-    """
+    """What one class of bursts took in the smallest and in a larger run."""
 
     name: str
-    small_ns: int
+    small_ns: int  # of all locations
     large_ns: int
-    lost: float
-    factors: tuple[float | None, ...]
+    lost: float  # what it took more, as a share of the larger run's computing time
+    factors: tuple[float | None, ...]  # instruction, IPC and frequency scalability of the class
 
 
 def counted_factors(
     small: tuple[int, int] | None, large: tuple[int, int] | None, small_ns: int, large_ns: int
 ) -> tuple[float | None, ...]:
-    """Instruction, IPC and frequency scalability, whose product is that of computing; None where not counted.
-
-    Parameters
-    ----------
-    small, large : (instructions, cycles) or None
-    small_ns, large_ns : int, nanoseconds
-        In which they were counted.
-
-    Examples
-    --------
-    >>> counted_factors((80, 100), (100, 100), 50, 100)
-    (0.8, 1.25, 0.5)
-    """
+    """Instruction, IPC and frequency scalability, whose product is that of computing; None where not counted."""
     if small is None or large is None or not all((*small, *large, small_ns, large_ns)):
         return (None,) * len(_FACTORS)
     ipc = (large[0] / large[1]) / (small[0] / small[1])

@@ -13,7 +13,6 @@ from perf_formulas.formula import Formula, FormulaError
 from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 
-__all__ = ["GPU", "STANDARD", "STREAMS", "WAITING", "Category", "CategorySet", "read_categories"]
 
 STANDARD = Path(__file__).with_name("standard.toml")
 GPU = Path(__file__).with_name("gpu.toml")

@@ -24,7 +24,6 @@ from perf_traces.merging import merged_states
 from perf_views.function_names import short_name
 from perfcore.data.trace import Trace
 
-__all__ = ["WAITING_FOR_RANKS", "Collectives", "RankTimes", "matched_collectives", "with_waiting"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -33,50 +32,24 @@ WAITING_FOR_RANKS = "(waiting for other ranks)"
 
 @dataclass(frozen=True)
 class RankTimes:
-    """A rank in the collectives of its run, in nanoseconds.
-
-    Parameters
-    ----------
-    rank : str
-    computing_ns : int
-        Of its locations together.
-    n_last : int
-        In how many collectives it was the last to enter.
-    held_up_ns : int
-        By how much it entered these after the last but one: what all others waited for nobody else.
-    waited_ns : int
-        Until the last rank had entered, hidden or not.
-    """
+    """A rank in the collectives of its run, in nanoseconds."""
 
     rank: str
-    computing_ns: int
-    n_last: int
-    held_up_ns: int
-    waited_ns: int
+    computing_ns: int  # of its locations together
+    n_last: int  # in how many collectives it was the last to enter
+    held_up_ns: int  # by how much it entered these after the last but one: what all others waited for nobody else
+    waited_ns: int  # until the last rank had entered, hidden or not
 
 
 @dataclass(frozen=True)
 class Collectives:
-    """Matched collectives of a run.
-
-    Parameters
-    ----------
-    ranks : tuple of str
-    place : (n_ranks, n) int
-        The location of each rank in each collective.
-    start_ns : (n_ranks, n) int64, nanoseconds
-        When it entered.
-    n_unmatched : int
-        Calls of single ranks that no others were found for.
-    unmatched : tuple of str
-        Names of these.
-    """
+    """Matched collectives of a run."""
 
     ranks: tuple[str, ...]
-    place: Integers
-    start_ns: Integers
-    n_unmatched: int
-    unmatched: tuple[str, ...]
+    place: Integers  # the location of each rank in each collective
+    start_ns: Integers  # when it entered
+    n_unmatched: int  # calls of single ranks that no others were found for
+    unmatched: tuple[str, ...]  # names of these
 
     def times(self, computing_ns: Sequence[int]) -> tuple[RankTimes, ...]:
         """What each rank made of it; ``computing_ns`` is of each rank."""
@@ -94,15 +67,7 @@ class Collectives:
 
 
 def matched_collectives(trace: Trace, names: StateClasses) -> Collectives | None:
-    """Collectives of the ranks of a run; None where there is one rank only.
-
-    Parameters
-    ----------
-    trace : Trace
-        With GPUs as its locations.
-    names : StateClasses
-        Classes of its states.
-    """
+    """Collectives of the ranks of a run; None where there is one rank only."""
     if not isinstance(trace, LocatedTrace):
         return None
     recorded = trace.recorded

@@ -13,7 +13,6 @@ from perf_analysis.overheads.unions import covered, union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perfcore.data.trace import Trace
 
-__all__ = ["DeviceTimes", "Unions", "device_times", "devices_of", "unions_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -51,15 +50,7 @@ class DeviceTimes:
 
 @dataclass(frozen=True)
 class Unions:
-    """When any stream of one GPU is in the states of a group: disjoint stretches, in order.
-
-    Parameters
-    ----------
-    device : str
-    n_streams : int
-    stretches : dict of str to (starts, ends)
-        Of ``computing``, ``communicating`` and ``copying``, and of pairs of them, nanoseconds.
-    """
+    """When any stream of one GPU is in the states of a group: disjoint stretches, in order."""
 
     device: str
     n_streams: int
@@ -76,15 +67,7 @@ class Unions:
 
 
 def devices_of(trace: Trace) -> tuple[str, ...] | None:
-    """The location that each recorded stream belongs to; None unless all that was recorded are streams of GPUs.
-
-    Examples
-    --------
-    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 13"]
-    >>> devices_of(Trace([0, 1], [0, 0], [0, 0], [9, 9], streams, ["gemm"]))
-    ('GPU 0', 'GPU 0')
-    >>> devices_of(Trace([0, 1], [0, 0], [0, 0], [9, 9], ["GPU 0 / stream 7", "process 1 / thread 1"], ["gemm"]))
-    """
+    """The location that each recorded stream belongs to; None unless all that was recorded are streams of GPUs."""
     recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
     names = level_names(recorded, "device")
     if not all(names):
@@ -93,14 +76,7 @@ def devices_of(trace: Trace) -> tuple[str, ...] | None:
 
 
 def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
-    """What runs at once on each GPU; empty unless all that was recorded are streams.
-
-    Parameters
-    ----------
-    trace : Trace
-    names : StateClasses
-        Classes of its states.
-    """
+    """What runs at once on each GPU; empty unless all that was recorded are streams."""
     devices = devices_of(trace)
     if devices is None:
         return ()

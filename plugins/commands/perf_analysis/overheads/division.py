@@ -18,29 +18,18 @@ from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["Cycles", "Division", "by_device"]
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Cycles:
-    """Time of some locations, in nanoseconds.
-
-    Parameters
-    ----------
-    cycles_ns : (n_categories, n_locations, n_phases) int64
-    class_cycles_ns : (n_classes, n_locations, n_phases) int64
-    timeline_ns : (n_categories, n_bins) int64
-        Of all locations together.
-    pieces_ns : (n_categories, n_pieces) int64
-        Between the edges of markers, of all locations together.
-    """
+    """Time of some locations, in nanoseconds."""
 
     cycles_ns: Integers
     class_cycles_ns: Integers
-    timeline_ns: Integers
-    pieces_ns: Integers
+    timeline_ns: Integers  # of all locations together
+    pieces_ns: Integers  # between the edges of markers, of all locations together
 
     @classmethod
     def joined(cls, parts: Sequence[Cycles], places: Sequence[Integers] | None = None) -> Cycles:
@@ -56,31 +45,16 @@ class Cycles:
 
 @dataclass(frozen=True)
 class Division:
-    """By what the time of every part of a run is divided.
-
-    Parameters
-    ----------
-    rules : CategorySet
-    names : StateClasses
-    run_ns : (int, int), nanoseconds
-        Start and end of the run on the clock of the trace.
-    ready : ((m,) int64 nanoseconds, (m,) float), optional
-        When the amount of ready work changes, from the start of the run, and to what.
-    edges_ns, bins_ns, pieces_ns : (n + 1,) int64, nanoseconds
-        Edges of phases, of the stretches of the picture over time and of those between markers, from the start of the
-        run, each from 0 to its end.
-    source : str
-        For messages.
-    """
+    """By what the time of every part of a run is divided."""
 
     rules: CategorySet
     names: StateClasses
-    run_ns: tuple[int, int]
+    run_ns: tuple[int, int]  # start and end of the run on the clock of the trace
     ready: tuple[Integers, npt.NDArray[np.float64]] | None
     edges_ns: Integers
     bins_ns: Integers
     pieces_ns: Integers
-    source: str
+    source: str  # for messages
 
     def of(self, part: Trace) -> Cycles:
         """The time of the locations of a trace, whose predicates count these locations.

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perf_analysis.overheads.predicted import Predicted
     from perf_analysis.overheads.profile import OverheadProfile
 
-__all__ = ["draw_efficiency_table", "efficiency_columns"]
 
 # How far a factor stands below those whose product it is part of.
 _LEVEL = {
@@ -41,12 +40,8 @@ Column = tuple[str, dict[str, float | None], dict[str, tuple[float, float]]]
 def efficiency_columns(
     profiles: Sequence[OverheadProfile], others: Sequence[OtherRun] = (), predicted: Sequence[Predicted] = ()
 ) -> list[Column]:
-    """What stands above each column, its factors, and bounds of those that were predicted; in the order of locations.
-
-    Parameters
-    ----------
-    profiles, others, predicted
-        Runs, what other tools say of runs, and numbers of locations that nobody ran.
+    """What stands above each column, its factors, and bounds of those that were predicted; in the order of
+    locations.
     """
     rows = efficiencies_of_runs(profiles) or []
     columns_by_p: list[tuple[float, Column]] = []
@@ -62,14 +57,7 @@ def efficiency_columns(
 
 
 def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
-    """Draw numbers in cells, darker for less, so that they can be read without colours.
-
-    Parameters
-    ----------
-    columns : sequence
-        As of `efficiency_columns`.
-    axes : matplotlib Axes
-    """
+    """Draw numbers in cells, darker for less, so that they can be read without colours."""
     if len(columns) > _MOST_COLUMNS:
         columns = [columns[index] for index in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
     names = [name for name in FACTORS if any(values.get(name) is not None for _, values, _ in columns)]

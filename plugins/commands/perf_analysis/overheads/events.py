@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-__all__ = ["Events", "state_events"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -18,40 +17,18 @@ _BITS = 63  # of an int64 that is not negative
 
 @dataclass(frozen=True)
 class Events:
-    """Entries into states and exits from them.
+    """Entries into states and exits from them."""
 
-    Parameters
-    ----------
-    times : (n,) int64, nanoseconds from the start of the run, sorted
-        At one time, exits go before entries.
-    what : (n,) int64
-        From the lowest bit: the state, the location, 1 for an entry.
-    state_bits, location_bits : int
-    start_ns, end_ns : int
-        The run, on the trace's own clock.
-    """
-
-    times: Integers
-    what: Integers
+    times: Integers  # at one time, exits go before entries
+    what: Integers  # from the lowest bit: the state, the location, 1 for an entry
     state_bits: int
     location_bits: int
-    start_ns: int
+    start_ns: int  # the run, on the trace's own clock
     end_ns: int
 
 
 def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
-    """Both ends of every interval that lasts, sorted.
-
-    Time, kind, location and state are packed into one whole number, so that one plain sort in place does: 16 bytes for
-    each interval, and twice that meanwhile. Where they have no room in 63 bits (a day's trace of 100,000 locations
-    has), the order is found by an indirect sort, which takes about three times as long.
-
-    Parameters
-    ----------
-    trace : Trace
-    run_ns : (int, int), nanoseconds
-        Start and end of the run, on the trace's own clock; all intervals lie within.
-    """
+    """Both ends of every interval that lasts, sorted."""
     start, end = run_ns
     state_bits = len(trace.states).bit_length()  # one number more, for being in no state
     location_bits = max(len(trace.locations) - 1, 1).bit_length()

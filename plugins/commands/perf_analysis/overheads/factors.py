@@ -28,7 +28,6 @@ from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.threads import ThreadTimes
 from perf_traces.messages.pop_factors import PopFactors
 
-__all__ = ["FACTORS", "LOST", "Run", "factors_of", "is_of_mpi", "level_factors", "losses_of", "meanings", "of_gpus"]
 
 _IMBALANCE, _SERIALISATION, _TRANSFER, _COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
 _REGIONS, _SCHEDULING, _SERIAL = "OpenMP load imbalance", "OpenMP scheduling", "OpenMP serialisation"
@@ -120,21 +119,7 @@ def is_of_mpi(part: str) -> bool:
 
 
 def losses_of(profile: Run, with_network: bool = True) -> tuple[float, dict[str, float]]:
-    """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds.
-
-    Parameters
-    ----------
-    profile : Run
-        Whose categories know computing.
-    with_network : bool
-        Whether serialisation and transfer are told apart, where the run has messages.
-
-    Returns
-    -------
-    computing : float
-    lost : dict of str to float
-        In order; with ``computing`` they sum to the elapsed time.
-    """
+    """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds."""
     computing = _times(profile, (COMPUTING,))
     mean, longest = float(computing.mean()), int(computing.max())
     if of_gpus(profile):
@@ -162,22 +147,7 @@ def losses_of(profile: Run, with_network: bool = True) -> tuple[float, dict[str,
 
 
 def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -> dict[str, Any]:
-    """Parallel efficiency and its factors, in the order of tables.
-
-    Parameters
-    ----------
-    computing : float or (n,) float
-        Mean over locations.
-    lost : mapping of str to the same
-        Of each step, as `losses_of` has them.
-    products : bool
-        Whether there are also factors that are the product of several steps.
-
-    Examples
-    --------
-    >>> factors_of(6.0, {"load imbalance": 2.0, "serialisation": 0.0, "transfer": 2.0})
-    {'parallel': 0.6, 'load balance': 0.75, 'communication': 0.8, 'serialisation': 1.0, 'transfer': 0.8}
-    """
+    """Parallel efficiency and its factors, in the order of tables."""
     limits, reached = {}, computing
     for name, time in lost.items():
         limits[name] = reached, reached + time

@@ -13,32 +13,19 @@ from perf_analysis.overheads.unions import union
 from perf_traces.lazy_columns import run_of
 from perfcore.data.trace import Trace
 
-__all__ = ["MarkerTimes", "Stretches"]
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class MarkerTimes:
-    """What lies within the markers of one name.
-
-    Parameters
-    ----------
-    name : str
-    count : int
-    elapsed_ns : int
-        Of the run within them; where they overlap, once.
-    cycles_ns : tuple of int
-        Of all locations, by category.
-    hidden_communication_ns, hidden_copies_ns : int
-        Of all GPUs, beside computing.
-    """
+    """What lies within the markers of one name."""
 
     name: str
     count: int
-    elapsed_ns: int
-    cycles_ns: tuple[int, ...]
-    hidden_communication_ns: int = 0
+    elapsed_ns: int  # of the run within them; where they overlap, once
+    cycles_ns: tuple[int, ...]  # of all locations, by category
+    hidden_communication_ns: int = 0  # of all GPUs, beside computing
     hidden_copies_ns: int = 0
 
     @classmethod
@@ -57,17 +44,9 @@ class MarkerTimes:
 
 @dataclass(frozen=True)
 class Stretches:
-    """The run, cut wherever a marker begins or ends.
+    """The run, cut wherever a marker begins or ends."""
 
-    Parameters
-    ----------
-    edges_ns : (n + 1,) int64, nanoseconds
-        On the clock of the trace.
-    windows : dict of str to (int, (m,) int64, (m,) int64)
-        By name: how many markers there are, and the starts and ends of what they cover, which are edges.
-    """
-
-    edges_ns: Integers
+    edges_ns: Integers  # on the clock of the trace
     windows: dict[str, tuple[int, Integers, Integers]]
 
     @classmethod
@@ -83,14 +62,7 @@ class Stretches:
         return cls(edges, windows)
 
     def times(self, pieces_ns: Integers, unions: Sequence[Unions]) -> tuple[MarkerTimes, ...]:
-        """What lies within markers, by name, the longest first.
-
-        Parameters
-        ----------
-        pieces_ns : (n_categories, n) int64, nanoseconds
-            Cycles between the edges.
-        unions : sequence of Unions
-        """
+        """What lies within markers, by name, the longest first."""
         until = np.concatenate([np.zeros((len(pieces_ns), 1), np.int64), pieces_ns.cumsum(axis=1)], axis=1)
         marker_times = []
         for name, (count, starts, ends) in self.windows.items():

@@ -14,7 +14,6 @@ from perf_analysis.overheads.state_classes import StateClasses, classify
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, listing
 
-__all__ = ["profile_of_summary", "whole_run_only", "without_counts"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -26,29 +25,6 @@ def profile_of_summary(
 
     Categories that share a class of states, and are told apart by what other locations do at the same moment, are one
     here: sums over time do not know it.
-
-    Parameters
-    ----------
-    trace : SummarizedTrace
-    rules : CategorySet
-    classes : mapping of str to sequence of str, optional
-        Further patterns of state names by class, which go before those of the set.
-
-    Raises
-    ------
-    DataError
-        The run has no duration, or a state is in no class or in no category.
-
-    Examples
-    --------
-    >>> from perf_analysis.overheads.category_set import read_categories
-    >>> from perf_analysis.summarize.api import summarize
-    >>> run = summarize("examples/cholesky/cholesky_trace.csv.gz")
-    >>> profile, _ = profile_of_summary(run, read_categories(), None)
-    >>> profile.categories[1]
-    'load imbalance or insufficient parallelism'
-    >>> int(profile.by_category_ns.sum()) == 4 * profile.elapsed_ns
-    True
     """
     start, end = trace.span_ns
     if end <= start:
@@ -91,14 +67,7 @@ def whole_run_only(trace: SummarizedTrace) -> OptionError:
 
 
 def without_counts(rules: CategorySet) -> CategorySet:
-    """The set in which categories that only their predicates tell apart are one.
-
-    Examples
-    --------
-    >>> from perf_analysis.overheads.category_set import read_categories
-    >>> [category.name for category in without_counts(read_categories()).categories][:3]
-    ['pure computation', 'load imbalance or insufficient parallelism', 'synchronization loss']
-    """
+    """The set in which categories that only their predicates tell apart are one."""
     groups: list[list[Category]] = []
     for category in rules.categories:
         shares = [group for group in groups if any(set(category.classes) & set(each.classes) for each in group)]

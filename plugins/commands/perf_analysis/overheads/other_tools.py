@@ -9,28 +9,17 @@ from typing import Any
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 
-__all__ = ["OtherRun", "runs_of_table"]
 
 _NAMES = ("region", "run")  # what tells runs of one file apart, beside p
 
 
 @dataclass(frozen=True)
 class OtherRun:
-    """Efficiencies of one run, or of a region of it.
+    """Efficiencies of one run, or of a region of it."""
 
-    Parameters
-    ----------
-    source : str
-        The file, with the region.
-    p : int
-        Locations.
-    factors : dict of str to float
-        Shares by name.
-    """
-
-    source: str
-    p: int
-    factors: Mapping[str, float]
+    source: str  # the file, with the region
+    p: int  # locations
+    factors: Mapping[str, float]  # shares by name
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -38,27 +27,7 @@ class OtherRun:
 
 
 def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]:
-    """Runs of a table with a row for each factor of each run.
-
-    Parameters
-    ----------
-    table : Measurements
-        With the columns ``p``, ``metric`` and ``value``; or, where all rows are of one metric, ``p`` and its name.
-    names : collection of str
-        Factors that are taken; others are passed over.
-
-    Raises
-    ------
-    DataError
-        There are no such columns or factors.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"p": [2, 2], "metric": ["parallel", "IPC"], "value": [0.9, 1.5]})
-    >>> runs_of_table(Measurements(rows, source="talp.json"), ["parallel"])
-    [OtherRun(source='talp.json', p=2, factors={'parallel': 0.9})]
-    """
+    """Runs of a table with a row for each factor of each run."""
     frame = table.table
     if "metric" not in frame.columns and table.roles.value in names:
         frame = frame.rename(columns={table.roles.value: "value"}).assign(metric=table.roles.value)

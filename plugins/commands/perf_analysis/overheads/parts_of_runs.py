@@ -19,31 +19,14 @@ from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["OTHERS", "parts_of_runs", "waits_for_nobody"]
 
 OTHERS = "other bursts"
 _MOST_CLASSES = 12  # the rest together is one part, as each law takes time to fit and adds to the table
 
 
 def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[np.float64]]:
-    """Seconds of every part in each run: computing of all locations by class, then what is lost, a mean over locations.
-
-    Parameters
-    ----------
-    profiles : sequence of OverheadProfile
-
-    Returns
-    -------
-    dict of str to (n_runs,) float
-        NaN for what is lost on one location.
-
-    Raises
-    ------
-    DataError
-        The set of categories knows no computing; or runs have other threads in each process and other processes, or
-        only some have threads or GPUs, so that no law over the locations alone tells of both.
-    OptionError
-        Serialisation and transfer are by the rules of BSC's tools, of which they are no parts.
+    """Seconds of every part in each run: computing of all locations by class, then what is lost, a mean over
+    locations.
     """
     if any(COMPUTING not in each.classes for each in profiles):
         raise DataError(f"--at needs a class of states called {COMPUTING}, which the categories have not")
@@ -65,24 +48,13 @@ def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[
 
 
 def waits_for_nobody(profiles: Sequence[OverheadProfile], part: str) -> int:
-    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it.
-
-    Parameters
-    ----------
-    profiles : sequence of OverheadProfile
-    part : str
-    """
+    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it."""
     threads = {each.n_threads for profile in profiles for each in profile.threads}
     return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1
 
 
 def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:
-    """Refuse runs that differ in threads of a process as well as in processes.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse runs that differ in threads of a process as well as in processes."""
     kinds = {(len(each.threads), tuple(sorted({one.n_threads for one in each.threads}))) for each in profiles}
     kinds -= {(0, ())}  # of one location
     if len({processes for processes, _ in kinds}) > 1 and len({threads for _, threads in kinds}) > 1:

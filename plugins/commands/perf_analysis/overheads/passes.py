@@ -15,7 +15,6 @@ from perf_analysis.overheads.state_classes import StateClasses
 from perf_analysis.overheads.sweep import attribute_time, number_vectors
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["Clocks", "Moments", "attributed", "numbered"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -46,21 +45,11 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 @dataclass(frozen=True)
 class Clocks:
-    """Pairs of a class and of the categories that its cycles belong to at a time: one, none, or several.
+    """Pairs of a class and of the categories that its cycles belong to at a time: one, none, or several."""
 
-    Parameters
-    ----------
-    classes : tuple of int
-        Class of each clock, increasing.
-    categories : tuple of tuple of int
-        Categories of each clock.
-    clock_of : (n_vectors, n_classes) int32
-        The clock that runs under each vector of counts.
-    """
-
-    classes: tuple[int, ...]
-    categories: tuple[tuple[int, ...], ...]
-    clock_of: npt.NDArray[np.int32]
+    classes: tuple[int, ...]  # class of each clock, increasing
+    categories: tuple[tuple[int, ...], ...]  # categories of each clock
+    clock_of: npt.NDArray[np.int32]  # the clock that runs under each vector of counts
 
 
 def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Integers]:

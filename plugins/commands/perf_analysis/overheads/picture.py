@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perf_analysis.overheads.profile import OverheadProfile
     from perf_analysis.overheads.runs import OverheadRuns
 
-__all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
 
 # The class of states whose colour a category has, so that the timeline and this say the same; those of other sets take
 # what is left.
@@ -44,15 +43,7 @@ _BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around 
 
 
 def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
-    """Draw a profile.
-
-    Parameters
-    ----------
-    profile : OverheadProfile
-    title : str
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw a profile."""
     n_bars = min(len(profile.locations), _MOST_BARS)
     figure.set_size_inches(11, max(5.0, _BAR * n_bars + _FRAME))
     over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
@@ -66,15 +57,7 @@ def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
 
 
 def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
-    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies.
-
-    Parameters
-    ----------
-    runs : OverheadRuns
-    title : str
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies."""
     profiles = list(runs)
     columns = efficiency_columns(profiles, runs.others, runs.predicted)
     if columns:
@@ -103,14 +86,7 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
 
 
 def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
-    """Draw each efficiency over the stretches, as far as it is known.
-
-    Parameters
-    ----------
-    stretches : Efficiencies
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw each efficiency over the stretches, as far as it is known."""
     axes = figure.add_subplot()
     columns = {name: column for name, column in stretches.columns.items() if column is not None}
     width = 0.8 / len(columns)
@@ -186,10 +162,7 @@ class _LocationBars:
 
 
 def _location_bars(profile: OverheadProfile) -> _LocationBars:
-    """Each location by itself; of many the extreme ones, and the others as means of those that are like them.
-
-    Extreme are those with most and with least of the category whose share differs most.
-    """
+    """Each location by itself; of many the extreme ones, and the others as means of those that are like them."""
     count = len(profile.locations)
     shares = profile.by_location_ns / profile.elapsed_ns
     if count <= _MOST_BARS:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-__all__ = ["COMPUTING", "DEFINITIONS", "Efficiencies", "efficiencies"]
 
 COMPUTING = "computing"
 

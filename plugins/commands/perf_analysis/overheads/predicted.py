@@ -23,7 +23,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
 
-__all__ = ["Predicted", "predicted_efficiencies", "sizes_at"]
 
 _FITTER = "scaling"
 _COVERAGE = 0.95
@@ -37,26 +36,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Parts and factors at one number of locations.
+    """Parts and factors at one number of locations."""
 
-    Parameters
-    ----------
-    p : float
-        Locations.
-    factors, parts : dict of str to (float, float, float)
-        Value, lower and upper bound (95 %); parts in seconds of a location, ``elapsed`` among them.
-    lost : dict of str to (float, float)
-        What each part takes beyond perfect scaling from the smallest run, in seconds of a location, and with which
-        probability it is the largest of these.
-    laws : dict of str to str
-        The likeliest of each part over p; computing as a total over locations.
-    """
-
-    p: float
+    p: float  # locations
     factors: Mapping[str, tuple[float, float, float]]
     parts: Mapping[str, tuple[float, float, float]]
     lost: Mapping[str, tuple[float, float]]
-    laws: Mapping[str, str]
+    laws: Mapping[str, str]  # the likeliest of each part over p; computing as a total over locations
 
     @property
     def dominant(self) -> str:
@@ -120,18 +106,7 @@ class Predicted:
 
 
 def sizes_at(text: str) -> list[float]:
-    """Numbers of locations as the user types them.
-
-    Examples
-    --------
-    >>> sizes_at("p=64,4096"), sizes_at("p=8..32*2")
-    ([64.0, 4096.0], [8.0, 16.0, 32.0])
-
-    Raises
-    ------
-    OptionError
-        The text is none.
-    """
+    """Numbers of locations as the user types them."""
     places = parse_places(text)
     try:
         sizes = parse_values(places["p"]) if set(places) == {"p"} else []
@@ -148,20 +123,7 @@ def sizes_at(text: str) -> list[float]:
 
 
 def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[float]) -> list[Predicted]:
-    """Model each part of some runs over their locations, and put the parts together at others.
-
-    Parameters
-    ----------
-    profiles : sequence of OverheadProfile
-        Of the same work on different numbers of locations.
-    sizes : sequence of float
-        Numbers of locations.
-
-    Raises
-    ------
-    DataError
-        There are too few numbers of locations for a law of each part, or a run was given twice.
-    """
+    """Model each part of some runs over their locations, and put the parts together at others."""
     from perfcore.models.fitting import fit
 
     locations = np.array([len(each.locations) for each in profiles], float)
@@ -212,12 +174,7 @@ def _table(locations: Floats, measured: Mapping[str, Floats]) -> Measurements:
 
 
 def _refuse_copies(profiles: Sequence[OverheadProfile], locations: Floats, measured: Mapping[str, Floats]) -> None:
-    """Refuse a run that is given twice, as bounds from repetitions would be too narrow.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a run that is given twice, as bounds from repetitions would be too narrow."""
     columns = np.nan_to_num(np.array([locations, *measured.values()])).T.tolist()
     for run, times in enumerate(columns):
         if (first := columns.index(times)) < run:

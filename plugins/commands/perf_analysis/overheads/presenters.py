@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from perf_views.contents import Viewable
     from perfcore.data.trace import Trace
 
-__all__ = ["EfficienciesPresenter", "ProfilePresenter", "RunsPresenter", "TracePresenter"]
-
 
 class ProfilePresenter(Presenter):
     """The profile of one run."""

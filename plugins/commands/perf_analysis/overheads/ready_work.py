@@ -12,36 +12,11 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["ready_steps"]
-
 
 def ready_steps(
     data: Any, start_ns: int, end_ns: int, column: str | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Times and values of the steps.
-
-    Parameters
-    ----------
-    data : Series or UtilizationCurve
-        On the clock of the trace. Each value holds until the next; the last until the end of the run.
-    start_ns, end_ns : int
-        The run.
-    column : str, optional
-        Which column of a series, where it has several.
-
-    Returns
-    -------
-    times : (n,) int64, nanoseconds from the start of the run
-        The first is 0.
-    values : (n,) float64
-
-    Raises
-    ------
-    DataError
-        The data begin after the run, end before it, miss values, or are no series.
-    OptionError, UnknownNameError
-        The column is not named, or there is none of that name.
-    """
+    """Times and values of the steps."""
     times, values = _samples(data, column)
     factor = nanoseconds_per(data.time_unit)
     times_ns = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)

@@ -19,7 +19,6 @@ from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_views.file_names import told_apart
 
-__all__ = ["efficiencies_of_runs", "limit", "scaling_tables", "work_differs"]
 
 _OF_COMPUTATION = FACTORS[-3:]
 _LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
@@ -32,14 +31,6 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
     """Global and parallel efficiency and their factors for each run; None where the sets know no computing.
 
     Factors of MPI x OpenMP, and of GPUs, are those of runs that have such levels.
-
-    Computation scalability, and the global efficiency with it, are against the run with the fewest locations, and None
-    where all runs have the same number of them. They hold for runs of the same work. Scalabilities of instructions, IPC
-    and frequency are None where one of the two runs has no counters.
-
-    Parameters
-    ----------
-    profiles : sequence of OverheadProfile
     """
     run_efficiencies = [profile.efficiencies() for profile in profiles]
     if any(each is None for each in run_efficiencies):
@@ -104,12 +95,6 @@ def scaling_tables(
     """Title, header and rows of tables with a row for each run; none where nothing computes.
 
     One has the factors of the whole run; where processes have threads, one more has those of MPI x OpenMP.
-
-    Parameters
-    ----------
-    profiles : sequence of OverheadProfile
-    others : sequence of OtherRun
-        What other tools say of such runs.
     """
     rows = efficiencies_of_runs(profiles)
     if rows is None:

@@ -12,7 +12,6 @@ from perfcore.base.errors import DataError, OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_same_categories", "common_notes", "stacked"]
 
 _OWN = ("category", "phase", "time_s", "all_locations_ns")
 
@@ -99,13 +98,7 @@ def _range(counts: set[int]) -> str:
 
 
 def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
-    """Refuse profiles by different sets.
-
-    Raises
-    ------
-    DataError
-        One has other categories than the first.
-    """
+    """Refuse profiles by different sets."""
     first = profiles[0]
     for profile in profiles:
         if profile.categories != first.categories:

@@ -18,39 +18,21 @@ from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["NO_STATE", "StateClasses", "classify", "named_classes", "time_by_state"]
 
 NO_STATE = "(no state)"
 
 
 @dataclass(frozen=True)
 class StateClasses:
-    """The states of a trace as a set of categories sees them; the last state is `NO_STATE`.
+    """The states of a trace as a set of categories sees them; the last state is `NO_STATE`."""
 
-    Parameters
-    ----------
-    states : tuple of str
-        The trace's, and `NO_STATE`.
-    classes : tuple of str
-    class_of : (n_states,) int64
-        Index into ``classes``.
-    counted : tuple of str
-        What the predicates count.
-    member : (n_states, n_counted) int64
-        1 where a location in the state adds to the count.
-    unnamed : tuple of str
-        States that no table names, and that count as computing.
-    unmet : tuple of str
-        Patterns of the user's that no state fits.
-    """
-
-    states: tuple[str, ...]
+    states: tuple[str, ...]  # the trace's, and `NO_STATE`
     classes: tuple[str, ...]
-    class_of: npt.NDArray[np.int64]
-    counted: tuple[str, ...]
-    member: npt.NDArray[np.int64]
-    unnamed: tuple[str, ...]
-    unmet: tuple[str, ...] = ()
+    class_of: npt.NDArray[np.int64]  # index into ``classes``
+    counted: tuple[str, ...]  # what the predicates count
+    member: npt.NDArray[np.int64]  # 1 where a location in the state adds to the count
+    unnamed: tuple[str, ...]  # states that no table names, and that count as computing
+    unmet: tuple[str, ...] = ()  # patterns of the user's that no state fits
 
     def states_of(self, name: str) -> tuple[str, ...]:
         """States of one class."""
@@ -67,24 +49,7 @@ def classify(
     *,
     also: Sequence[str] = (),
 ) -> StateClasses:
-    """Give each state of a trace its class.
-
-    Parameters
-    ----------
-    trace : Trace
-    rules : CategorySet
-    user_classes : mapping of str to sequence of str, optional
-        Further patterns by class, which go before those of the set.
-    also : sequence of str
-        States that locations are in beside those of the trace.
-
-    Raises
-    ------
-    DataError
-        A state is in no class or in two, or the trace lacks a class or a count that predicates need.
-    UnknownNameError
-        ``user_classes`` or a predicate uses a name that there is not.
-    """
+    """Give each state of a trace its class."""
     user_classes, of_trace = user_classes or {}, (*trace.states, *also)
     for name in user_classes:
         if name not in rules.classes:
@@ -134,11 +99,6 @@ def named_classes(
 
     The patterns of ``user_classes`` go before those of the set. Of the others those compute that the trace counts as
     busy, so that no two commands mean different states by it, and the rest is what the table of classes says.
-
-    Raises
-    ------
-    DataError
-        Two classes name a state equally well.
     """
     busy, states = frozenset(trace.busy_states), (*trace.states, *also)
     named: list[str | None] = []
@@ -159,13 +119,7 @@ def _matches(state: str, pattern: str) -> bool:
 
 
 def _by_patterns(state: str, trace: Trace, rules: CategorySet, user_classes: Mapping[str, Sequence[str]]) -> str | None:
-    """The class whose patterns name a state; None where none does.
-
-    Raises
-    ------
-    DataError
-        Two classes name it equally well.
-    """
+    """The class whose patterns name a state; None where none does."""
     for patterns in (user_classes, rules.classes):
         rated = [
             (not any(letter in pattern for letter in "*?["), len(pattern), name)

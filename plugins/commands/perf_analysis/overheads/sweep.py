@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["attribute_time", "number_vectors"]
 
 _HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
 _HASH_MASK = (1 << 40) - 1
@@ -32,33 +31,7 @@ def number_vectors(
     vectors: Any,
     table: Any,
 ) -> tuple[int, int]:
-    """Number the vectors of counts by their first appearance.
-
-    Parameters
-    ----------
-    times : (n,) int64, nanoseconds from the start of the run, sorted
-        When a location enters or leaves a state; at one time, leaving goes before entering.
-    codes : (n,) int64
-        From the lowest bit: the state, the location, 1 for entering.
-    state_bits, location_bits : int
-    n_locations : int
-    member : (n_states, n_counts) int64
-        1 where a state adds to a count; the last state is that of having none.
-    ready_times, ready_index : (m,) int64
-        When the amount of ready work changes, and to which of its values.
-    end : int, nanoseconds
-    ids : (n + m + 1,) int32
-        Filled with the vector's number from each moment on.
-    vectors : (capacity, n_counts + 1) int64
-        Filled with the vectors; the last column is the index of ready work.
-    table : (power of 2, at least twice the capacity) int32
-        Room for hashing, filled with -1.
-
-    Returns
-    -------
-    n_vectors, n_moments : int
-        ``n_vectors`` is -1 where the capacity does not suffice.
-    """
+    """Number the vectors of counts by their first appearance."""
     n_states, n_counts = member.shape
     slots = len(table) - 1
     current = np.zeros(n_counts + 1, np.int64)
@@ -126,29 +99,7 @@ def attribute_time(
     timeline: Any,
     first: Any,
 ) -> None:
-    """Give each location the time that it spent on each clock.
-
-    Parameters
-    ----------
-    times, codes, state_bits, location_bits, ready_times
-        As in `number_vectors`.
-    class_of : (n_states,) int64
-        Class of each state.
-    ids : (n_moments,) int32
-        Number of the vector from each moment on.
-    clock_of : (n_vectors, n_classes) int32
-        The clock that runs for a class under a vector.
-    first_clock : (n_classes + 1,) int64
-        The clocks of class k are ``first_clock[k]`` up to ``first_clock[k + 1]``.
-    phase_edges, bin_edges : (n + 1,) int64, nanoseconds
-        From 0 to the end of the run.
-    spent : (n_phases, n_locations, n_clocks) int64, nanoseconds
-        Filled.
-    timeline : (n_bins, n_clocks) int64, nanoseconds
-        Filled, summed over locations.
-    first : (n_clocks,) int64, nanoseconds
-        Filled with the time at which a clock first ran for a location; must be -1 before.
-    """
+    """Give each location the time that it spent on each clock."""
     n_locations = spent.shape[1]
     n_classes = len(first_clock) - 1
     most = 0

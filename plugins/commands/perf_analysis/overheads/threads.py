@@ -22,7 +22,6 @@ from perf_traces.levels import level_names
 from perf_traces.messages.communication import Communication
 from perfcore.data.trace import Trace
 
-__all__ = ["ThreadTimes", "thread_times", "threads_beside"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -33,42 +32,19 @@ _OUTSIDE = ("computing", "synchronizing", "contending", "runtime", "idle")
 
 @dataclass(frozen=True)
 class ThreadTimes:
-    """One process, times in nanoseconds.
-
-    Parameters
-    ----------
-    process : str
-    n_threads : int
-    computing_ns : int
-        Of all its threads.
-    outside_ns : int
-        While the process is outside of calls.
-    regions_ns : int
-        Of these, in parallel regions.
-    longest_ns : int
-        In each parallel region the computing of the thread that computes longest, summed.
-    serial_ns : int
-        Computing outside of calls and of parallel regions.
-    """
+    """One process, times in nanoseconds."""
 
     process: str
     n_threads: int
-    computing_ns: int
-    outside_ns: int
-    regions_ns: int
-    longest_ns: int
-    serial_ns: int
+    computing_ns: int  # of all its threads
+    outside_ns: int  # while the process is outside of calls
+    regions_ns: int  # of these, in parallel regions
+    longest_ns: int  # in each parallel region the computing of the thread that computes longest, summed
+    serial_ns: int  # computing outside of calls and of parallel regions
 
 
 def threads_beside(trace: Trace, communication: Communication | None) -> tuple[str, ...] | None:
-    """The process of each location, where a run that calls MPI has several threads in some; else None.
-
-    Parameters
-    ----------
-    trace : Trace
-    communication : Communication, optional
-        Of the same locations.
-    """
+    """The process of each location, where a run that calls MPI has several threads in some; else None."""
     if communication is None or not len(communication.calls) or any(level_names(trace, "device")):
         return None
     processes = level_names(trace, "process")
@@ -78,17 +54,7 @@ def threads_beside(trace: Trace, communication: Communication | None) -> tuple[s
 def thread_times(
     trace: Trace, communication: Communication, processes: Sequence[str], states: Mapping[str, Sequence[str]]
 ) -> tuple[ThreadTimes, ...]:
-    """Times of each process.
-
-    Parameters
-    ----------
-    trace : Trace
-    communication : Communication
-        Of the same locations.
-    processes : (n_locations,) sequence of str
-    states : mapping of str to sequence of str
-        The trace's states by class.
-    """
+    """Times of each process."""
     by_state = {name: kind for kind, names in states.items() for name in names}
     kinds = np.array([by_state[name] for name in trace.states], object)
     masks = {

@@ -5,21 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Stretches", "covered", "overlap", "rest", "union"]
 
 Integers = npt.NDArray[np.int64]
 Stretches = tuple[Integers, Integers]
 
 
 def union(start: Integers, end: Integers) -> Stretches:
-    """The disjoint stretches that intervals cover together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [each.tolist() for each in union(np.array([5, 0, 2]), np.array([9, 3, 4]))]
-    [[0, 5], [4, 9]]
-    """
+    """The disjoint stretches that intervals cover together."""
     lasting = end > start
     start, end = start[lasting], end[lasting]
     order = np.argsort(start, kind="stable")
@@ -29,14 +21,7 @@ def union(start: Integers, end: Integers) -> Stretches:
 
 
 def rest(stretches: Stretches, first: int, last: int) -> Stretches:
-    """What disjoint stretches leave free from ``first`` to ``last``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [each.tolist() for each in rest((np.array([2]), np.array([4])), 0, 9)]
-    [[0, 4], [2, 9]]
-    """
+    """What disjoint stretches leave free from ``first`` to ``last``."""
     start, end = (np.clip(each, first, last) for each in stretches)
     begins, ends = np.append(first, end), np.append(start, last)
     lasting = ends > begins
@@ -44,27 +29,13 @@ def rest(stretches: Stretches, first: int, last: int) -> Stretches:
 
 
 def overlap(one: Stretches, other: Stretches, first: int, last: int) -> Stretches:
-    """What two sets of disjoint stretches share from ``first`` to ``last``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> [each.tolist() for each in overlap((np.array([0]), np.array([4])), (np.array([2]), np.array([9])), 0, 9)]
-    [[2], [4]]
-    """
+    """What two sets of disjoint stretches share from ``first`` to ``last``."""
     free = (rest(each, first, last) for each in (one, other))
     return rest(union(*map(np.concatenate, zip(*free, strict=True))), first, last)
 
 
 def covered(stretches: Stretches, starts: Integers, ends: Integers) -> Integers:
-    """How much of each window disjoint stretches cover (n_windows,).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> covered((np.array([2]), np.array([4])), np.array([0, 3]), np.array([9, 9])).tolist()
-    [2, 1]
-    """
+    """How much of each window disjoint stretches cover (n_windows,)."""
     first, last = stretches
     total = np.concatenate([[0], np.cumsum(last - first)])
 

@@ -14,21 +14,11 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["with_calls"]
-
 
 def with_calls(trace: Trace, profile: OverheadProfile, pop: Definition = "strict") -> OverheadProfile:
     """A profile of a whole run, also with what its messages, calls and counters say, as far as the trace has them.
 
     They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
-
-    Parameters
-    ----------
-    trace : Trace
-        What was profiled; a summary has no single calls, and its profile stays as it is.
-    profile : OverheadProfile
-    pop : {"strict", "bsc"}
-        How serialisation and transfer are told apart; see `perfcore.overheads`.
     """
     if isinstance(trace, SummarizedTrace):
         return profile

@@ -19,8 +19,6 @@ from perfcore.data.trace import Trace
 from perfcore.reading.many_files import NamePattern
 from perfcore.reading.recognise import read as read_data
 
-__all__ = ["profile"]
-
 
 def _read(path: str, types: Sequence[type]) -> Any:
     return read_data(path, wanted=types)

@@ -21,7 +21,6 @@ from perf_traces.messages.search_kernels import last_not_after
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
 
-__all__ = ["CYCLES", "INSTRUCTIONS", "Counted", "counted_by_function"]
 
 INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
 _COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
@@ -31,17 +30,9 @@ Integers = npt.NDArray[np.int64]
 
 
 class Counted(NamedTuple):
-    """What the counters of a trace counted, and what a reader of the numbers must know.
+    """What the counters of a trace counted, and what a reader of the numbers must know."""
 
-    Parameters
-    ----------
-    exclusive, inclusive : mapping of str to (n_functions, n_locations, n_parts) int64
-        By counter, in functions themselves and with their callees; ``instructions`` and ``cycles`` are PAPI's totals
-        of them. Of a counter that was read at some of the locations only there is none.
-    notes : tuple of str
-    """
-
-    exclusive: Mapping[str, Integers]
+    exclusive: Mapping[str, Integers]  # by counter, in functions themselves and with their callees
     inclusive: Mapping[str, Integers]
     notes: tuple[str, ...]
 
@@ -54,21 +45,7 @@ def counted_by_function(
     shape: tuple[int, ...],
     united: UnitedCalls | None = None,
 ) -> Counted:
-    """What the counters of a trace counted in each function.
-
-    Parameters
-    ----------
-    trace : Trace
-    function : (n_states,) int32
-        The function that each state is.
-    no_state : int
-        The function of readings in no state.
-    stretches : Stretches
-    shape : (int, int, int)
-        Numbers of functions, locations and parts.
-    united : UnitedCalls, optional
-        Of the functions that have callees, where there are any.
-    """
+    """What the counters of a trace counted in each function."""
     counters = getattr(trace, "facts", {}).get(papi.FACT)
     if counters is None or not counters.names:
         return Counted({}, {}, ())

@@ -17,7 +17,6 @@ from perf_traces.nesting import Nesting
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-__all__ = ["UnitedCalls"]
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -54,19 +53,7 @@ def _unite(
 
 
 class UnitedCalls:
-    """When locations are in functions that have callees, and how often each is called.
-
-    Parameters
-    ----------
-    trace : Trace
-    nesting : Nesting
-        Of it.
-    function : (n_states,) int32
-        The function that each state is.
-    stretches : Stretches
-    shape : (int, int, int)
-        Numbers of functions, locations and parts.
-    """
+    """When locations are in functions that have callees, and how often each is called."""
 
     def __init__(
         self, trace: Trace, nesting: Nesting, function: Codes, stretches: Stretches, shape: tuple[int, ...]
@@ -102,14 +89,7 @@ class UnitedCalls:
         return self._united(exclusive_ns, self._end_ns - self._start_ns)
 
     def counted(self, exclusive: Integers, passed: Callable[[Integers, Integers], Integers]) -> Integers:
-        """What a counter counted inclusively (n_functions, n_locations, n_parts).
-
-        Parameters
-        ----------
-        exclusive : (n_functions, n_locations, n_parts) int64
-        passed : function of (n,) and (n,) to (n,) int64
-            What it had counted of a location until a time in nanoseconds.
-        """
+        """What a counter counted inclusively (n_functions, n_locations, n_parts)."""
         counts = passed(self._location, self._end_ns) - passed(self._location, self._start_ns)
         return self._united(exclusive, counts)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from perf_analysis.profile.profiles import Profiles
 
-__all__ = ["draw_run", "draw_runs"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 _MOST_BARS = 15
@@ -26,15 +25,8 @@ _MOST_IN_TITLE = 90
 
 
 def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
-    """Draw the longest functions of the only run: bars of the mean, whiskers from the shortest to the longest location.
-
-    Parameters
-    ----------
-    profiles : Profiles
-        Of one run; where it has a few parts, the bars are divided by them. Time in no state is not drawn.
-    title : str
-    figure : matplotlib Figure
-        Empty.
+    """Draw the longest functions of the only run: bars of the mean, whiskers from the shortest to the longest
+    location.
     """
     run = profiles[0]
     names = [name for name in longest_functions(profiles, _MOST_BARS + 1) if name != NO_STATE][:_MOST_BARS]
@@ -64,16 +56,7 @@ def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
 
 
 def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
-    """Draw the longest functions over the first parameter, or beside one another where it is the same in all runs.
-
-    Parameters
-    ----------
-    profiles : Profiles
-        Of several runs.
-    title : str
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw the longest functions over the first parameter, or beside one another where it is the same in all runs."""
     names = longest_functions(profiles, _MOST_LINES)
     column = next(iter(profiles.parameters.values()))
     levels = np.array([float(run.parameters[column]) for run in profiles])

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from perf_analysis.profile.profiles import Profiles
 
-__all__ = ["ProfilesPresenter"]
-
 
 class ProfilesPresenter(Presenter):
     """One run, or several beside one another."""

@@ -16,7 +16,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["By", "Profiles"]
 
 By = Literal["function", "location", "rank", "phase", "marker"]
 
@@ -268,12 +267,7 @@ def _values(
 
 
 def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
-    """Refuse a run that computes in nothing in which any other one does.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a run that computes in nothing in which any other one does."""
     computing = [run.present & set(run.computing) for run in runs]
     for index, (run, functions) in enumerate(zip(runs, computing, strict=True)):
         others = set().union(*(names for k, names in enumerate(computing) if k != index))

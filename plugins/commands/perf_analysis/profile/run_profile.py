@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_STATE", "RunProfile", "imbalance_of"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -107,17 +106,7 @@ class RunProfile:
 
 
 def imbalance_of(times_ns: Integers) -> Floats:
-    """The largest time over the mean time of locations; NaN where there is no time.
-
-    Parameters
-    ----------
-    times_ns : (n, n_locations) int64
-
-    Examples
-    --------
-    >>> imbalance_of(np.array([[3, 1], [2, 2]])).tolist()
-    [1.5, 1.0]
-    """
+    """The largest time over the mean time of locations; NaN where there is no time."""
     mean, ratio = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
     np.divide(times_ns.max(axis=1), mean, out=ratio, where=mean > 0)
     return ratio

@@ -18,7 +18,6 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["NO_MARKER", "Stretches", "marker_stretches", "phase_stretches", "span_of", "whole_run"]
 
 NO_MARKER = "(no marker)"
 
@@ -52,13 +51,7 @@ class Stretches:
 
 
 def span_of(trace: Trace) -> tuple[int, int]:
-    """When the run begins and ends, in nanoseconds.
-
-    Raises
-    ------
-    DataError
-        The trace has no duration.
-    """
+    """When the run begins and ends, in nanoseconds."""
     from perf_io.tables.tabular_trace import TabularTrace
 
     start, end = trace.span_ns

@@ -14,7 +14,6 @@ from perf_views.function_names import plain_names
 from perfcore.data.units import readable
 from perfcore.results import Tables
 
-__all__ = ["label_of", "longest_functions", "mixture", "profile_tables"]
 
 _MOST_FUNCTIONS = 20
 _MOST_RUNS = 8
@@ -26,17 +25,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 
 def profile_tables(profiles: Profiles) -> Tables:
-    """A flat profile of one run, or the functions of several; where parts are asked for, what each consists of.
-
-    Examples
-    --------
-    >>> from perf_analysis.profile.api import profile
-    >>> from perfcore.data.trace import Trace
-    >>> trace = Trace([0, 1], [0, 0], [0, 0], [9_000, 3_000], ["a", "b"], ["run"])
-    >>> title, header, rows = profile_tables(profile(trace))[0]
-    >>> rows[0]
-    ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '6 us', '2']
-    """
+    """A flat profile of one run, or the functions of several; where parts are asked for, what each consists of."""
     tables = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
     if profiles.by != "function":
         tables += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
@@ -57,13 +46,7 @@ def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
 
 
 def mixture(names: Sequence[str], times_ns: Any) -> str:
-    """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``.
-
-    Examples
-    --------
-    >>> mixture(["dgemm", "dtrsm", "other"], np.array([84, 16, 0]))
-    '84% dgemm, 16% dtrsm'
-    """
+    """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``."""
     total = float(times_ns.sum())
     if not total:
         return "-"

@@ -21,7 +21,6 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
 
-__all__ = ["merge", "part_of", "summarize", "summarize_by_slurm"]
 
 Named = str | os.PathLike[str]
 
@@ -125,25 +124,7 @@ def summarize_by_slurm(
     from_name: str | None = None,
     **options: Any,
 ) -> Handed | SummarizedTrace:
-    """The same by an array of jobs of Slurm: returns at once, and when called again hands over what is missing.
-
-    Parameters
-    ----------
-    traces, output, cells, allow_missing, overwrite, reader, from_name, **options
-        As for `summarize`; parts are kept in the folder ``OUTPUT.parts``.
-    jobs : SlurmOptions
-        How many, and what they ask for.
-
-    Returns
-    -------
-    Handed or SummarizedTrace
-        The latter when all parts are there.
-
-    Raises
-    ------
-    PerfError
-        As `summarize`; or Slurm refuses, or does not answer.
-    """
+    """The same by an array of jobs of Slurm: returns at once, and when called again hands over what is missing."""
     names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
     folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
     _check_output(output)
@@ -200,17 +181,7 @@ def merge(
 
 
 def part_of(text: str) -> tuple[int, int]:
-    """The k-th of N parts.
-
-    Raises
-    ------
-    OptionError
-
-    Examples
-    --------
-    >>> part_of("3/10")
-    (3, 10)
-    """
+    """The k-th of N parts."""
     match = _PART.fullmatch(text)
     if match is None:
         raise OptionError(f"--part {text}: K/N is expected, such as 3/10 for the third of ten")

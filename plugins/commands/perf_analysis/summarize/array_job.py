@@ -18,41 +18,22 @@ from perf_traces.summaries.summary_file import save
 from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base.errors import DataError, InputError, PerfError, listing
 
-__all__ = ["PLAN", "Plan", "make_part", "make_whole"]
 
 PLAN = "plan.json"
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all jobs of an array work on.
-
-    Parameters
-    ----------
-    run : Run
-    folder : str
-        That its files are below.
-    parts : int
-    output : str
-        The summary of all of them.
-    allow_missing : bool
-        Leave out files that cannot be read.
-    """
+    """What all jobs of an array work on."""
 
     run: Run
-    folder: str
+    folder: str  # that its files are below
     parts: int
-    output: str
-    allow_missing: bool
+    output: str  # the summary of all of them
+    allow_missing: bool  # leave out files that cannot be read
 
     @staticmethod
     def read(where: Path) -> Plan:
-        """The plan in a folder.
-
-        Raises
-        ------
-        InputError
-            There is none, or it is damaged.
-        """
+        """The plan in a folder."""
         path = where / PLAN
         try:
             return msgspec.json.decode(path.read_bytes(), type=Plan)
@@ -72,13 +53,7 @@ def part_file(where: Path, part: int) -> Path:
 
 
 def make_part(where: Path, part: int) -> None:
-    """Summarize a part, unless it is there.
-
-    Raises
-    ------
-    PerfError
-        Its files cannot be read, or changed since the array was handed over.
-    """
+    """Summarize a part, unless it is there."""
     plan = Plan.read(where)
     positions = plan.run.positions((part, plan.parts))
     path = part_file(where, part)
@@ -94,15 +69,7 @@ def make_part(where: Path, part: int) -> None:
 
 
 def make_whole(where: Path) -> None:
-    """Merge all parts to the output.
-
-    Raises
-    ------
-    DataError
-        Parts are missing, or are together no run.
-    InputError
-        A part is damaged, or the output cannot be written.
-    """
+    """Merge all parts to the output."""
     plan = Plan.read(where)
     missing = plan.missing(where)
     if missing:

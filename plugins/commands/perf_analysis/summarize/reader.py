@@ -10,8 +10,6 @@ from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions
 from perfcore.reading.source import Source
 
-__all__ = ["SummaryReader"]
-
 
 class SummaryReader(Reader):
     """Summaries that ``perf summarize`` and ``perf merge`` write."""
@@ -21,15 +19,7 @@ class SummaryReader(Reader):
         return 1.0 if is_summary(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Trace:
-        """Read the whole summary.
-
-        Raises
-        ------
-        InputError
-            It is no summary, of another version, or damaged.
-        DataError
-            Its files are no ranks of one run, or do not share a clock.
-        """
+        """Read the whole summary."""
         with source.plain_file() as path:
             summary, _ = load(path, source.name)
         return SummarizedTrace(summary, source.name)

@@ -25,7 +25,6 @@ from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.base.executors import slurm
 from perfcore.base.files import write_bytes
 
-__all__ = ["Handed", "SlurmOptions", "hand_over", "job_script", "slurm_options"]
 
 _USUAL_PARTS = 100
 _JOBS, _SCRIPT = "jobs", "job.sh"
@@ -36,55 +35,24 @@ _CALLED = {"partition": "partition", "time": "time", "memory": "mem", "account":
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """What the jobs of an array ask for.
+    """What the jobs of an array ask for."""
 
-    Parameters
-    ----------
-    parts : int, optional
-        How many jobs; by default 100, or one for each file where there are fewer.
-    requests : mapping of str to str
-        ``partition``, ``time``, ``memory``, ``account`` and ``qos``, as sbatch takes them.
-    """
-
-    parts: int | None
-    requests: Mapping[str, str]
+    parts: int | None  # how many jobs; by default 100, or one for each file where there are fewer
+    requests: Mapping[str, str]  # ``partition``, ``time``, ``memory``, ``account`` and ``qos``, as sbatch takes them
 
 
 @dataclass(frozen=True)
 class Handed:
-    """How far an array is.
+    """How far an array is."""
 
-    Parameters
-    ----------
-    parts, there : int
-        How many there are, and how many of them are done.
-    jobs : tuple of str
-        The array and the merge after it, which wait or run.
-    folder : Path
-        Where parts, and what jobs say, are.
-    """
-
-    parts: int
+    parts: int  # how many there are, and how many of them are done
     there: int
-    jobs: tuple[str, ...]
-    folder: Path
+    jobs: tuple[str, ...]  # the array and the merge after it, which wait or run
+    folder: Path  # where parts, and what jobs say, are
 
 
 def slurm_options(text: str) -> SlurmOptions:
-    """What follows ``--on slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys.
-
-    Raises
-    ------
-    OptionError
-        A key is unknown, or a value is none that a job's script may contain.
-    InputError
-        The file cannot be read, or is no TOML.
-
-    Examples
-    --------
-    >>> slurm_options(":parts=20,time=01:00:00").requests
-    {'time': '01:00:00'}
-    """
+    """What follows ``--on slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
     if text.endswith(".toml"):
         requests = _of_file(Path(text[1:]))
     else:
@@ -113,19 +81,7 @@ def _of_file(path: Path) -> dict[str, str]:
 
 
 def job_script(requests: Mapping[str, str]) -> str:
-    """The script of all jobs: called with the Python to take, the folder of the plan, and what the merge alone says.
-
-    Examples
-    --------
-    >>> print(job_script({"partition": "short", "memory": "2G"}), end="")
-    #!/bin/bash
-    #SBATCH --ntasks=1
-    #SBATCH --cpus-per-task=1
-    #SBATCH --partition=short
-    #SBATCH --mem=2G
-    export NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-    exec "$1" -P -m perf_analysis.summarize.array_job "$2" "${3:-$SLURM_ARRAY_TASK_ID}"
-    """
+    """The script of all jobs: called with the Python to take, the folder of the plan, and what the merge alone says."""
     directives = "".join(f"#SBATCH --{called}={requests[key]}\n" for key, called in _CALLED.items() if key in requests)
     return (
         f"#!/bin/bash\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n{directives}"
@@ -143,32 +99,7 @@ def hand_over(
     allow_missing: bool = False,
     overwrite: bool = False,
 ) -> Handed | SummarizedTrace:
-    """Have Slurm make the parts that are missing and merge them; what is there already is kept.
-
-    Parameters
-    ----------
-    run, folder : Run and Path
-        The files, and what all of them are below.
-    output : str or path
-        The summary of all. Parts are in the folder ``OUTPUT.parts`` beside it, which all nodes must see.
-    options : SlurmOptions
-    allow_missing : bool
-        Leave out files that cannot be read.
-    overwrite : bool
-        Begin anew where parts of another run are.
-
-    Returns
-    -------
-    Handed or SummarizedTrace
-        The latter where all parts are there.
-
-    Raises
-    ------
-    InputError
-        The folder has parts of another run, or cannot be written.
-    SchedulerError
-        Slurm refuses, or does not answer.
-    """
+    """Have Slurm make the parts that are missing and merge them; what is there already is kept."""
     target = Path(output).absolute()
     where = target.with_name(f"{target.name}.parts")
     parts = min(_USUAL_PARTS, len(run.files)) if options.parts is None else options.parts
@@ -231,13 +162,7 @@ def _jobs(where: Path) -> list[str]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers as sbatch takes them, such as ``1-3,7``.
-
-    Examples
-    --------
-    >>> _ranges([1, 2, 3, 7])
-    '1-3,7'
-    """
+    """Numbers as sbatch takes them, such as ``1-3,7``."""
     return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in _stretches(numbers))
 
 

@@ -11,38 +11,18 @@ from perf_traces.messages.rules import Rules
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["Answer", "Answers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One question and its answer.
+    """One question and its answer."""
 
-    Parameters
-    ----------
-    question : str
-        What is different.
-    runtime_ns : int, nanoseconds
-        Of the run then; with noise the mean.
-    path : PathShares
-        The critical path then; with noise without it.
-    assumptions : tuple of str
-        What is taken for true.
-    otherwise_ns : mapping of str to int
-        How long the run would take if one of them did not hold.
-    is_bound : bool
-        Whether it takes at least that long.
-    value : StochasticValue, optional
-        With noise the runtime, in seconds.
-    """
-
-    question: str
-    runtime_ns: int
-    path: PathShares
-    assumptions: tuple[str, ...]
+    question: str  # what is different
+    runtime_ns: int  # of the run then; with noise the mean
+    path: PathShares  # the critical path then; with noise without it
+    assumptions: tuple[str, ...]  # what is taken for true
     otherwise_ns: Mapping[str, int] = field(default_factory=dict)
-    is_bound: bool = False
-    value: StochasticValue | None = None
+    is_bound: bool = False  # whether it takes at least that long
+    value: StochasticValue | None = None  # with noise the runtime, in seconds
 
     @property
     def carried_by(self) -> tuple[str, float] | None:

@@ -28,7 +28,6 @@ from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read as read_data
 from perfcore.stochastic import default_name, representation_named
 
-__all__ = ["messages", "whatif"]
 
 _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
 _BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second

@@ -10,7 +10,6 @@ from perf_traces.messages.communication import Communication
 from perf_traces.messages.matching import numbered
 from perfcore.base.errors import DataError
 
-__all__ = ["balanced", "faster", "noisy"]
 
 _LONGEST_NS = 2.0**62
 
@@ -18,19 +17,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def faster(burst_ns: Integers, inside_ns: Integers, times: float) -> Integers:
-    """Bursts whose part in a class takes so many times less.
-
-    Parameters
-    ----------
-    burst_ns, inside_ns : (n,) int64, nanoseconds
-        All of each burst, and what of it is in the class.
-    times : float, > 0
-
-    Examples
-    --------
-    >>> faster(np.array([100, 50]), np.array([60, 0]), 2.0).tolist()
-    [70, 50]
-    """
+    """Bursts whose part in a class takes so many times less."""
     return burst_ns - inside_ns + np.rint(inside_ns / times).astype(np.int64)
 
 
@@ -41,12 +28,6 @@ def balanced(
 
     Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
     burst of one is the k-th of the others; elsewhere nobody can say which belong together, and they stay as they are.
-
-    Returns
-    -------
-    (n,) int64, nanoseconds
-    float
-        Which share of the class's time could be balanced.
     """
     together, calls, first = communication.collectives, communication.calls, communication.first_call
     n_calls, has_calls = len(calls), np.diff(first) > 0
@@ -73,13 +54,7 @@ def balanced(
 
 
 def noisy(burst_ns: Integers, spread: float, rng: np.random.Generator) -> Integers:
-    """Bursts each times a lognormal factor of mean 1 and the given standard deviation.
-
-    Raises
-    ------
-    DataError
-        A factor is beyond what a number holds.
-    """
+    """Bursts each times a lognormal factor of mean 1 and the given standard deviation."""
     variance = np.log1p(spread * spread)
     # In single precision, which is three times as fast: a factor of noise needs no more than seven digits.
     factor = rng.standard_normal(len(burst_ns), dtype=np.float32)

@@ -13,17 +13,9 @@ from perf_traces.states.table import COMPUTING, OTHER
 from perfcore.base.errors import UnknownNameError
 from perfcore.data.trace import Trace
 
-__all__ = ["classes_of", "meant"]
-
 
 def classes_of(trace: Trace) -> tuple[str, ...]:
-    """The class of each state of a trace; what the trace counts as busy computes, so that no two commands disagree.
-
-    Examples
-    --------
-    >>> classes_of(Trace([0, 0, 0], [0, 1, 2], [0, 1, 2], [1, 2, 3], ["p"], ["dgemm", "Idle", "MPI_Wait"]))
-    ('computing', 'idle', 'waiting')
-    """
+    """The class of each state of a trace; what the trace counts as busy computes, so that no two commands disagree."""
     busy = frozenset(trace.busy_states)
     named = state_classes(trace.states)
     return tuple(
@@ -33,13 +25,7 @@ def classes_of(trace: Trace) -> tuple[str, ...]:
 
 
 def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
-    """The states of a class, or those that a name or a pattern with * and ? fits.
-
-    Raises
-    ------
-    UnknownNameError
-        There are none.
-    """
+    """The states of a class, or those that a name or a pattern with * and ? fits."""
     of_class = np.array([each == name for each in classes])
     named = np.array([fnmatch.fnmatchcase(state.lower(), name.lower()) for state in trace.states])
     matches = of_class if of_class.any() else named

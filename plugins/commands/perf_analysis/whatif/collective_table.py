@@ -8,43 +8,21 @@ import numpy as np
 
 from perf_traces.messages.communication import Communication
 
-__all__ = ["CollectiveRow", "collective_rows"]
-
 
 @dataclass(frozen=True)
 class CollectiveRow:
-    """Collectives of one operation.
-
-    Parameters
-    ----------
-    operation : str
-    count : int
-    bytes : int
-        The most that one member sends or receives, summed up.
-    timed : int
-        Those that have several members, all of which the trace holds; times are of these.
-    until_all_ns, after_ns : int, nanoseconds
-        How long members were in the call before the last of them came, and from then on; summed up over members.
-    """
+    """Collectives of one operation."""
 
     operation: str
     count: int
-    bytes: int
-    timed: int
-    until_all_ns: int
+    bytes: int  # the most that one member sends or receives, summed up
+    timed: int  # those that have several members, all of which the trace holds; times are of these
+    until_all_ns: int  # how long members were in the call before the last of them came, and from then on
     after_ns: int
 
 
 def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
-    """Sum up collectives of data and barriers, those with most bytes first.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> [row] = collective_rows(exchange())
-    >>> row.operation, row.timed, row.until_all_ns, row.after_ns
-    ('MPI_Barrier', 1, 5, 20)
-    """
+    """Sum up collectives of data and barriers, those with most bytes first."""
     calls, collectives = communication.calls, communication.collectives
     collectives = collectives.only(collectives.of_data)
     member_counts = np.bincount(collectives.member_of, minlength=len(collectives))

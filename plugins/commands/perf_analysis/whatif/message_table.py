@@ -13,7 +13,6 @@ from perf_analysis.whatif.collective_table import CollectiveRow, collective_rows
 from perf_traces.messages.communication import Communication
 from perfcore.results import Result
 
-__all__ = ["MessageTable", "message_table", "messages_by_phase", "of_phase"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -69,14 +68,7 @@ class MessageTable(Result):
 
 
 def message_table(communication: Communication) -> MessageTable:
-    """Sum up the messages of a run.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> message_table(exchange()).bytes.tolist()
-    [[0, 8], [0, 0]]
-    """
+    """Sum up the messages of a run."""
     ends = np.concatenate([communication.sender, communication.receiver])
     ranks, code = np.unique(ends, return_inverse=True)
     code = code.reshape(-1)
@@ -97,20 +89,8 @@ def message_table(communication: Communication) -> MessageTable:
 
 
 def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is there.
-
-    Parameters
-    ----------
-    communication : Communication
-    edges_ns : sequence of int, nanoseconds
-        Where phases begin, and the last one ends. What begins outside of them is not counted.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> run = exchange()
-    >>> messages_by_phase(run, [run.start_ns, int(run.end_ns.max())])[1]
-    [['1', '1', '8', '1', '1']]
+    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is
+    there.
     """
     messages = communication.messages
     sent, begun = _phases(communication, edges_ns)
@@ -125,15 +105,7 @@ def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> 
 
 
 def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) -> Communication:
-    """What `messages_by_phase` counts in one phase, from 1 on.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> run = exchange()
-    >>> len(of_phase(run, [run.start_ns, int(run.end_ns.max())], 1).messages)
-    1
-    """
+    """What `messages_by_phase` counts in one phase, from 1 on."""
     sent, begun = _phases(communication, edges_ns)
     return replace(
         communication,

@@ -13,7 +13,6 @@ from perf_traces.messages.replay import Replay
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 
-__all__ = ["Measured", "Network", "measured", "network_from_text"]
 
 _AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
 _FEWEST = 20  # messages of which a latency and a bandwidth are told
@@ -24,18 +23,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Network:
-    """A network in place of the run's own.
+    """A network in place of the run's own."""
 
-    Parameters
-    ----------
-    factor : float
-        On what calls take beyond waiting; 0 where they take no time.
-    latency_ns, bytes_per_ns : float, optional
-        Instead, what messages and collectives take: latency + bytes / bandwidth.
-    """
-
-    factor: float = 1.0
-    latency_ns: float | None = None
+    factor: float = 1.0  # on what calls take beyond waiting; 0 where they take no time
+    latency_ns: float | None = None  # instead, what messages and collectives take: latency + bytes / bandwidth
     bytes_per_ns: float | None = None
 
     @property
@@ -81,18 +72,7 @@ class Network:
 
 
 def network_from_text(text: str) -> Network:
-    """Read ``0``, ``x2`` or ``2us,10GB/s``.
-
-    Raises
-    ------
-    OptionError
-        It is none of these.
-
-    Examples
-    --------
-    >>> network_from_text("x4").factor, network_from_text("2us, 10GB/s").bytes_per_ns
-    (0.25, 10.0)
-    """
+    """Read ``0``, ``x2`` or ``2us,10GB/s``."""
     expected = "0, x2 (twice as fast) or latency,bandwidth such as 2us,10GB/s is expected"
     plain = text.strip()
     if plain == "0":

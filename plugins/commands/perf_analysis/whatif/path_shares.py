@@ -13,7 +13,6 @@ from perf_traces.messages.burst_times import BurstTimes
 from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE, POSTED
 from perf_traces.messages.replay import Path, Replay
 
-__all__ = ["PathShares", "path_shares"]
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5
@@ -21,26 +20,13 @@ _MOST_MESSAGES = 5
 
 @dataclass(frozen=True)
 class PathShares:
-    """Nanoseconds of a critical path.
-
-    Parameters
-    ----------
-    total_ns : int
-    by_class : mapping of str to int
-        Classes of states between calls; ``messages``; and operations, ``in MPI_Bcast``: what they take beyond waiting.
-    by_rank : mapping of str to int
-        A message counts to who receives it.
-    messages : sequence of (str, str, int, int)
-        Sender, receiver, how many messages of the path go from the one to the other, and how long they take.
-    n_messages : int
-        All by which the path goes from one rank to another.
-    """
+    """Nanoseconds of a critical path."""
 
     total_ns: int
-    by_class: Mapping[str, int]
-    by_rank: Mapping[str, int]
+    by_class: Mapping[str, int]  # classes of states between calls
+    by_rank: Mapping[str, int]  # A message counts to who receives it
     messages: Sequence[tuple[str, str, int, int]]
-    n_messages: int
+    n_messages: int  # all by which the path goes from one rank to another
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -65,21 +51,7 @@ def path_shares(
     changes: Sequence[Change] = (),
     silent_ns: int = 0,
 ) -> PathShares:
-    """Sum up a path.
-
-    Parameters
-    ----------
-    path : Path
-    replay : Replay
-        That it belongs to.
-    times : BurstTimes
-    classes : sequence of str
-        Of each state of the trace.
-    changes : sequence of ((n_states,) bool, (n_bursts,) int)
-        States whose time was made another in the replay, and by how many nanoseconds in each burst.
-    silent_ns : int, nanoseconds
-        From the last record to the end of the run.
-    """
+    """Sum up a path."""
     communication = replay.communication
     bursts = path.kind == BURST
     number, cost = path.subject[bursts], path.cost_ns[bursts].astype(np.float64)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from perf_analysis.whatif.path_shares import PathShares
 
-__all__ = ["AnswersPresenter"]
 
 _MOST_RANKS = _MOST_CLASSES = 8
 _OTHERS = "others"

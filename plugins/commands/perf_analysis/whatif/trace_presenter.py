@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perf_views.contents import Query, Table, View, Viewable, ViewPath
     from perfcore.data.trace import Trace
 
-__all__ = ["MessageTablePresenter", "TracePresenter"]
 
 _MOST_PAIRS = 12
 _MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each

@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.completion import show_callback
 
-__all__ = ["command"]
-
 
 def command(
     ctx: typer.Context,

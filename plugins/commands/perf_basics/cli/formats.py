@@ -5,8 +5,6 @@ from __future__ import annotations
 from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
-__all__ = ["command"]
-
 
 def command(as_json: Json = False) -> None:
     """List the formats that can be read, each with an example.

@@ -13,8 +13,6 @@ from perfcore.cli.parameters import Data, Json
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
-__all__ = ["command"]
-
 
 def command(
     data: Data,

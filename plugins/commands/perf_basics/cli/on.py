@@ -9,7 +9,6 @@ import typer
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
 
-__all__ = ["On", "check_executor"]
 
 On = Annotated[
     str | None,

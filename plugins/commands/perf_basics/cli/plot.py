@@ -11,8 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Overwrite
 
-__all__ = ["command"]
-
 
 def command(
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="A model file (.json), or data.")],

@@ -12,8 +12,6 @@ from perfcore.cli.parameters import Json
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
 
-__all__ = ["command"]
-
 
 _CHECK = "check"
 

@@ -14,8 +14,6 @@ from perfcore.cli.output import print_findings, print_json, print_plainly, print
 from perfcore.cli.parameters import At, Json, TableFormat
 from perfcore.cli.signature import OptionsOfEach
 
-__all__ = ["command"]
-
 
 def command(
     model: Annotated[

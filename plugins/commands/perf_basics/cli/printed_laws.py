@@ -11,7 +11,6 @@ from perf_scaling.terms import point_text
 if TYPE_CHECKING:
     from perf_io.tables.path_table import PathTable
 
-__all__ = ["PrintedLaws"]
 
 _MOST_PATHS = 40
 

@@ -12,8 +12,6 @@ from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
 from perfcore.cli.signature import OptionsOfSelected
 
-__all__ = ["command"]
-
 
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],

@@ -10,8 +10,6 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 
-__all__ = ["command"]
-
 
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],

@@ -16,7 +16,6 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["Budgeted", "costs_by_model", "costs_by_runs", "duration_text", "within_budget"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,13 +23,7 @@ _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as a person says it.
-
-    Examples
-    --------
-    >>> duration_text(0.25), duration_text(95), duration_text(9000)
-    ('0.25 s', '1.6 min', '2.5 h')
-    """
+    """A duration as a person says it."""
     for length, unit in _STEPS:
         if seconds >= length:
             return f"{seconds / length:.2g} {unit}"
@@ -38,27 +31,7 @@ def duration_text(seconds: float) -> str:
 
 
 def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:
-    """Time of one run at each point, as a model predicts it.
-
-    Parameters
-    ----------
-    model : Model
-        Its variables, or the columns that they stand for, are factors.
-    points : sequence of Point
-    seconds_per_unit : float, > 0
-        Of what the model predicts.
-
-    Returns
-    -------
-    (n_points,) float, seconds
-
-    Raises
-    ------
-    UnknownNameError
-        The model has a variable that is no factor.
-    DataError
-        A prediction is no positive number.
-    """
+    """Time of one run at each point, as a model predicts it."""
     columns: dict[str, list[Any]] = {}
     for symbol, column in model.variables.items():
         name = next((name for name in (symbol, column) if name in points[0]), None)
@@ -76,28 +49,7 @@ def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: floa
 
 
 def costs_by_runs(measured: Sequence[tuple[Point, float]], points: Sequence[Point]) -> Floats:
-    """Time of one run at each point, from runs of some.
-
-    A point that was run costs the median of its runs. The others cost what a power law in the positive factors, with
-    a constant for each word, says: the least-squares fit of smallest norm to the logarithms. One run alone therefore
-    says that all points cost the same. A factor whose effect is within the noise has none: the times of runs that are
-    all start-up would otherwise say that small problems are the dearest. It is meant for a rough plan, not for a model.
-
-    Parameters
-    ----------
-    measured : sequence of (Point, float)
-        Points and seconds, > 0.
-    points : sequence of Point
-
-    Returns
-    -------
-    (n_points,) float, seconds
-
-    Raises
-    ------
-    DataError
-        There are no runs.
-    """
+    """Time of one run at each point, from runs of some."""
     if not measured:
         raise DataError("there are no runs to estimate from yet")
     names = list(points[0])
@@ -149,35 +101,14 @@ def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
 
 
 class Budgeted(Design, frozen=True, forbid_unknown_fields=True):
-    """A design whose runs have a price, and that is within its budget where there is one.
+    """A design whose runs have a price, and that is within its budget where there is one."""
 
-    Attributes
-    ----------
-    total_s : float
-        What its runs take, all replications.
-    too_dear_s : dict of str to float
-        The points that the budget left out, dearest first, and the seconds of one run.
-    """
-
-    total_s: float = 0.0
+    total_s: float = 0.0  # what its runs take, all replications
     too_dear_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budgeted:
-    """Leave out the dearest points until the rest fits.
-
-    Parameters
-    ----------
-    design : Design
-    costs : (n_points,) float, seconds, > 0
-        Of one run at each of ``design.chosen()``.
-    budget_s : float, seconds, optional
-
-    Raises
-    ------
-    OptionError
-        Even the cheapest point alone does not fit.
-    """
+    """Leave out the dearest points until the rest fits."""
     points = design.chosen()
     each = costs * np.array(design.counts(points))
     total = float(each.sum())

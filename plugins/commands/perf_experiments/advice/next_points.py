@@ -22,7 +22,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["Advice", "Choice", "Disagreement", "advise"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,32 +32,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Choice:
-    """One further measurement.
+    """One further measurement."""
 
-    Attributes
-    ----------
-    point : Point
-        By the names of the data's columns.
-    repetitions : int
-        Runs that this measurement stands for: as many as the model's measurements have in the middle.
-    error : float or None
-        Standard error of the prediction at the target once this and the choices before are measured, in the data's
-        unit; None where nobody knows what a run varies by.
-    gain : float, 0 to 1
-        Share by which this one lowers the variance that the choices before have left; where the noise is not known, as
-        a share of the first one's.
-    cost_s : float or None, seconds
-        Of its runs, as the model predicts them; None where the model is not one of time.
-    in_all : int
-        Runs of this point, those in the model's data and those of choices up to this one.
-    """
-
-    point: Point
-    repetitions: int
+    point: Point  # by the names of the data's columns
+    repetitions: int  # runs that this measurement stands for: as many as the model's measurements have in the middle
     error: float | None
-    gain: float
-    cost_s: float | None
-    in_all: int
+    gain: float  # share by which this one lowers the variance that the choices before have left
+    cost_s: float | None  # of its runs, as the model predicts them; None where the model is not one of time
+    in_all: int  # runs of this point, those in the model's data and those of choices up to this one
 
     @property
     def gain_per_s(self) -> float | None:
@@ -68,25 +49,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Another model that fits about as well, and what it says.
+    """Another model that fits about as well, and what it says."""
 
-    Attributes
-    ----------
-    name, figure : str
-        What it is made of; how well it fits.
-    value : float
-        Its prediction at the target.
-    point : Point
-        The candidate at which it is farthest from the chosen model, in units of the noise of a measurement there.
-    distance : float or None
-        How many standard deviations that is; None where nobody knows what a run varies by.
-    """
-
-    name: str
+    name: str  # what it is made of; how well it fits
     figure: str
-    value: float
+    value: float  # its prediction at the target
     point: Point
-    distance: float | None
+    distance: float | None  # how many standard deviations that is; None where nobody knows what a run varies by
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,41 +111,6 @@ def advise(
     Fedorov, "Theory of optimal experiments", 1972; the criterion is c-optimality). Several points are chosen greedily:
     each is the best after those before it. The noise is taken to stay what the fit found, and the model to be right;
     where it was chosen from a ranking, `Advice.rivals` says how far models that fit about as well are from it.
-
-    Parameters
-    ----------
-    model : Model
-        Of any kind whose parameters have standard errors; see `perfcore.Model.design_rows`.
-    target : Point
-        Where the prediction matters: a level of each variable, by its name or the data's column.
-    candidates : sequence of Point, optional
-        Points that can be measured; by default all combinations of the levels that the model's data have and of further
-        ones, each twice the one before, up to `largest`; the target is then none of them.
-    count : int, >= 1
-    per_second : bool
-        Choose by gain for a second of runs, not by gain.
-    largest : mapping of str to float, optional
-        Largest level of a variable that can be measured; by default twice the largest measured one.
-    most_seconds : float, optional
-        What the runs of one point may take together, as the model predicts them; dearer points are left out.
-
-    Raises
-    ------
-    UnknownNameError
-        The target or a candidate lacks a variable.
-    OptionError
-        The model's kind has no covariance, or times are asked for from a model of something else.
-    DataError
-        The data do not determine the prediction at the target, or leave no degree of freedom.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
-    >>> model = perfcore.fit(perfcore.Measurements(runs), fitter="individual", functions="1/p,1")
-    >>> advice = advise(model, {"p": 64}, [{"p": 4}, {"p": 16}, {"p": 32}])
-    >>> advice.choices[0].point
-    {'p': 32}
     """
     target = _named(model, target)
     if candidates is None:
@@ -242,12 +176,7 @@ def advise(
 
 
 def _named(model: Model, point: Point) -> dict[str, Level]:
-    """The point by the names of the columns, without what is no variable; one that is a word may be left out.
-
-    Raises
-    ------
-    UnknownNameError
-    """
+    """The point by the names of the columns, without what is no variable; one that is a word may be left out."""
     columns = {**{column: column for column in model.variables.values()}, **model.variables}
     levels = {columns[name]: level for name, level in point.items() if name in columns}
     for symbol, column in model.variables.items():
@@ -268,13 +197,7 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
 
 
 def _design_rows(model: Model, points: Any) -> DesignRows:
-    """What further measurements are chosen by.
-
-    Raises
-    ------
-    OptionError
-        The model does not say what its terms are.
-    """
+    """What further measurements are chosen by."""
     rows: DesignRows | None = model.design_rows(points)
     if rows is None:
         raise OptionError(
@@ -284,15 +207,7 @@ def _design_rows(model: Model, points: Any) -> DesignRows:
 
 
 def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> list[Point]:
-    """Combinations of measured levels and of larger ones that can be measured, without the target.
-
-    Raises
-    ------
-    UnknownNameError
-        A limit of what is no number that varies.
-    OptionError
-        The model does not keep what was measured.
-    """
+    """Combinations of measured levels and of larger ones that can be measured, without the target."""
     rows = _design_rows(model, _columns(model, [target]))
     if not rows.points:
         raise OptionError(

@@ -14,7 +14,6 @@ from perf_experiments.runs.records import Run
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-__all__ = ["Needed", "Replications", "needed_replications", "runs_for_precision"]
 
 _COVERAGE = 0.95
 # Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
@@ -23,32 +22,15 @@ _SHARED_RUNS = 4.0
 
 @dataclass(frozen=True)
 class Needed:
-    """One point of a study.
-
-    Attributes
-    ----------
-    point : Point
-    runs : int
-        That succeeded.
-    replications : int
-        The largest number of a replication, failed ones included: from there a design counts on.
-    spread : float
-        Relative standard deviation of a run, its own and the shared one weighed.
-    precision : float
-        Half the width of the 95 % interval of the mean now, as a share of the mean.
-    needed : int
-        Runs for the precision that is asked for, at most as many as was allowed.
-    seconds : float
-        Wall time of one run, the median.
-    """
+    """One point of a study."""
 
     point: Point
-    runs: int
-    replications: int
-    spread: float
-    precision: float
-    needed: int
-    seconds: float
+    runs: int  # that succeeded
+    replications: int  # the largest number of a replication, failed ones included: from there a design counts on
+    spread: float  # relative standard deviation of a run, its own and the shared one weighed
+    precision: float  # half the width of the 95 % interval of the mean now, as a share of the mean
+    needed: int  # runs for the precision that is asked for, at most as many as was allowed
+    seconds: float  # wall time of one run, the median
 
     @property
     def more(self) -> int:
@@ -86,27 +68,8 @@ class Replications(Result):
 def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
     """The smallest number of runs whose mean is known to a relative precision.
 
-    The 95 % interval of a mean of n runs is ``t spread / sqrt(n)`` wide on each side, with Student's t for the freedom
-    of the spread.
-
-    Parameters
-    ----------
-    spread : float, >= 0
-        Relative standard deviation.
-    freedom : float, > 0
-        Degrees of freedom it was estimated with.
-    precision : float, > 0
-    most : int, >= 1
-
-    Notes
-    -----
     Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
     quantile.
-
-    Examples
-    --------
-    >>> runs_for_precision(0.05, 1e9, 0.05, 30)  # (1.96)^2 = 3.84
-    4
     """
     from scipy.stats import t
 

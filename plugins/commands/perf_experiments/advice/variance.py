@@ -25,7 +25,6 @@ import numpy.typing as npt
 
 from perfcore.models.design_rows import DesignRows
 
-__all__ = ["PartialFit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,27 +34,14 @@ _ROUNDING = 1e-8
 
 @dataclass(frozen=True)
 class PartialFit:
-    """The design so far, ready to be asked what each candidate would add.
-
-    Attributes
-    ----------
-    rows : tuple of K (m, P_k) float
-    inverses : tuple of K (P_k, P_k) float
-        A_k.
-    target : tuple of K (P_k,) float
-    candidates : tuple of K (n, P_k) float
-    errors : (K, K) float
-        S.
-    determined : bool
-        Whether the observations determine the prediction.
-    """
+    """The design so far, ready to be asked what each candidate would add."""
 
     rows: tuple[Floats, ...]
-    inverses: tuple[Floats, ...]
+    inverses: tuple[Floats, ...]  # A_k
     target: tuple[Floats, ...]
     candidates: tuple[Floats, ...]
-    errors: Floats
-    determined: bool
+    errors: Floats  # S
+    determined: bool  # whether the observations determine the prediction
 
     @classmethod
     def of(cls, rows: DesignRows) -> PartialFit:

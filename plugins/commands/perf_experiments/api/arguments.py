@@ -10,31 +10,18 @@ from perf_experiments.design.factors import parse_factor
 from perf_tables.series.durations import parse_duration
 from perfcore.models.model import Model, load
 
-__all__ = ["Levels", "PathLike", "levels_of", "model_of", "seconds_of"]
 
 PathLike = str | os.PathLike[str]
 Levels = Mapping[str, Sequence[Any] | str]
 
 
 def seconds_of(duration: str | float) -> float:
-    """Seconds of a duration: ``"2h"``, or a number of them.
-
-    Examples
-    --------
-    >>> seconds_of("2min"), seconds_of(0.5)
-    (120.0, 0.5)
-    """
+    """Seconds of a duration: ``"2h"``, or a number of them."""
     return parse_duration(str(duration)) / 1e9
 
 
 def levels_of(factors: Levels) -> dict[str, Sequence[Any]]:
-    """Levels of each factor, those given as a text read as the command line's.
-
-    Examples
-    --------
-    >>> levels_of({"p": "1..8*2", "D": [64, 96]})
-    {'p': (1, 2, 4, 8), 'D': [64, 96]}
-    """
+    """Levels of each factor, those given as a text read as the command line's."""
     return {
         name: parse_factor(f"{name}={levels}")[1] if isinstance(levels, str) else levels
         for name, levels in factors.items()

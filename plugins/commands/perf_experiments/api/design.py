@@ -14,8 +14,6 @@ from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder
 from perfcore.models.model import Model
 
-__all__ = ["design"]
-
 
 def design(
     factors: Levels,

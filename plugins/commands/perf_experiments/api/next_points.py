@@ -25,7 +25,6 @@ from perfcore.base.files import check_folder
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model
 
-__all__ = ["next_points"]
 
 Places = str | Iterable[str] | Mapping[str, Any]
 
@@ -142,13 +141,7 @@ def _target(model: Model, places: Places) -> Point:
 
 
 def _largest(model: Model, places: Places | None) -> dict[str, float]:
-    """Limits by variable.
-
-    Raises
-    ------
-    OptionError
-        A limit is no positive number, or there are several.
-    """
+    """Limits by variable."""
     limits = {}
     for name, levels in ({} if places is None else levels_at(model, places, "--max")).items():
         try:

@@ -19,21 +19,13 @@ from perf_experiments.runs.runner import run_design
 from perf_experiments.runs.store import Store
 from perfcore.base.errors import OptionError
 
-__all__ = ["default_store", "run", "runs"]
-
 
 _WITHOUT_DESIGN = "versions.db"
 _ROUNDS = 10  # of versions without a design
 
 
 def default_store(design: PathLike | None) -> Path:
-    """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db.
-
-    Examples
-    --------
-    >>> default_store("study/design.toml").as_posix()
-    'study/design.db'
-    """
+    """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db."""
     return Path(_WITHOUT_DESIGN) if design is None else Path(design).with_suffix(".db")
 
 

@@ -10,8 +10,6 @@ from perfcore.base.files import check_folder
 from perfcore.data.series import Series
 from perfcore.reading.recognise import write, writer
 
-__all__ = ["sample"]
-
 
 def sample(
     what: Literal["cpu", "network"],

@@ -11,8 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
-__all__ = ["command"]
-
 
 def command(
     factors: Annotated[

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from perf_experiments.advice.next_points import Advice
     from perf_experiments.advice.replications import Replications
 
-__all__ = ["command"]
-
 
 def command(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a store of runs.")],

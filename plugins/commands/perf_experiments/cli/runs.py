@@ -12,7 +12,6 @@ from perfcore.cli.parameters import Json
 if TYPE_CHECKING:
     from perf_experiments.runs.records import Run
 
-__all__ = ["command"]
 
 _PRINTED = ("stdout", "stderr", "results")
 

@@ -8,8 +8,6 @@ import typer
 
 from perfcore.cli.output import reporting
 
-__all__ = ["command"]
-
 
 def command(
     what: Annotated[

@@ -11,8 +11,6 @@ from perf_experiments.design.factors import Point, is_number
 from perf_formulas.formula import Formula
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["available_cores", "meeting"]
-
 
 def available_cores() -> int:
     """Processors that this process may use, which in a batch job or container are fewer than the machine has."""
@@ -20,27 +18,7 @@ def available_cores() -> int:
 
 
 def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[Point], dict[str, int]]:
-    """The points that meet all constraints, and how many each constraint was the first to refuse.
-
-    Parameters
-    ----------
-    points : sequence of Point
-    constraints : sequence of str
-        Formulas of the factors that are numbers and of ``cores``, the processors of this machine; what is not 0 and
-        not NaN is met.
-
-    Raises
-    ------
-    FormulaError
-        A text is no formula.
-    OptionError
-        It has a variable that is no factor, or computes with a factor of words.
-
-    Examples
-    --------
-    >>> meeting([{"p": 2, "D": 3}, {"p": 2, "D": 4}], ["D % p == 0"])
-    ([{'p': 2, 'D': 4}], {'D % p == 0': 1})
-    """
+    """The points that meet all constraints, and how many each constraint was the first to refuse."""
     kept, refused = list(points), {}
     for text in constraints:
         formula = Formula(text)

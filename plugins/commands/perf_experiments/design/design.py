@@ -19,7 +19,6 @@ from perf_tables.points.ranges import MOST_POINTS
 from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.results import Result
 
-__all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design", "with_rounds", "with_versions"]
 
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
 _EXPANDED = ("factorial", "one-at-a-time", "points")
@@ -119,14 +118,7 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return kept
 
     def counts(self, points: Sequence[Point]) -> list[int]:
-        """How often each of these points is measured.
-
-        Examples
-        --------
-        >>> design = Design(factors={"p": [1, 2]}, kind="points", points=[{"p": 1}, {"p": 2, "replications": 5}])
-        >>> design.counts(design.chosen())
-        [2, 5]
-        """
+        """How often each of these points is measured."""
         point_counts = {
             _key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point
         }
@@ -147,13 +139,7 @@ def _key(point: Point) -> tuple[tuple[str, Level], ...]:
 
 
 def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[Level]], key: str) -> list[Point]:
-    """Points that a file lists, each once and in the factors' order.
-
-    Raises
-    ------
-    OptionError
-        A factor is missing or unknown, or a level is not one of the factor's.
-    """
+    """Points that a file lists, each once and in the factors' order."""
     listed: dict[tuple[tuple[str, Level], ...], Point] = {}
     for entry in points:
         if set(entry) != set(factors):
@@ -232,13 +218,7 @@ def make_design(
 
 
 def design_of_points(counted_points: Sequence[tuple[Point, int]]) -> Design:
-    """Exactly these points, each with the number of its replications.
-
-    Examples
-    --------
-    >>> design_of_points([({"p": 4}, 2), ({"p": 8}, 3)]).points
-    [{'p': 4, 'replications': 2}, {'p': 8, 'replications': 3}]
-    """
+    """Exactly these points, each with the number of its replications."""
     levels: dict[str, list[Any]] = {}
     for point, _ in counted_points:
         for name, level in point.items():
@@ -249,26 +229,7 @@ def design_of_points(counted_points: Sequence[tuple[Point, int]]) -> Design:
 
 
 def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 10) -> Design:
-    """A design with each point measured by every version.
-
-    Parameters
-    ----------
-    design : Design, optional
-        Where it has a factor ``version``, that must have these levels; without a design the version alone varies.
-    versions : sequence of str
-    rounds : int
-        Without a design.
-
-    Raises
-    ------
-    OptionError
-        The design has other versions.
-
-    Examples
-    --------
-    >>> [point["version"] for point in with_versions(Design(factors={"p": [1, 2]}), ["old", "new"]).chosen()]
-    ['old', 'new', 'old', 'new']
-    """
+    """A design with each point measured by every version."""
     if design is None:
         return Design(factors={VERSION: list(versions)}, replications=rounds)
     if VERSION in design.factors:

@@ -10,7 +10,6 @@ from typing import Any
 from perf_experiments.design.design import Design
 from perfcore.base.files import write_bytes
 
-__all__ = ["design_text", "write_design"]
 
 _HEAD = """\
 # A design for `perf run`. Edit it at will: what a store holds already is not measured again.
@@ -28,21 +27,7 @@ def write_design(design: Design, path: str | os.PathLike[str]) -> None:
 
 
 def design_text(design: Design) -> str:
-    """The content of the file; `read_design` gives the same design back.
-
-    Examples
-    --------
-    >>> print(design_text(Design(factors={"p": [1, 2]}, constraints=["p <= cores"])))
-    # A design for `perf run`. Edit it at will: what a store holds already is not measured again.
-    kind = "factorial"  # every combination of levels
-    replications = 2
-    seed = 0  # of the random order
-    constraints = ["p <= cores"]
-    <BLANKLINE>
-    [factors]
-    p = [1, 2]
-    <BLANKLINE>
-    """
+    """The content of the file; `read_design` gives the same design back."""
     lines = [
         _HEAD + f"kind = {_value(design.kind)}  # {_MEANINGS[design.kind]}",
         f"replications = {design.replications}",

@@ -10,17 +10,6 @@ from perf_formulas.tree import FUNCTIONS
 from perf_tables.points.ranges import parse_values
 from perfcore.base.errors import OptionError
 
-__all__ = [
-    "COLUMNS",
-    "Level",
-    "Point",
-    "check_factors",
-    "is_number",
-    "level_of",
-    "level_text",
-    "parse_factor",
-    "point_text",
-]
 
 Level = int | float | str
 Point = Mapping[str, Level]
@@ -35,18 +24,7 @@ _WHOLE = 2.0**53  # above, not every whole number is a float
 
 
 def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
-    """A factor as the command line gives it: ``p=1,2,4``, ``D=128..1024*2`` or ``solver=cg,lu``.
-
-    Raises
-    ------
-    OptionError
-        It is no such text, or numbers and words are mixed.
-
-    Examples
-    --------
-    >>> parse_factor("D=128..1024*2"), parse_factor("solver=cg,lu")
-    (('D', (128, 256, 512, 1024)), ('solver', ('cg', 'lu')))
-    """
+    """A factor as the command line gives it: ``p=1,2,4``, ``D=128..1024*2`` or ``solver=cg,lu``."""
     name, equals, levels_text = (part.strip() for part in text.partition("="))
     if not equals or not levels_text:
         raise OptionError(f"factor {text!r}: NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST*FACTOR is expected, p=1..64*2")
@@ -67,13 +45,7 @@ def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
 
 
 def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level, ...]]:
-    """Factors whose names and levels can be used; whole numbers become ``int``.
-
-    Raises
-    ------
-    OptionError
-        There is none; a name is no identifier or is taken; levels are missing, repeated, or neither numbers nor words.
-    """
+    """Factors whose names and levels can be used; whole numbers become ``int``."""
     if not factors:
         raise OptionError("a design needs a factor, such as p=1,2,4,8")
     checked = {}
@@ -95,13 +67,7 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
 
 
 def level_of(name: str, level: Any) -> Level:
-    """A level that can be used; a whole number becomes ``int``.
-
-    Raises
-    ------
-    OptionError
-        It is neither a finite number nor a word.
-    """
+    """A level that can be used; a whole number becomes ``int``."""
     if isinstance(level, str) and level and level.isprintable():
         return level
     if isinstance(level, (int, float)) and not isinstance(level, bool) and abs(level) < float("inf"):
@@ -123,22 +89,10 @@ def _reads_as_number(word: str) -> bool:
 
 
 def level_text(level: Level) -> str:
-    """A level as a command line takes it.
-
-    Examples
-    --------
-    >>> level_text(128), level_text(0.5), level_text("cg")
-    ('128', '0.5', 'cg')
-    """
+    """A level as a command line takes it."""
     return level if isinstance(level, str) else repr(level)
 
 
 def point_text(point: Point) -> str:
-    """A point as messages name it.
-
-    Examples
-    --------
-    >>> point_text({"p": 4, "D": 128})
-    'p=4 D=128'
-    """
+    """A point as messages name it."""
     return " ".join(f"{name}={level_text(level)}" for name, level in point.items())

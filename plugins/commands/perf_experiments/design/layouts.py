@@ -13,7 +13,6 @@ from perf_experiments.design.factors import Level, Point, level_text
 from perf_tables.points.ranges import check_count
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 
-__all__ = ["centre_of", "fraction", "full_factorial", "latin_hypercube", "one_at_a_time", "sobol"]
 
 Factors = Mapping[str, Sequence[Level]]
 
@@ -21,35 +20,13 @@ _MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that mee
 
 
 def full_factorial(factors: Factors) -> list[Point]:
-    """Every combination of levels; the last factor varies fastest.
-
-    Raises
-    ------
-    OptionError
-        There are more than a million.
-
-    Examples
-    --------
-    >>> full_factorial({"p": [1, 2], "D": [64]})
-    [{'p': 1, 'D': 64}, {'p': 2, 'D': 64}]
-    """
+    """Every combination of levels; the last factor varies fastest."""
     check_count(math.prod(map(len, factors.values())), "all combinations of the levels")
     return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
 
 
 def centre_of(factors: Factors, centre: Point) -> Point:
-    """The centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given.
-
-    Raises
-    ------
-    UnknownNameError
-        A level is given for no factor, or the factor does not have it.
-
-    Examples
-    --------
-    >>> centre_of({"p": [1, 2, 4, 8], "D": [64, 128]}, {"D": 128})
-    {'p': 2, 'D': 128}
-    """
+    """The centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given."""
     for name, level in centre.items():
         if name not in factors:
             raise UnknownNameError("factor of the centre", name, factors)
@@ -59,16 +36,7 @@ def centre_of(factors: Factors, centre: Point) -> Point:
 
 
 def one_at_a_time(factors: Factors, centre: Point) -> list[Point]:
-    """The centre, and each factor at its other levels while the others stay at the centre.
-
-    Choose it for models that are products or sums of functions of one parameter each: its cost is the sum of the
-    numbers of levels, not their product. It cannot show how factors act together.
-
-    Examples
-    --------
-    >>> one_at_a_time({"p": [1, 2], "D": [64, 128]}, {"p": 1, "D": 64})
-    [{'p': 1, 'D': 64}, {'p': 2, 'D': 64}, {'p': 1, 'D': 128}]
-    """
+    """The centre, and each factor at its other levels while the others stay at the centre."""
     moved = [{**centre, name: level} for name, levels in factors.items() for level in levels if level != centre[name]]
     return [dict(centre), *moved]
 
@@ -78,15 +46,6 @@ def fraction(factors: Factors, part: int) -> list[Point]:
 
     Choose it for many factors of few levels each.
 
-    Raises
-    ------
-    OptionError
-        The levels are too few for such a part.
-    MissingDependencyError
-        pyDOE3 is not installed.
-
-    Notes
-    -----
     Source: I. Surowiec, L. Vikstrom, G. Hector, E. Johansson, C. Vikstrom, J. Trygg, "Generalized subset designs in
     analytical chemistry", Analytical Chemistry 89 (12), 2017; computed by pyDOE3.
     """
@@ -108,10 +67,7 @@ def fraction(factors: Factors, part: int) -> list[Point]:
 
 
 def latin_hypercube(factors: Factors, count: int, seed: int) -> list[Point]:
-    """``count`` points, or fewer where some coincide, each factor's levels used about equally often.
-
-    Source: scipy.stats.qmc; uniform numbers are mapped on the levels in their order.
-    """
+    """``count`` points, or fewer where some coincide, each factor's levels used about equally often."""
     from scipy.stats import qmc
 
     drawn = qmc.LatinHypercube(len(factors), seed=np.random.default_rng(seed)).random(count)
@@ -119,13 +75,7 @@ def latin_hypercube(factors: Factors, count: int, seed: int) -> list[Point]:
 
 
 def sobol(factors: Factors, seed: int) -> Iterator[Point]:
-    """Different points of a scrambled Sobol' sequence: any first ones fill the space evenly.
-
-    It gives points until all combinations of levels, or 65,536 draws, are used up, so that whoever has constraints can
-    take as many as it needs.
-
-    Source: scipy.stats.qmc; uniform numbers are mapped on the levels in their order.
-    """
+    """Different points of a scrambled Sobol' sequence: any first ones fill the space evenly."""
     from scipy.stats import qmc
 
     drawn = qmc.Sobol(len(factors), seed=np.random.default_rng(seed)).random_base2(_MOST_DRAWS.bit_length() - 1)

@@ -8,24 +8,12 @@ from collections.abc import Mapping, Sequence
 from perf_experiments.design.factors import Point
 from perfcore.base.errors import OptionError
 
-__all__ = ["VERSION", "next_to_each_other", "parse_versions", "words_of"]
 
 VERSION = "version"  # the factor that tells versions apart
 
 
 def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Program and arguments of each version, as the command line gives them: ``old=./old/app --fast``.
-
-    Raises
-    ------
-    OptionError
-        It is no such text, or a version is named twice.
-
-    Examples
-    --------
-    >>> parse_versions(["old=./old/app -n 5", "new='./my app'"])
-    {'old': ('./old/app', '-n', '5'), 'new': ('./my app',)}
-    """
+    """Program and arguments of each version, as the command line gives them: ``old=./old/app --fast``."""
     commands: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, equals, command = (part.strip() for part in text.partition("="))
@@ -38,13 +26,7 @@ def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
-    """Program and arguments of a version; a text is split as a shell would.
-
-    Raises
-    ------
-    OptionError
-        There is no program, or a quotation is not closed.
-    """
+    """Program and arguments of a version; a text is split as a shell would."""
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as error:
@@ -55,14 +37,7 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def next_to_each_other(points: Sequence[Point]) -> list[Point]:
-    """Points in the same order, but those together that differ in the version alone: what they meet is the same.
-
-    Examples
-    --------
-    >>> mixed = [{"p": 1, "version": "a"}, {"p": 2, "version": "b"}, {"p": 1, "version": "b"}]
-    >>> [(point["p"], point["version"]) for point in next_to_each_other(mixed)]
-    [(1, 'a'), (1, 'b'), (2, 'b')]
-    """
+    """Points in the same order, but those together that differ in the version alone: what they meet is the same."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(_without_version(point), []).append(point)

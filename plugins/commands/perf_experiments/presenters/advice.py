@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from perf_experiments.advice.next_points import Advice, Disagreement
     from perf_experiments.advice.replications import Replications
 
-__all__ = ["AdvicePresenter", "ReplicationsPresenter"]
-
 
 class AdvicePresenter(Presenter):
     """What is predicted at the target, the choices in their order, and the models that disagree."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from perf_experiments.design.design import Design
 
-__all__ = ["DesignPresenter"]
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from perf_experiments.runs.history import Summary
     from perf_experiments.runs.records import Run, Runs
 
-__all__ = ["RunPresenter", "RunsPresenter", "SummaryPresenter"]
 
 _MOST_CHARACTERS = 60  # of a problem in the table
 _LONG = ("stdout", "stderr", "results", "environment")

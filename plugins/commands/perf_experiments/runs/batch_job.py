@@ -19,24 +19,13 @@ from perf_experiments.runs.records import Run
 from perf_experiments.runs.values import parse_patterns
 from perfcore.base.files import write_bytes
 
-__all__ = ["Task", "execute", "outcome_file", "read_outcome"]
-
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run to make.
-
-    Attributes
-    ----------
-    point : dict of str to level
-    replication : int
-    command : tuple of str
-        With its places filled.
-    options : RunOptions
-    """
+    """One run to make."""
 
     point: dict[str, Level]
     replication: int
-    command: tuple[str, ...]
+    command: tuple[str, ...]  # with its places filled
     options: RunOptions
 
 
@@ -46,13 +35,7 @@ def outcome_file(task: Path) -> Path:
 
 
 def read_outcome(task: Path) -> Run | None:
-    """The run of a task; None where it has not ended.
-
-    Raises
-    ------
-    msgspec.MsgspecError
-        The file is damaged.
-    """
+    """The run of a task; None where it has not ended."""
     try:
         content = outcome_file(task).read_bytes()
     except FileNotFoundError:

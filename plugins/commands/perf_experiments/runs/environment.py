@@ -13,17 +13,9 @@ from typing import Any
 import perfcore
 from perf_experiments.design.constraints import available_cores
 
-__all__ = ["environment", "program_fingerprint"]
-
 
 def environment(program: str) -> dict[str, Any]:
-    """Facts about this machine and this moment, as JSON-ready values; what cannot be found out is None.
-
-    Parameters
-    ----------
-    program : str
-        First word of the command; its file is told by its SHA-256, so that runs of another build can be told apart.
-    """
+    """Facts about this machine and this moment, as JSON-ready values; what cannot be found out is None."""
     commit = _git("rev-parse", "HEAD")
     return {
         "host": platform.node(),

@@ -10,7 +10,6 @@ from perf_experiments.runs.records import Run
 from perf_experiments.runs.repetition import narrow_enough
 from perfcore.results import Result
 
-__all__ = ["History", "Key", "Summary", "point_key"]
 
 Key = tuple[tuple[str, Level], ...]
 
@@ -57,15 +56,9 @@ class Summary(Result):
 
 @dataclass
 class History:
-    """Runs by point and replication; the last of several counts, unless one succeeded.
+    """Runs by point and replication; the last of several counts, unless one succeeded."""
 
-    Parameters
-    ----------
-    value : str, optional
-        Name of what repetition looks at; by default the first value of a run, or its wall time.
-    """
-
-    value: str | None = None
+    value: str | None = None  # name of what repetition looks at
     runs: dict[Key, dict[int, Run]] = field(default_factory=dict)
 
     def add(self, run: Run) -> None:

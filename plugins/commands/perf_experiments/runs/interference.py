@@ -9,18 +9,13 @@ import time
 from perf_experiments.sampling import sample_system
 from perfcore.base.errors import MissingDependencyError
 
-__all__ = ["busy_share", "quiet_or_noisy"]
 
 _LOOK_NS = 200_000_000  # twenty ticks of the kernel's clock, by which it counts processor time
 _PAUSE_S = 1.0
 
 
 def busy_share() -> float:
-    """Share of all processors that is busy now, 0 to 1; this program only waits meanwhile.
-
-    Counted over 0.2 s where psutil is installed. Otherwise the load average of the last minute, which lags: a run that
-    has just ended is still in it.
-    """
+    """Share of all processors that is busy now, 0 to 1; this program only waits meanwhile."""
     try:
         sampled = sample_system("cpu", _LOOK_NS, _LOOK_NS)
     except MissingDependencyError:
@@ -30,19 +25,7 @@ def busy_share() -> float:
 
 
 def quiet_or_noisy(most: float, wait_s: float) -> tuple[float | None, bool]:
-    """Wait until the machine is quiet, but not for ever.
-
-    Parameters
-    ----------
-    most : float, 0 to 1
-        Busy share up to which it counts as quiet; 1: do not look.
-    wait_s : float, seconds, >= 0
-
-    Returns
-    -------
-    (float or None, bool)
-        The busy share last seen, and whether it was too high.
-    """
+    """Wait until the machine is quiet, but not for ever."""
     if most >= 1.0:
         return None, False
     deadline = time.monotonic() + wait_s

@@ -16,42 +16,19 @@ from perf_experiments.runs.templates import filled
 from perf_experiments.runs.values import ResultsFile, RunValueError, ValuePattern, values_in
 from perfcore.base import progress
 
-__all__ = ["Measuring"]
-
 
 @dataclass
 class Measuring:
-    """Makes runs, one after the other.
-
-    Parameters
-    ----------
-    options : RunOptions
-    patterns : sequence of ValuePattern
-    environment : mapping
-        Facts about this machine, kept with each run.
-    """
+    """Makes runs, one after the other."""
 
     options: RunOptions
     patterns: Sequence[ValuePattern]
-    environment: Mapping[str, object]
+    environment: Mapping[str, object]  # facts about this machine, kept with each run
     _busy: bool = False
     _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
     def run(self, point: Point, replication: int, command: Sequence[str]) -> Run:
-        """Make one run.
-
-        Parameters
-        ----------
-        point : Point
-        replication : int
-        command : sequence of str
-            With its places filled.
-
-        Raises
-        ------
-        OptionError
-            The program cannot be started.
-        """
+        """Make one run."""
         options = self.options
         for _ in range(options.warmup):
             run_process(command, options.time_limit_s)

@@ -8,22 +8,9 @@ from dataclasses import dataclass, field
 from perf_experiments.runs.repetition import FEWEST_RUNS
 from perfcore.base.errors import OptionError
 
-__all__ = ["RunOptions", "parse_share"]
-
 
 def parse_share(share: str | float, option: str) -> float:
-    """``"2%"``, ``"0.02"`` or 0.02, as an option was given it.
-
-    Raises
-    ------
-    OptionError
-        It is no share between 0 and 1.
-
-    Examples
-    --------
-    >>> parse_share("2%", "--until")
-    0.02
-    """
+    """``"2%"``, ``"0.02"`` or 0.02, as an option was given it."""
     text = str(share)
     try:
         value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)

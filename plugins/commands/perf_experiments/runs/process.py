@@ -14,7 +14,6 @@ from typing import BinaryIO
 
 from perfcore.base.errors import OptionError
 
-__all__ = ["Finished", "cut", "run_process"]
 
 _GRACE_MS = 2000  # between SIGTERM, which lets mpirun end what it started elsewhere, and SIGKILL
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
@@ -22,35 +21,16 @@ _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that ended.
+    """A run that ended."""
 
-    Attributes
-    ----------
-    wall_ns : int
-        From before the process was made until it ended, by the monotonic clock; it holds the millisecond that making
-        a process takes.
-    user_s, system_s : float
-        Processor time of the process and of those of its descendants that were waited for.
-    peak_memory_kib : int
-        Largest resident memory of any one of these processes, not their sum; at least some 10 MiB, which
-        `perf_experiments.runs.supervisor` has itself.
-    exit_status : int or None
-        None where a signal ended it.
-    signal : str or None
-        Such as ``"SIGSEGV"``.
-    timed_out : bool
-    stdout, stderr : bytes
-        All that was printed.
-    """
-
-    wall_ns: int
-    user_s: float
+    wall_ns: int  # from before the process was made until it ended, by the monotonic clock
+    user_s: float  # processor time of the process and of those of its descendants that were waited for
     system_s: float
-    peak_memory_kib: int
-    exit_status: int | None
-    signal: str | None
+    peak_memory_kib: int  # largest resident memory of any one of these processes, not their sum
+    exit_status: int | None  # none where a signal ended it
+    signal: str | None  # such as ``"SIGSEGV"``
     timed_out: bool
-    stdout: bytes
+    stdout: bytes  # all that was printed
     stderr: bytes
 
     @property
@@ -66,13 +46,7 @@ class Finished:
 
 
 def cut(output: bytes, most: int) -> bytes:
-    r"""Output of at most about ``most`` bytes: its beginning and its end, and between them how much is missing.
-
-    Examples
-    --------
-    >>> cut(b"a" * 6 + b"z" * 6, 4)
-    b'aa\n... 8 bytes left out ...\nzz'
-    """
+    r"""Output of at most about ``most`` bytes: its beginning and its end, and between them how much is missing."""
     if len(output) <= most:
         return output
     first = most - most // 2
@@ -82,22 +56,7 @@ def cut(output: bytes, most: int) -> bytes:
 
 
 def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
-    """Run a program to its end, without a shell and without input.
-
-    It gets a process group of its own. What is left of the group when its first process ends, or when the time limit
-    passes, or when this program is interrupted or killed, is killed: it would disturb the next run. Output goes to
-    files, so that nobody has to read while the run is timed.
-
-    Parameters
-    ----------
-    argv : sequence of str
-    limit_s : float, seconds, > 0, optional
-
-    Raises
-    ------
-    OptionError
-        The program cannot be started.
-    """
+    """Run a program to its end, without a shell and without input."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         words = _report(argv, limit_s, stdout, stderr).split()
         if words[0] == "error":

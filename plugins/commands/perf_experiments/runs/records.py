@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from perf_experiments.design.factors import Point
 from perfcore.results import Result
 
-__all__ = ["Job", "Run", "Runs"]
-
 
 @dataclass(frozen=True, repr=False)
 class Run(Result):
@@ -99,22 +97,10 @@ class Runs(Result):
 
 @dataclass(frozen=True)
 class Job:
-    """A run that a scheduler has.
+    """A run that a scheduler has."""
 
-    Attributes
-    ----------
-    number : int
-        In the store.
-    point : mapping of str to level
-    replication : int
-    name : str or None
-        What the scheduler calls it; None where `perf run` ended while it handed it over.
-    handed_over : float
-        Seconds since 1970.
-    """
-
-    number: int
+    number: int  # in the store
     point: Point
     replication: int
-    name: str | None
-    handed_over: float
+    name: str | None  # what the scheduler calls it; None where `perf run` ended while it handed it over
+    handed_over: float  # seconds since 1970

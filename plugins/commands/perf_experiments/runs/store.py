@@ -27,7 +27,6 @@ from perf_experiments.runs.store_format import (
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 
-__all__ = ["Store"]
 
 _SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
 _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
@@ -164,24 +163,7 @@ class Store:
             raise InputError(self.path, damage(str(status)))
 
     def _checked(self, label: str, columns: Sequence[str], source: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Rows of a table, each as it was written.
-
-        Parameters
-        ----------
-        label : str
-            Each of them, in messages.
-        columns : sequence of str
-            All that the checksum is of; the first names the row.
-        source : str
-            The table, and which rows in which order.
-        *given : int or str
-            For the question marks in it.
-
-        Raises
-        ------
-        InputError
-            One is not.
-        """
+        """Rows of a table, each as it was written."""
         rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", parameters)  # noqa: S608 (constants)
         for row in rows:
             if checksum(row[:-1]) != row[-1]:
@@ -272,24 +254,7 @@ class Store:
             self._commit()
 
     def add(self, run: Run, job: int | None = None) -> Run:
-        """Keep a run; when this returns, it is on the disk.
-
-        Parameters
-        ----------
-        run : Run
-        job : int, optional
-            The job that made it, which is over with this.
-
-        Returns
-        -------
-        Run
-            With its number.
-
-        Raises
-        ------
-        InputError
-            The disk is full or fails; the runs before are safe.
-        """
+        """Keep a run; when this returns, it is on the disk."""
         try:
             number = self._rows("SELECT ifnull(max(id), 0) + 1 FROM runs")[0][0]
             output = (run.stdout, run.stderr, run.results)
@@ -362,18 +327,7 @@ class Store:
         return records
 
     def check(self) -> int:
-        """Read all that the store holds, as it was written.
-
-        Returns
-        -------
-        int
-            How many runs there are.
-
-        Raises
-        ------
-        InputError
-            Something is not as it was written; it says what.
-        """
+        """Read all that the store holds, as it was written."""
         with self._sqlite_errors():
             status = self._pragma("integrity_check")
             if status != "ok":

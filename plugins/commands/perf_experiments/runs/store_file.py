@@ -9,7 +9,6 @@ from pathlib import Path
 from perf_experiments.runs.store_format import MAGIC
 from perfcore.base.errors import InputError
 
-__all__ = ["READ_WAIT_S", "connected", "damage", "need_store", "problem"]
 
 READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-__all__ = ["APPLICATION_ID", "MAGIC", "OUTPUT", "RUN_COLUMNS", "SCHEMA", "SCHEMA_VERSION", "checksum", "is_store"]
 
 APPLICATION_ID = 0x70726663  # "prfc"; SQLite keeps it in bytes 68 to 71 of the file
 SCHEMA_VERSION = 2
@@ -63,22 +62,10 @@ OUTPUT = ("stdout", "stderr", "results")
 
 
 def is_store(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a store.
-
-    Examples
-    --------
-    >>> is_store(b"SQLite format 3")
-    False
-    """
+    """Whether a file that begins with these bytes is a store."""
     return head.startswith(MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def checksum(values: Sequence[object]) -> str:
-    """Of what a row holds: numbers, texts, bytes and None, as SQLite gives them back.
-
-    Examples
-    --------
-    >>> checksum([1, "a"]) == checksum([1, "b"])
-    False
-    """
+    """Of what a row holds: numbers, texts, bytes and None, as SQLite gives them back."""
     return hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=8).hexdigest()

@@ -16,17 +16,9 @@ from perf_experiments.runs.templates import filled, launcher_words
 from perf_experiments.runs.values import parse_patterns
 from perfcore.base.errors import OptionError
 
-__all__ = ["check_command", "commands_of", "with_study"]
-
 
 def check_command(design: Design, points: Sequence[Point], options: RunOptions) -> None:
-    """Say the mistakes of a command before a store is made.
-
-    Raises
-    ------
-    PerfError
-        A program, place or value that cannot be used.
-    """
+    """Say the mistakes of a command before a store is made."""
     if options.command or options.versions:
         commands_of(points, options)
         parse_patterns(options.values, list(design.factors))
@@ -84,13 +76,7 @@ def _shown(value: Any) -> str:
 
 
 def commands_of(points: Sequence[Point], options: RunOptions) -> dict[Key, tuple[str, ...]]:
-    """The command of each point.
-
-    Raises
-    ------
-    PerfError
-        A place that names no factor, or a program that does not exist.
-    """
+    """The command of each point."""
     before = launcher_words(options.launcher)
     commands = {
         point_key(point): filled((*before, *_words_of(point, options), *options.command), point) for point in points

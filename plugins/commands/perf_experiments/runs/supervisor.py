@@ -16,18 +16,9 @@ import signal
 import sys
 import time
 
-__all__ = ["supervise"]
-
 
 def supervise(caller: int, limit_ms: int, grace_ms: int, argv: list[str]) -> str:
-    """Run a program in a session of its own; what is left of its group at the end is killed.
-
-    Returns
-    -------
-    str
-        Wall time in ns; user and system time in s; peak memory in KiB; exit status, or minus the signal; 1 if the time
-        limit passed. Or ``error`` and why the program cannot be started.
-    """
+    """Run a program in a session of its own; what is left of its group at the end is killed."""
     start_ns = time.monotonic_ns()
     try:
         # Python ignores these two, which the program would inherit.

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from perf_experiments.design.factors import Point, level_text
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["LAUNCHERS", "filled", "launcher_words"]
 
 LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
 
@@ -17,18 +16,7 @@ _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def launcher_words(launcher: str) -> tuple[str, ...]:
-    """A launcher by name, or a text of its own, as the words that stand before the command.
-
-    Raises
-    ------
-    OptionError
-        A quotation is not closed.
-
-    Examples
-    --------
-    >>> launcher_words("mpirun"), launcher_words("mpirun -np {p} --bind-to core")
-    (('mpirun', '-np', '{p}'), ('mpirun', '-np', '{p}', '--bind-to', 'core'))
-    """
+    """A launcher by name, or a text of its own, as the words that stand before the command."""
     try:
         return tuple(shlex.split(LAUNCHERS.get(launcher, launcher)))
     except ValueError as error:
@@ -36,20 +24,7 @@ def launcher_words(launcher: str) -> tuple[str, ...]:
 
 
 def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
-    """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces.
-
-    Raises
-    ------
-    UnknownNameError
-        A place names no factor.
-    OptionError
-        A brace stands alone.
-
-    Examples
-    --------
-    >>> filled(["./app", "-n", "{D}", "{{x}}"], {"D": 128})
-    ('./app', '-n', '128', '{x}')
-    """
+    """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces."""
     return tuple(_filled(word, point, list(point)) for word in words)
 
 

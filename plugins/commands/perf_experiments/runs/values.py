@@ -13,7 +13,6 @@ import msgspec
 from perf_experiments.design.factors import COLUMNS
 from perfcore.base.errors import OptionError, PerfError
 
-__all__ = ["ResultsFile", "RunValueError", "ValuePattern", "parse_patterns", "values_in"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -31,18 +30,7 @@ class ValuePattern:
 
 
 def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValuePattern, ...]:
-    """``NAME=EXPRESSION`` texts.
-
-    Raises
-    ------
-    OptionError
-        No such text, no regular expression, not one group, or a name that is taken.
-
-    Examples
-    --------
-    >>> parse_patterns(["time=Time in seconds = *([0-9.]+)"], ["p"])[0].name
-    'time'
-    """
+    """``NAME=EXPRESSION`` texts."""
     patterns: dict[str, ValuePattern] = {}
     for text in texts:
         name, equals, expression = text.partition("=")
@@ -64,18 +52,7 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValueP
 
 
 def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the output") -> dict[str, float]:
-    """The one value that each pattern finds.
-
-    Raises
-    ------
-    RunValueError
-        A pattern matches nowhere or twice, or what it finds is no finite number.
-
-    Examples
-    --------
-    >>> values_in(b"Time = 2.5 s", parse_patterns(["time=Time = *([0-9.]+)"], []))
-    {'time': 2.5}
-    """
+    """The one value that each pattern finds."""
     values = {}
     for pattern in patterns:
         matches = pattern.expression.findall(text)
@@ -94,14 +71,7 @@ def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the o
 
 
 class ResultsFile:
-    """A file that a run writes; what was there before does not count.
-
-    Parameters
-    ----------
-    path : str
-        Where the run writes: a ``.json`` file gives the numbers of its object by their names, any other file is
-        searched by the patterns.
-    """
+    """A file that a run writes; what was there before does not count."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -115,13 +85,7 @@ class ResultsFile:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def content(self) -> bytes:
-        """What the run wrote.
-
-        Raises
-        ------
-        RunValueError
-            It wrote nothing.
-        """
+        """What the run wrote."""
         now = self._stamp()
         if now is None or now == self._before:
             raise RunValueError(f"the run did not write its results file {self.path}")
@@ -136,13 +100,7 @@ class ResultsFile:
         return self.path.lower().endswith(".json")
 
     def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
-        """The numbers of a JSON object.
-
-        Raises
-        ------
-        RunValueError
-            It is no JSON object with numbers, or has a name that is taken.
-        """
+        """The numbers of a JSON object."""
         try:
             document = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

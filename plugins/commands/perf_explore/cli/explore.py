@@ -11,8 +11,6 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import reporting
 from perfcore.cli.signature import OptionsOfEach
 
-__all__ = ["command"]
-
 
 def command(
     files: Files,

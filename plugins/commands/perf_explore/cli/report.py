@@ -12,8 +12,6 @@ from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Overwrite
 from perfcore.cli.signature import OptionsOfEach
 
-__all__ = ["command"]
-
 
 def command(
     files: Files,

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-__all__ = ["Integers", "SortedIntervals"]
 
 Integers = npt.NDArray[np.int64]
 _MOST_RADIX = 1 << 16  # keys below it are sorted in linear time
@@ -25,36 +24,17 @@ _MOST_RADIX = 1 << 16  # keys below it are sorted in linear time
 
 @dataclass(frozen=True, eq=False)
 class SortedIntervals:
-    """Intervals that last, sorted by location, group and start.
+    """Intervals that last, sorted by location, group and start."""
 
-    Parameters
-    ----------
-    n_groups : int
-        Groups of states, such as their classes.
-    first : (n_locations * n_groups + 1,) int
-        Where the intervals of each location and group begin.
-    start_ns : (n,) int64, nanoseconds
-    before_ns : (n + 1,) int64, nanoseconds
-        Durations of all intervals before each one.
-    state : (n,) int32
-    """
-
-    n_groups: int
-    first: Integers
+    n_groups: int  # groups of states, such as their classes
+    first: Integers  # where the intervals of each location and group begin
     start_ns: Integers
-    before_ns: Integers
+    before_ns: Integers  # durations of all intervals before each one
     state: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, trace: Trace, group_of_state: Integers, n_groups: int) -> SortedIntervals:
-        """Sort the intervals of a trace.
-
-        Parameters
-        ----------
-        trace : Trace
-        group_of_state : (n_states,) int
-        n_groups : int
-        """
+        """Sort the intervals of a trace."""
         lasting: Any = trace.end_ns > trace.start_ns
         lasting = slice(None) if lasting.all() else lasting
         location, state = trace.location[lasting], trace.state[lasting]
@@ -77,12 +57,7 @@ class SortedIntervals:
         return len(self.start_ns)
 
     def only(self, states: npt.NDArray[np.bool_]) -> SortedIntervals:
-        """Those in some states.
-
-        Parameters
-        ----------
-        states : (n_states,) bool
-        """
+        """Those in some states."""
         kept = np.flatnonzero(states[self.state])
         before = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum(self.before_ns[kept + 1] - self.before_ns[kept], out=before[1:])
@@ -95,26 +70,7 @@ class SortedIntervals:
         )
 
     def time_in(self, edges_ns: Integers, locations: Integers, rows: Integers, n_rows: int) -> Integers:
-        """How long locations are in each group, between neighbouring edges.
-
-        Parameters
-        ----------
-        edges_ns : (n_columns + 1,) int64, nanoseconds, rising
-        locations, rows : (n,) int
-            Each location adds to a row, or to several: then it is there several times.
-        n_rows : int
-
-        Returns
-        -------
-        (n_rows, n_groups, n_columns) int64, nanoseconds
-
-        Examples
-        --------
-        >>> trace = Trace([0, 0, 1], [0, 1, 0], [0, 4, 2], [4, 10, 10], ["a", "b"], ["run", "wait"], time_unit="ns")
-        >>> found = SortedIntervals.of(trace, np.array([0, 1]), 2)
-        >>> found.time_in(np.array([0, 5, 10]), np.array([0, 1]), np.array([0, 0]), 1).tolist()
-        [[[7, 5], [1, 5]]]
-        """
+        """How long locations are in each group, between neighbouring edges."""
         time = np.zeros((n_rows, self.n_groups, len(edges_ns) - 1), dtype=np.int64)
         order = np.argsort(locations, kind="stable")
         places, begins = np.unique(np.asarray(locations, np.int64)[order], return_index=True)

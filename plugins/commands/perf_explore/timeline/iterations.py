@@ -13,7 +13,6 @@ from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.units import nanoseconds_per, readable
 
-__all__ = ["iteration_blocks"]
 
 _MOST_ROWS = 100
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_traces.levels import level_names
 from perfcore.data.trace import Trace
 
-__all__ = ["Lane", "Lanes"]
 
 _LEVELS = ("node", "process", "device")
 _MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are folded
@@ -20,45 +19,19 @@ _MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are fol
 
 @dataclass(frozen=True)
 class Lane:
-    """One line of the timeline.
-
-    Parameters
-    ----------
-    name : str
-    depth : int
-        How many groups it is in.
-    locations : tuple of int
-        Its own, or those of all lanes below it.
-    end : int
-        Position after the last lane below it, among all lanes.
-    kind : str
-        ``node``, ``process``, ``device`` or ``location``.
-    """
+    """One line of the timeline."""
 
     name: str
-    depth: int
-    locations: tuple[int, ...]
-    end: int
-    kind: str
+    depth: int  # how many groups it is in
+    locations: tuple[int, ...]  # its own, or those of all lanes below it
+    end: int  # position after the last lane below it, among all lanes
+    kind: str  # ``node``, ``process``, ``device`` or ``location``
 
 
 class Lanes:
     """All lanes of a trace, each group before what it holds.
 
     A level is left out where it is not known, or where it tells nothing: one group of all, or one for each location.
-
-    Parameters
-    ----------
-    trace : Trace
-
-    Examples
-    --------
-    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7"]
-    >>> lanes = Lanes(Trace([0, 1, 2], [0] * 3, [0] * 3, [9] * 3, streams, ["gemm"]))
-    >>> [(lane.name, lane.depth) for lane in lanes.all]  # doctest: +NORMALIZE_WHITESPACE
-    [('GPU 0', 0), ('GPU 0 / stream 7', 1), ('GPU 0 / stream 8', 1), ('GPU 1', 0), ('GPU 1 / stream 7', 1)]
-    >>> [lanes.all[at].name for at in lanes.shown({0})]
-    ['GPU 0', 'GPU 1', 'GPU 1 / stream 7']
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -112,13 +85,7 @@ class Lanes:
         return (self.all[position].depth < self.deepest_open) != (position in toggled)
 
     def shown(self, toggled: Set[int]) -> list[int]:
-        """Positions of the lanes that are not folded away.
-
-        Parameters
-        ----------
-        toggled : set of int
-            Positions of groups that are not as they are unasked.
-        """
+        """Positions of the lanes that are not folded away."""
         positions, position = [], 0
         while position < len(self.all):
             positions.append(position)

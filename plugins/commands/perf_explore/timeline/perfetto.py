@@ -9,17 +9,9 @@ from perf_explore.timeline.window import Window
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perfcore.base.errors import OptionError
 
-__all__ = ["chrome_json"]
-
 
 def chrome_json(data: TimelineData, window: Window) -> bytes:
-    """Everything that overlaps a window, of all lanes, uncut; times count as those of the trace.
-
-    Raises
-    ------
-    OptionError
-        These are more intervals than Perfetto opens.
-    """
+    """Everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
     trace = data.trace
     start, end = window.start_ns + data.run_ns[0], window.end_ns + data.run_ns[0]
     n_inside = int(((trace.start_ns < end) & (trace.end_ns > start)).sum())

@@ -16,7 +16,6 @@ from perf_views.short_names import shortened_apart
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "draw_timeline", "painted"]
 
 COLUMNS = 1200  # of the lanes in a picture
 _ROW, _CURVE, _FRAME = 0.18, 1.1, 1.1  # inches: a lane, the curve, and what stands around them

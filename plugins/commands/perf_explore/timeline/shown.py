@@ -26,7 +26,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
 
-__all__ = ["CLASS_PREFIX", "Bins", "Longest", "Slowest", "TimelineData", "state_name", "timeline_data"]
 
 CLASS_PREFIX, OR = "class:", " | "
 _LONGEST_SEARCH = 1000  # letters in an address
@@ -45,35 +44,16 @@ def state_name(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """What lanes do, pixel by pixel.
-
-    Parameters
-    ----------
-    window : Window
-    lanes : tuple of (int, Lane)
-        With their positions among all.
-    n_lanes : int
-        That are not folded away, seen or not.
-    edges_ns : (n_columns + 1,) int64, nanoseconds
-        On the trace's clock.
-    top : (n_lanes, n_columns) uint8
-        The class of which there is most; 255 where a lane is in no state.
-    share : (n_lanes, n_columns) float
-        Of the lane's time in the pixel that is of that class.
-    matching : (n_lanes, n_columns) float
-        Share of the states that are searched; empty where nothing is.
-    busy : (n_columns,) float
-        Locations that compute, on average.
-    """
+    """What lanes do, pixel by pixel."""
 
     window: Window
-    lanes: tuple[tuple[int, Lane], ...]
-    n_lanes: int
-    edges_ns: Integers
-    top: npt.NDArray[np.uint8]
-    share: npt.NDArray[np.float64]
-    matching: npt.NDArray[np.float64]
-    busy: npt.NDArray[np.float64]
+    lanes: tuple[tuple[int, Lane], ...]  # with their positions among all
+    n_lanes: int  # that are not folded away, seen or not
+    edges_ns: Integers  # on the trace's clock
+    top: npt.NDArray[np.uint8]  # the class of which there is most; 255 where a lane is in no state
+    share: npt.NDArray[np.float64]  # of the lane's time in the pixel that is of that class
+    matching: npt.NDArray[np.float64]  # share of the states that are searched; empty where nothing is
+    busy: npt.NDArray[np.float64]  # locations that compute, on average
 
 
 @dataclass(frozen=True)
@@ -95,13 +75,7 @@ class Slowest:
 
 
 class TimelineData:
-    """A trace, ready to be asked for any part of it; several threads may ask.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of one whose streams were made one location, the streams are shown.
-    """
+    """A trace, ready to be asked for any part of it; several threads may ask."""
 
     def __init__(self, trace: Trace) -> None:
         self.given = trace
@@ -281,13 +255,7 @@ class TimelineData:
         return f"{state_name(lane.name)}, {readable(start - since, 'ns')} .. {readable(end - since, 'ns')}"
 
     def longest(self, find: str) -> Longest:
-        """The longest interval of the states that a search finds, or of all.
-
-        Raises
-        ------
-        OptionError
-            There is none.
-        """
+        """The longest interval of the states that a search finds, or of all."""
         intervals = self.search(find)[0] if find else self.index
         if not len(intervals):
             raise OptionError(self.search(find)[1] if find else "no interval lasts")
@@ -316,13 +284,7 @@ class TimelineData:
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
 
     def slowest(self, window: Window) -> Slowest:
-        """The rank, or else the location, that computes longest in a window.
-
-        Raises
-        ------
-        OptionError
-            No state is known to compute.
-        """
+        """The rank, or else the location, that computes longest in a window."""
         ranks = self.lanes.ranks()
         index = self.index
         with self._lock:
@@ -348,13 +310,7 @@ _known: weakref.WeakValueDictionary[int, TimelineData] = weakref.WeakValueDictio
 
 
 def timeline_data(trace: Trace) -> TimelineData:
-    """A trace ready to be asked; for all views of one trace the same, so that it is sorted once.
-
-    Raises
-    ------
-    DataError
-        The trace has no duration.
-    """
+    """A trace ready to be asked; for all views of one trace the same, so that it is sorted once."""
     data = _known.get(id(trace))  # which holds the trace, so that nothing else has its id
     if data is None:
         data = _known[id(trace)] = TimelineData(trace)

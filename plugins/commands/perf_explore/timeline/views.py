@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from perf_views.contents import Viewable
 
-__all__ = ["TimelinePresenter", "TimelineViews"]
 
 _KIND = "timeline"  # of what the page's script draws
 _ITERATIONS = Link("Iterations", ("iterations",))
@@ -71,15 +70,7 @@ class TimelinePresenter(Presenter):
 
 
 class TimelineViews:
-    """One view, every state of which has an address.
-
-    Parameters
-    ----------
-    data : TimelineData
-    title : str
-    model : Model, optional
-        Its phases are shown; by default those of the fitter that traces are fitted with unasked.
-    """
+    """One view, every state of which has an address."""
 
     def __init__(self, data: TimelineData, title: str, model: Any = None) -> None:
         self.data, self._title, self._model = data, title, model
@@ -91,10 +82,7 @@ class TimelineViews:
         return self._title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The window that the address names, and where its classes and markers are; or the run's iterations.
-
-        See `Viewable.view`.
-        """
+        """The window that the address names, and where its classes and markers are; or the run's iterations."""
         if path == _ITERATIONS.path:
             return View(_ITERATIONS.text, iteration_blocks(self.data, self._link), path, (Link(self.title, ()),))
         if path:

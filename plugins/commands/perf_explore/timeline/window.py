@@ -11,7 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, shown_origin
 
-__all__ = ["MOST_COLUMNS", "MOST_ROWS", "ROWS", "Window", "shown_start_ns"]
 
 MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower
 ROWS = 32  # that are shown unasked
@@ -24,52 +23,18 @@ def shown_start_ns(run_ns: tuple[int, int]) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """A state of the timeline, as the address of its page has it.
+    """A state of the timeline, as the address of its page has it."""
 
-    Parameters
-    ----------
-    start_ns, end_ns : int, nanoseconds
-        Since the run's start; ``end_ns`` is beyond ``start_ns``.
-    top : int
-        The first lane of those that are shown.
-    toggled : frozenset of int
-        Groups of lanes that were folded or opened.
-    find : str
-        Pattern of states; empty for none.
-    rows : int
-        Lanes that are shown at once.
-    """
-
-    start_ns: int
+    start_ns: int  # since the run's start; ``end_ns`` is beyond ``start_ns``
     end_ns: int
-    top: int = 0
-    toggled: frozenset[int] = frozenset()
-    find: str = ""
-    rows: int = ROWS
+    top: int = 0  # the first lane of those that are shown
+    toggled: frozenset[int] = frozenset()  # groups of lanes that were folded or opened
+    find: str = ""  # pattern of states; empty for none
+    rows: int = ROWS  # lanes that are shown at once
 
     @classmethod
     def of(cls, query: Query, trace: Trace, run: tuple[int, int]) -> Window:
-        """From an address, whose times are those that ``--from`` and ``--until`` take. By default all of the run.
-
-        Parameters
-        ----------
-        query : mapping of str to str
-        trace : Trace
-            Its unit and markers give such times their meaning.
-        run : (int, int), nanoseconds
-            When it begins and ends, which takes a pass over it to know.
-
-        Raises
-        ------
-        OptionError
-            A value is no time or number, or nothing of the run lies there.
-
-        Examples
-        --------
-        >>> trace = Trace([0], [0], [0], [10_000], ["cpu"], ["run"], time_unit="us")
-        >>> Window.of({"from": "2", "to": "4500ns"}, trace, (0, 10_000))
-        Window(start_ns=2000, end_ns=4500, top=0, toggled=frozenset(), find='', rows=32)
-        """
+        """From an address, whose times are those that ``--from`` and ``--until`` take. By default all of the run."""
         try:
             top, rows = int(query.get("top") or 0), int(query.get("rows") or ROWS)
             toggled = frozenset(int(part) for part in (query.get("toggled") or "").split(".") if part)
@@ -91,20 +56,7 @@ class Window:
         return cls(start, end, max(top, 0), toggled, query.get("find", ""), rows)
 
     def query(self, run_ns: tuple[int, int], time_unit: str) -> Mapping[str, str]:
-        """The same as an address has it, without what is so unasked.
-
-        Parameters
-        ----------
-        run_ns : (int, int), nanoseconds
-            Start and end of the run.
-        time_unit : str
-            Of the times in the address.
-
-        Examples
-        --------
-        >>> Window(2000, 10_000, top=3).query((0, 10_000), "us")
-        {'from': '2', 'top': '3'}
-        """
+        """The same as an address has it, without what is so unasked."""
         factor, shown_from = nanoseconds_per(time_unit), shown_start_ns(run_ns)
         fields = {
             "from": f"{(self.start_ns + shown_from) / factor:.15g}" if self.start_ns else "",

@@ -11,8 +11,6 @@ from perfcore.cli.output import print_findings, print_json, print_plainly, repor
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 
-__all__ = ["command"]
-
 
 def command(
     first: Annotated[

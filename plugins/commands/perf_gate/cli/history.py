@@ -10,8 +10,6 @@ from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json
 from perfcore.cli.reading import HowToRead
 
-__all__ = ["command"]
-
 
 def command(
     action: Annotated[Literal["add"], typer.Argument(help="What to do.")],

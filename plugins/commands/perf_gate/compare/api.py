@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from perf_gate.compare.verification.verification import Verification
     from perfcore.results import Result
 
-__all__ = ["compare", "names_of", "verify"]
-
 
 def compare(
     first: Any,
@@ -136,12 +134,8 @@ def verify(
 
 
 def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> tuple[str, str]:
-    """What two files are called: without folders and endings where that tells them apart; A and B where nothing does.
-
-    Examples
-    --------
-    >>> names_of("runs/old.csv", "runs/new.csv"), names_of("a/runs.csv", "b/runs.csv"), names_of("table", "table")
-    (('old', 'new'), ('a/runs.csv', 'b/runs.csv'), ('A', 'B'))
+    """What two files are called: without folders and endings where that tells them apart; A and B where nothing
+    does.
     """
     short, full_paths = (Path(first).stem, Path(second).stem), (os.fspath(first), os.fspath(second))
     return next((names for names in (short, full_paths) if names[0] != names[1]), ("A", "B"))
@@ -155,13 +149,7 @@ def _opened(side: Any, fitter: str | None) -> Any:
 
 
 def _models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
-    """Both sides as models; data are fitted.
-
-    Raises
-    ------
-    DataError
-        Two data sets are of different kinds, and no fitter is named.
-    """
+    """Both sides as models; data are fitted."""
     unfitted = [side for side in (first, second) if not isinstance(side, Model)]
     if fitter is None and unfitted:
         datasets = [as_told(side, options) for side in unfitted]

@@ -10,34 +10,18 @@ from perf_tables.points.places import levels_at
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 
-__all__ = ["CATEGORY", "comparison_points", "points_of"]
 
 CATEGORY = "category"  # the variable of models by category; their first level is the total
 
 
 def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
-    """Those columns that are variables of a model; of a single variable its values, which every model takes.
-
-    Parameters
-    ----------
-    model : Model
-    columns : mapping of str to (n,) float or str
-        By symbol.
-    """
+    """Those columns that are variables of a model; of a single variable its values, which every model takes."""
     model_columns = {symbol: values for symbol, values in columns.items() if symbol in model.variables}
     return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns
 
 
 def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
-    """A column for each variable of all points, every combination of the levels.
-
-    Raises
-    ------
-    UnknownNameError
-        A variable, or a name of one, that the model does not have.
-    OptionError
-        There are no points, or not of all variables.
-    """
+    """A column for each variable of all points, every combination of the levels."""
     levels = levels_at(model, at)
     missing = [name for name in model.variables if name not in levels and name not in model.levels]
     if missing and not levels:

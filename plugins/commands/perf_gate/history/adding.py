@@ -18,8 +18,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
 
-__all__ = ["Added", "append_rows", "rows_to_add"]
-
 
 @dataclass(frozen=True, repr=False)
 class Added(Result):
@@ -65,15 +63,7 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "", better: str | 
 
 
 def append_rows(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]]) -> Added:
-    """Append rows to a file of JSON lines, all or none of them; it is made where it is not there.
-
-    Raises
-    ------
-    InputError
-        The file is no such table, or cannot be written.
-    DataError
-        There is nothing to add, or a benchmark was in another unit so far.
-    """
+    """Append rows to a file of JSON lines, all or none of them; it is made where it is not there."""
     new = [dict(row) for row in rows]
     if not new:
         raise DataError(f"{os.fspath(path)}: there is nothing to add")

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whitened
 
-__all__ = ["FEWEST_VALUES", "Detected", "Noise", "Step", "change_of", "detect"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,77 +39,38 @@ _LARGEST_LOGARITHM = 709.0  # of a change that a float holds
 
 
 def change_of(logarithm: float) -> float:
-    """Share by which a value changes whose logarithm changes so much; infinite beyond floats.
-
-    Examples
-    --------
-    >>> change_of(0.0), change_of(800.0)
-    (0.0, inf)
-    """
+    """Share by which a value changes whose logarithm changes so much; infinite beyond floats."""
     return math.expm1(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
 
 
 class Step(NamedTuple):
-    """A change of the level.
+    """A change of the level."""
 
-    Attributes
-    ----------
-    place : int
-        Of the first value after it.
-    first, last : int
-        Between which it is, 95 % sure.
-    size, lower, upper : float
-        Change of the logarithm, with 95 % bounds.
-    probability : float
-        Of such a step anywhere in a series without one.
-    """
-
-    place: int
-    first: int
+    place: int  # of the first value after it
+    first: int  # between which it is, 95 % sure
     last: int
-    size: float
+    size: float  # change of the logarithm, with 95 % bounds
     lower: float
     upper: float
-    probability: float
+    probability: float  # of such a step anywhere in a series without one
 
 
 class Noise(NamedTuple):
-    """Noise about the level.
+    """Noise about the level."""
 
-    Attributes
-    ----------
-    spread : float
-        Standard deviation of the logarithm.
-    autocorrelation : float
-        Of neighbouring values.
-    drifts : bool
-        Its memory is at the end of what is known: the level drifts, rather than that it steps.
-    """
-
-    spread: float
-    autocorrelation: float
-    drifts: bool
+    spread: float  # standard deviation of the logarithm
+    autocorrelation: float  # of neighbouring values
+    drifts: bool  # its memory is at the end of what is known: the level drifts, rather than that it steps
 
 
 class Detected(NamedTuple):
-    """What a series holds.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-    outliers : tuple of int
-    noise : Noise
-    levels : (T,) float
-        The logarithm without noise and outliers.
-    sight : float
-        Size of a step before the last 6 values that would have been found, 90 % likely.
-    """
+    """What a series holds."""
 
     steps: tuple[Step, ...]
     outliers: tuple[int, ...]
     noise: Noise
-    levels: Floats
-    sight: float
+    levels: Floats  # the logarithm without noise and outliers
+    sight: float  # size of a step before the last 6 values that would have been found, 90 % likely
 
 
 class _Scan(NamedTuple):
@@ -120,24 +80,7 @@ class _Scan(NamedTuple):
 
 
 def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) -> Detected:
-    """Find steps and outliers.
-
-    Parameters
-    ----------
-    values : (T,) float
-        Logarithms in order of time; 12 at least.
-    alpha : float
-        Share of series without a step in which one may be found.
-    machines : (q, T) float, optional
-        Indicators of all machines but one, whose levels differ.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(1).normal(0.0, 0.02, 60)
-    >>> found = detect(noise + 0.1 * (np.arange(60) >= 40))
-    >>> [(step.first <= 40 <= step.last, step.lower < 0.1 < step.upper) for step in found.steps]
-    [(True, True)]
-    """
+    """Find steps and outliers."""
     from perf_gate.history.heavy_tails import lasting_steps
     from perf_gate.history.scan import scan
 

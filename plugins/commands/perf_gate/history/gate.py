@@ -16,7 +16,6 @@ from perf_statistics.gating.multiple_tests import benjamini_hochberg
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.results import Result
 
-__all__ = ["HistoryGate", "JudgedSeries", "gate_history"]
 
 WINDOW = 12  # of the last values, in which a change is new
 LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
@@ -24,21 +23,11 @@ LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """A benchmark's history and what it holds.
-
-    Parameters
-    ----------
-    series : CommitSeries
-    detected : Detected or None
-        None of fewer values than can be judged.
-    alarm : Step or None
-        The newest change to slower that is new and surely there.
-    outcome : Outcome
-    """
+    """A benchmark's history and what it holds."""
 
     series: CommitSeries
-    detected: Detected | None
-    alarm: Step | None
+    detected: Detected | None  # none of fewer values than can be judged
+    alarm: Step | None  # the newest change to slower that is new and surely there
     outcome: Outcome
 
     def commit_of(self, step: Step) -> str:
@@ -144,29 +133,7 @@ def gate_history(
     better: str | None = None,
     undecided: Outcome = Outcome.UNDECIDED,
 ) -> HistoryGate:
-    """Judge whether benchmarks became slower lately.
-
-    Parameters
-    ----------
-    table : LongTable
-    commit : str
-        Column that names the commits.
-    since : str, optional
-        Changes after this commit count; by default those within the last 12 values.
-    threshold : float
-        How many times as slow a change must make it.
-    machine : str, optional
-        Column that names machines, whose levels differ.
-    better : {"smaller", "larger"}, optional
-    undecided : Outcome
-
-    Raises
-    ------
-    UnknownNameError
-        No such column or commit.
-    DataError
-        There is no series at all.
-    """
+    """Judge whether benchmarks became slower lately."""
     all_series, commits = series_of(table, commit, machine, better)
     if not all_series:
         raise DataError(f"{table.source}: holds no history")

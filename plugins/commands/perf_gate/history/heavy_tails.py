@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whitened
 
-__all__ = ["lasting_steps"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,34 +45,7 @@ def lasting_steps(
     pair: float,
     kept: float,
 ) -> list[int]:
-    """Those steps of a series that heavy tails do not explain; all of them where tails are not heavy.
-
-    Parameters
-    ----------
-    y : (T,) float
-        Of unit variance.
-    dense : (q, T) float
-        Regressors of any form, the constant among them.
-    steps : sequence of int
-        Places that a normal likelihood found.
-    critical : function of float
-        Value that the likelihood ratio of a step must exceed, by the noise's gain.
-    pair : float
-        By how much more two steps must that only together are any.
-    kept : float
-        Share of the critical value that a step must have when the others are known.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> shocks, places = rng.standard_t(2, 300), np.arange(300)
-    >>> y = np.zeros(300)
-    >>> for at in range(1, 300):
-    ...     y[at] = 0.8 * y[at - 1] + shocks[at]
-    >>> stays = y + 40.0 * (places >= 150)
-    >>> lasting_steps(stays / stays.std(), np.ones((1, 300)), [100, 150], lambda gain: 18.0, 12.0, 0.75)
-    [150]
-    """
+    """Those steps of a series that heavy tails do not explain; all of them where tails are not heavy."""
     fits = _Fits(y, dense, steps)
     everything = frozenset(steps)
     normal = fits.best(everything, math.inf)
@@ -141,19 +113,7 @@ class _Fits:
 
 
 def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:
-    """Of regressions with errors of Student's t, each with its own scale.
-
-    Parameters
-    ----------
-    design : (G, p, T) float
-    values : (G, T) float
-    freedom : float
-        Infinite of normal errors.
-
-    Returns
-    -------
-    (G,) float
-    """
+    """Of regressions with errors of Student's t, each with its own scale."""
     n = values.shape[1]
     weights = np.ones_like(values)
     for _ in range(1 if math.isinf(freedom) else _ITERATIONS):

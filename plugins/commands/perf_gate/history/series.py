@@ -17,36 +17,21 @@ from perfcore.base.errors import DataError, UnknownNameError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CommitSeries", "series_of"]
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class CommitSeries:
-    """Values of one benchmark, commit by commit.
-
-    Parameters
-    ----------
-    name : str
-    commits : (T,) tuple of str
-    places : (T,) int
-        Of these commits in the order of all.
-    values : (T,) float
-        Medians of the runs of a commit on a machine.
-    larger_is_better : bool
-    unit : str
-    machines : (T,) tuple of str
-        Empty texts where nobody names them.
-    """
+    """Values of one benchmark, commit by commit."""
 
     name: str
     commits: tuple[str, ...]
-    places: npt.NDArray[np.int64]
-    values: Floats
+    places: npt.NDArray[np.int64]  # of these commits in the order of all
+    values: Floats  # medians of the runs of a commit on a machine
     larger_is_better: bool
     unit: str
-    machines: tuple[str, ...]
+    machines: tuple[str, ...]  # empty texts where nobody names them
 
     @property
     def logs(self) -> Floats:
@@ -71,13 +56,6 @@ def series_of(
 
     Commits are in the order of time where a column says it, otherwise in that of the file; several runs of a commit on
     a machine become their median.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    DataError
-        A row without a commit; one benchmark in several units.
     """
     for column in (commit, machine):
         if column is not None and column not in table.labels.columns:

@@ -10,8 +10,6 @@ from perfcore.results import Presenter
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AddedPresenter"]
-
 
 class AddedPresenter(Presenter):
     """A line that counts."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["HistoryGatePresenter"]
 
 _MOST_NAMED = 4
 _MOST_ROWS = 40

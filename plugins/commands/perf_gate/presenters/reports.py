@@ -14,22 +14,13 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["append_markdown", "junit", "markdown", "sparkline", "write_junit"]
 
 _SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def markdown(result: Result) -> str:
-    """Title, summary and tables as GitHub's and GitLab's Markdown.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> rows = [{"version": v, "round": k, "time_s": t} for v, t in (("old", 1.5), ("new", 4.5)) for k in range(4)]
-    >>> print(markdown(perfcore.gate(pd.DataFrame(rows))).splitlines()[0])
-    ## ❌ new against old: failed
-    """
+    """Title, summary and tables as GitHub's and GitLab's Markdown."""
     title = result.title
     sign = _SIGNS.get(title.rpartition(": ")[2], "")
     first, *rest = result.summary()
@@ -43,13 +34,7 @@ def markdown(result: Result) -> str:
 
 
 def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
-    """Append to a file, as the steps of a CI job share one.
-
-    Raises
-    ------
-    InputError
-        It cannot be written.
-    """
+    """Append to a file, as the steps of a CI job share one."""
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(markdown(result))
@@ -58,17 +43,7 @@ def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def junit(suite: str, cases: Sequence[tuple[str, str, str]]) -> str:
-    """A suite of cases: name, outcome, and what is said of it; undecided is skipped.
-
-    Examples
-    --------
-    >>> print(junit("gate", [("sort", "failed", "1.2x"), ("dict", "passed", "")]))
-    <?xml version="1.0" encoding="UTF-8"?>
-    <testsuite name="gate" tests="2" failures="1" skipped="0">
-      <testcase classname="gate" name="sort"><failure message="1.2x"/></testcase>
-      <testcase classname="gate" name="dict"/>
-    </testsuite>
-    """
+    """A suite of cases: name, outcome, and what is said of it; undecided is skipped."""
     counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("failed", "undecided")]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -87,13 +62,7 @@ def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | o
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Values as a line of bars.
-
-    Examples
-    --------
-    >>> sparkline([1.0, 2.0, 3.0])
-    '▁▄█'
-    """
+    """Values as a line of bars."""
     low, high = min(values), max(values)
     if not high > low:
         return _BARS[0] * len(values)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["SelfTestPresenter"]
 
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
 _MANY = 50  # rounds, above which a limit is dear

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["VersionGatePresenter"]
 
 _MOST_NAMED = 4
 _MOST_ROWS = 40

@@ -16,7 +16,6 @@ import msgspec
 from perf_gate.reading.long_table import LongTable
 from perfcore.base.errors import InputError
 
-__all__ = ["is_asv", "read_asv"]
 
 COMMIT = "commit"
 _NOT_RESULTS = ("machine.json", "benchmarks.json")

@@ -14,7 +14,6 @@ from perf_gate.reading.long_table import LongTable
 from perfcore.base.errors import InputError
 from perfcore.data.units import is_rate
 
-__all__ = ["is_benchmark_action", "read_benchmark_action"]
 
 _BEGINS = b"window.BENCHMARK_DATA"
 
@@ -85,13 +84,7 @@ def read_benchmark_action(path: Path) -> LongTable:
 
 
 def _better(unit: str, tool: str) -> str:
-    """Which values are better, as the tool or the unit says; empty where neither does.
-
-    Examples
-    --------
-    >>> _better("points", "customBiggerIsBetter"), _better("iter/sec", "pytest"), _better("ns/iter", "cargo")
-    ('larger', 'larger', 'smaller')
-    """
+    """Which values are better, as the tool or the unit says; empty where neither does."""
     if tool in ("customBiggerIsBetter", "customSmallerIsBetter"):
         return "larger" if "Bigger" in tool else "smaller"
     return "larger" if is_rate(unit) else "smaller" if unit.endswith(("/iter", "/op")) else ""

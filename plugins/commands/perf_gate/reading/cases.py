@@ -13,7 +13,6 @@ from perfcore.data.units import unit_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["case_columns"]
 
 _ABOUT_RUNS = {*VERSIONS, "better", "unit", "units", "commit", "file", "log", "comment", "note", "notes", "result"}
 _IN_COMMON = 0.5  # of the names of the side that has fewer
@@ -24,25 +23,6 @@ def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Coll
 
     Runs of different cases are no repeated runs: pooled, one that is twice as slow is lost among the others. Numbers
     that count from 0 or 1 may number the runs: they tell cases apart where each has several runs.
-
-    Parameters
-    ----------
-    sides : sequence of pandas.DataFrame
-        Rows of each version.
-    keys : collection of str
-        Columns that are known to tell cases apart.
-    but : collection of str
-        Other columns that have a meaning.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> old = pd.DataFrame({"model": ["a", "b"], "host_name": ["n1", "n2"], "log": ["x", "y"], "s": [1, 2]})
-    >>> case_columns([old, old], [], ["s"])
-    ['model']
-    >>> sizes = pd.DataFrame({"batch": [8, 8, 64, 64], "k": [1, 2, 3, 4], "s": [1.0, 1.1, 5.0, 5.1]})
-    >>> case_columns([sizes, sizes], [], ["s"])
-    ['batch']
     """
     shared = [str(column) for column in sides[0].columns if all(column in side for side in sides)]
     free = [

@@ -11,7 +11,6 @@ from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import Reading
 
-__all__ = ["first_row", "is_json_lines", "read_json_lines", "rows_of"]
 
 _ENDINGS = (".jsonl", ".ndjson")
 
@@ -35,13 +34,7 @@ def first_row(path: Path) -> dict[str, Any]:
 
 
 def read_json_lines(path: Path) -> Reading:
-    """Read all lines as measurements.
-
-    Raises
-    ------
-    InputError
-        A line is no flat object; with its number.
-    """
+    """Read all lines as measurements."""
     import pandas as pd
 
     rows = rows_of(path)
@@ -52,13 +45,7 @@ def read_json_lines(path: Path) -> Reading:
 
 
 def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
-    """Number and object of each line.
-
-    Raises
-    ------
-    InputError
-        A line is no flat object; with its number.
-    """
+    """Number and object of each line."""
     rows = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         if not line.strip():

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from perfcore.reading.recognise import Reading
 
-__all__ = ["TABLES", "VERSIONS", "LongTable", "better_of", "long_table", "unsure_of_better", "with_better"]
 
 # What columns of tables are called that say when a run was, and which round it belongs to.
 _ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
@@ -46,53 +45,19 @@ VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns
 
 @dataclass(frozen=True)
 class LongTable:
-    """Runs of benchmarks.
+    """Runs of benchmarks."""
 
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        A row for each run: ``value``; ``session``, the number of its file; ``order``, when it was, NaN where nobody
-        knows; ``round``, NaN likewise; ``machine``; ``metric``; ``unit``; ``better``, ``"smaller"`` or ``"larger"``.
-    labels : pandas.DataFrame
-        The file's own columns, row by row.
-    keys : tuple of str
-        Columns of these that name a benchmark.
-    source : str
-        As the user named it.
-    reader : str
-        Format.
-    files : int
-    local : bool
-        Order and rounds are counted in each file anew, and say nothing across files.
-    local_rounds : bool
-        Rounds alone are.
-    """
-
-    runs: pd.DataFrame
-    labels: pd.DataFrame
-    keys: tuple[str, ...]
-    source: str
-    reader: str
+    runs: pd.DataFrame  # A row for each run: ``value``; ``session``, the number of its file
+    labels: pd.DataFrame  # the file's own columns, row by row
+    keys: tuple[str, ...]  # columns of these that name a benchmark
+    source: str  # as the user named it
+    reader: str  # format
     files: int
-    local: bool
-    local_rounds: bool = False
+    local: bool  # order and rounds are counted in each file anew, and say nothing across files
+    local_rounds: bool = False  # rounds alone are
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
-        """Two versions that a column tells apart, and what they are called.
-
-        Parameters
-        ----------
-        column : str
-        version_names : pair of str or None
-            The first and the second; None for those that are there, in the order of the file.
-
-        Raises
-        ------
-        UnknownNameError
-            No such column, or no such version.
-        OptionError
-            There are not two versions to choose.
-        """
+        """Two versions that a column tells apart, and what they are called."""
         if column not in self.labels.columns:
             raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
         versions = self.labels[column].astype(str)
@@ -119,13 +84,7 @@ class LongTable:
         return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
 
     def only(self, column: str, name: str | None) -> LongTable:
-        """One version alone: the one of this name, or the first of the file.
-
-        Raises
-        ------
-        UnknownNameError
-            No such column, or no such version.
-        """
+        """One version alone: the one of this name, or the first of the file."""
         if column not in self.labels.columns:
             raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
         versions = self.labels[column].astype(str)
@@ -201,19 +160,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
 
 
 def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
-    """The table with what the user says of which values are better.
-
-    Parameters
-    ----------
-    table : LongTable
-    better : mapping of str to {"smaller", "larger"}
-        By column that was measured; under the empty name that of all others.
-
-    Raises
-    ------
-    UnknownNameError
-        A column was not measured.
-    """
+    """The table with what the user says of which values are better."""
     metrics = table.runs["metric"]
     columns = list(dict.fromkeys(metrics))
     for column in better:
@@ -224,27 +171,13 @@ def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
 
 
 def better_of(runs: pd.DataFrame) -> str:
-    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> [better_of(pd.DataFrame({"better": [""], "unit": [unit], "metric": ["iops"]})) for unit in ("s", "B/s", "")]
-    ['smaller', 'larger', 'larger']
-    """
+    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
     better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
 
 
 def unsure_of_better(runs: pd.DataFrame) -> bool:
-    """Whether neither the file, nor the unit, nor the name of what was measured says which values are better.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> [unsure_of_better(pd.DataFrame({"better": [""], "unit": [""], "metric": [m]})) for m in ("wall", "MFU", "x")]
-    [False, False, True]
-    """
+    """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
     better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
     if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
         return False

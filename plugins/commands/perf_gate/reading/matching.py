@@ -14,46 +14,20 @@ from perfcore.base.errors import DataError, listing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Matched", "match", "text_of"]
-
 
 @dataclass(frozen=True)
 class Matched:
-    """Runs of the benchmarks that both versions have.
+    """Runs of the benchmarks that both versions have."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        In the order of the first version.
-    runs : pair of dict of str to pandas.DataFrame
-        Of each benchmark.
-    larger_is_better : dict of str to bool
-    units : dict of str to str
-    only : pair of tuple of str
-        Benchmarks of one version alone.
-    """
-
-    names: tuple[str, ...]
-    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]
+    names: tuple[str, ...]  # in the order of the first version
+    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]  # of each benchmark
     larger_is_better: dict[str, bool]
     units: dict[str, str]
-    only: tuple[tuple[str, ...], tuple[str, ...]]
+    only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
 
 
 def match(first: LongTable, second: LongTable, better: str | None = None) -> Matched:
-    """Match benchmarks by name; one that each side has alone is the same, whatever it is called.
-
-    Parameters
-    ----------
-    first, second : LongTable
-    better : {"smaller", "larger"}, optional
-        Which values are better, where the unit does not say it.
-
-    Raises
-    ------
-    DataError
-        They have no benchmark in common, or measure it in different units.
-    """
+    """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
     second = _called_alike(first, second)
     named = _named((first, second))
     groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
@@ -134,13 +108,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
 
 
 def text_of(value: object) -> str:
-    """A cell as a name.
-
-    Examples
-    --------
-    >>> text_of(16.0), text_of(" a  b ")
-    ('16', 'a b')
-    """
+    """A cell as a name."""
     if isinstance(value, float) and value.is_integer():  # also of whole numbers among which some are missing
         value = int(value)
     return " ".join(str(value).split())

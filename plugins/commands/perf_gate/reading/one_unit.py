@@ -11,17 +11,9 @@ from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["in_unit", "same_metrics"]
-
 
 def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[str, str]:
-    """Names of the second that mean what one of the first does: the same but for case, spelling and the unit.
-
-    Examples
-    --------
-    >>> same_metrics(["latency_ms", "size"], ["Latency [s]", "latency_MB", "size"])
-    {'Latency [s]': 'latency_ms'}
-    """
+    """Names of the second that mean what one of the first does: the same but for case, spelling and the unit."""
     renamed = {}
     for other in others:
         if other in metrics:

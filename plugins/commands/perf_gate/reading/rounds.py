@@ -11,7 +11,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rounds_together"]
 
 _SECONDS = 60.0  # between the end of a run and the start of the next one of its round
 _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
@@ -22,21 +21,6 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
 
     Runs that were interrupted and resumed the next day, made again after a failure, or made by jobs of a scheduler in
     any order bear the same number and met another machine.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Of a store: ``replication``, ``started``, ``wall_s``, and the keys.
-    keys : sequence of str
-        Columns that tell benchmarks apart, the version not among them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> started = [f"2026-01-01T{clock}Z" for clock in ("00:00:00", "00:00:01", "00:00:02", "01:00:00")]
-    >>> runs = pd.DataFrame({"replication": [1, 1, 2, 2], "wall_s": 0.5, "started": started})
-    >>> rounds_together(runs, []).tolist()
-    [1.0, 1.0, -1.0, -2.0]
     """
     import pandas as pd
 

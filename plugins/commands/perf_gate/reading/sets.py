@@ -16,27 +16,12 @@ from perf_gate.reading.long_table import LongTable, long_table
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
-__all__ = ["ReadFile", "files_of", "read_set"]
 
 ReadFile = Callable[[str], "Reading"]
 
 
 def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence[str] = ()) -> LongTable:
-    """Read a file, or the files of a folder or pattern, each of which is a session.
-
-    Parameters
-    ----------
-    path : str
-    read_file : callable
-        Reads one file as measurements and names its format.
-    values : sequence of str
-        Columns that were measured; by default what the format says.
-
-    Raises
-    ------
-    InputError, DataError, OptionError
-        A file is none, measures nothing that is known, or has a value that is no positive number.
-    """
+    """Read a file, or the files of a folder or pattern, each of which is a session."""
     import pandas as pd
 
     name = os.fspath(path)
@@ -59,13 +44,7 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
 
 
 def files_of(name: str) -> list[str]:
-    """The files that a folder, a pattern or a list with commas names, or the one file.
-
-    Raises
-    ------
-    InputError
-        A folder or pattern names none.
-    """
+    """The files that a folder, a pattern or a list with commas names, or the one file."""
     from perfcore.reading.many_files import named_files
 
     parts = [name] if Path(name).exists() or "," not in name else [part.strip() for part in name.split(",")]

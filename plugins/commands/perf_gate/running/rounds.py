@@ -17,7 +17,6 @@ from perf_statistics.gating.judging import Outcome
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["Measuring", "measured", "measured_until_decided"]
 
 Command = str | Sequence[str]
 _LONGEST = 200  # letters of what a failed run said last
@@ -27,38 +26,17 @@ Judge = Callable[[LongTable, Sequence[Look]], VersionGate]
 
 @dataclass(frozen=True)
 class Measuring:
-    """How versions are measured.
+    """How versions are measured."""
 
-    Parameters
-    ----------
-    versions : mapping of str to str or sequence of str
-        Program and arguments of each.
-    design : path, optional
-        Points at which each is measured; see `perfcore.design`.
-    store : path, optional
-        Where runs are kept, and taken from; by default nowhere.
-    values : sequence of str
-        ``NAME=REGEX``, what to find in the output; by default the wall time counts.
-    launcher : str
-    limit : str or float, optional
-        Longest time of a run.
-    warmup : int, >= 0
-        Rounds before the first, not kept.
-    most : int
-        Rounds.
-    budget_s : float, optional
-        Seconds in all.
-    """
-
-    versions: Mapping[str, Command]
-    design: str | os.PathLike[str] | None = None
-    store: str | os.PathLike[str] | None = None
-    values: Sequence[str] = ()
+    versions: Mapping[str, Command]  # program and arguments of each
+    design: str | os.PathLike[str] | None = None  # points at which each is measured; see `perfcore.design`
+    store: str | os.PathLike[str] | None = None  # where runs are kept, and taken from; by default nowhere
+    values: Sequence[str] = ()  # ``NAME=REGEX``, what to find in the output; by default the wall time counts
     launcher: str = "local"
-    limit: str | float | None = None
-    warmup: int = 1
-    most: int = 40
-    budget_s: float | None = None
+    limit: str | float | None = None  # longest time of a run
+    warmup: int = 1  # rounds before the first, not kept
+    most: int = 40  # rounds
+    budget_s: float | None = None  # seconds in all
 
     @property
     def columns(self) -> list[str]:
@@ -67,22 +45,7 @@ class Measuring:
 
 
 def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
-    """Add rounds until no benchmark is undecided, or the budget ends.
-
-    Parameters
-    ----------
-    how : Measuring
-        Of two versions.
-    judge : callable
-        Verdict on all rounds so far by a plan of looks (`perf_gate.versions.sequential`).
-
-    Raises
-    ------
-    OptionError
-        There are not two versions.
-    DataError
-        A run failed.
-    """
+    """Add rounds until no benchmark is undecided, or the budget ends."""
     if len(how.versions) != 2:
         raise OptionError(
             f"--run compares two versions, not {len(how.versions)}; give each with --version NAME=COMMAND, or one with "
@@ -104,15 +67,7 @@ def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
 
 
 def measured(how: Measuring) -> LongTable:
-    """All rounds of one version.
-
-    Raises
-    ------
-    OptionError
-        There are several versions.
-    DataError
-        A run failed.
-    """
+    """All rounds of one version."""
     if len(how.versions) != 1:
         raise OptionError("--self-test measures one version against itself; give one with --version NAME=COMMAND")
     with _place(how.store) as store:
@@ -122,16 +77,7 @@ def measured(how: Measuring) -> LongTable:
 
 
 def _rounds(how: Measuring, store: Path) -> Iterator[int]:
-    """Measure round after round; how many there are.
-
-    Ends after the most rounds, or where another one would pass the budget. Rounds that the store has already come
-    first, together.
-
-    Raises
-    ------
-    DataError
-        A run failed.
-    """
+    """Measure round after round; how many there are."""
     begun = time.monotonic()
     if how.warmup:
         with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perf_statistics.gating.judging import judge
 from perf_statistics.gating.rounds import in_turn
 
-__all__ = ["FEWEST_RUNS", "Chances", "chances_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,51 +24,18 @@ _SURE = 0.95
 
 
 class Chances(NamedTuple):
-    """What runs of n benchmarks say.
+    """What runs of n benchmarks say."""
 
-    Attributes
-    ----------
-    noise : (n,) float
-        Standard deviation of single runs, as a share.
-    next_noise : (n,) float
-        Of the difference of neighbouring runs over sqrt(2): less than ``noise`` where the machine drifts.
-    in_turn : (n,) float
-        Share of splits of neighbours at random that are called slower.
-    any_in_turn : float
-        Share of splits in which any benchmark is.
-    one_after_other : (n,) float
-        Share of splits into one half and the next that Welch's test at 5 % calls slower than the limit.
-    rounds : (n,) int
-        That decide the limit where nothing changed, 90 % likely; 0 where none do.
-    """
-
-    noise: Floats
+    noise: Floats  # standard deviation of single runs, as a share
     next_noise: Floats
-    in_turn: Floats
-    any_in_turn: float
+    in_turn: Floats  # share of splits of neighbours at random that are called slower
+    any_in_turn: float  # share of splits in which any benchmark is
     one_after_other: Floats
-    rounds: npt.NDArray[np.int64]
+    rounds: npt.NDArray[np.int64]  # that decide the limit where nothing changed, 90 % likely; 0 where none do
 
 
 def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances:
-    """Split runs of one version in two, again and again.
-
-    Parameters
-    ----------
-    series : n sequences of (k,) float
-        Logarithms of the values of each benchmark in order of time, slower is larger, k >= `FEWEST_RUNS`.
-    limit : float, > 1
-        How many times as slow is too slow.
-    seed : int
-        Of the splits.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> found = chances_of([rng.normal(0.0, 0.01, 40)], 1.05)
-    >>> found.in_turn.tolist(), bool(3 <= found.rounds[0] <= 6)
-    ([0.0], True)
-    """
+    """Split runs of one version in two, again and again."""
     rng = np.random.default_rng(seed)
     pairs = [np.asarray(y)[: len(y) // 2 * 2].reshape(-1, 2) for y in series]
     called, together = np.zeros(len(series)), 0

@@ -17,7 +17,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SelfTest", "self_test"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,19 +85,7 @@ class SelfTest(Result):
 
 
 def self_test(table: LongTable, limit: float) -> SelfTest:
-    """Split the runs of each benchmark in two, as if they were versions.
-
-    Parameters
-    ----------
-    table : LongTable
-        Of one version.
-    limit : float, > 1
-
-    Raises
-    ------
-    DataError
-        No benchmark has runs enough.
-    """
+    """Split the runs of each benchmark in two, as if they were versions."""
     matched = match(table, table)
     series, counts, left_out = {}, {}, []
     for name in matched.names:

@@ -23,7 +23,6 @@ from perf_statistics.gating.sessions import apart
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-__all__ = ["VersionGate", "gate_versions"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -153,24 +152,7 @@ def gate_versions(
     undecided: Outcome = Outcome.UNDECIDED,
     plan: Sequence[Look] | None = None,
 ) -> VersionGate:
-    """Judge whether the benchmarks of the second version are slower.
-
-    Parameters
-    ----------
-    first, second : LongTable
-    names : pair of str
-    threshold : float, >= 1
-    errors, between, layout, better, missing_fails, undecided
-        As of `perf_gate.api.gate`.
-    plan : sequence of Look, optional
-        Where rounds are added until it is decided: when that is looked at (`perf_gate.versions.sequential`). Bounds
-        then hold at all looks together.
-
-    Raises
-    ------
-    DataError
-        No benchmark in common, or other units; with a plan, benchmarks that were not measured in turn.
-    """
+    """Judge whether the benchmarks of the second version are slower."""
     matched = match(first, second, better)
     laid = [laid_out(matched.runs[0][name], matched.runs[1][name], layout) for name in matched.names]
     larger = np.array([matched.larger_is_better[name] for name in matched.names])

@@ -11,7 +11,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LAYOUTS", "Laid", "laid_out"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,45 +20,17 @@ _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measur
 
 @dataclass(frozen=True)
 class Laid:
-    """Values of a benchmark, ready to be compared.
-
-    Parameters
-    ----------
-    layout : {"turn", "blocks", "sessions"}
-    first, second : (k,) float
-        In turn, the same rounds in the same order.
-    series, is_second : (n,) float, (n,) bool
-        All runs in order of time, of blocks; empty otherwise.
-    """
+    """Values of a benchmark, ready to be compared."""
 
     layout: str
-    first: Floats
+    first: Floats  # in turn, the same rounds in the same order
     second: Floats
-    series: Floats
+    series: Floats  # all runs in order of time, of blocks; empty otherwise
     is_second: npt.NDArray[np.bool_]
 
 
 def laid_out(first: pd.DataFrame, second: pd.DataFrame, layout: str | None = None) -> Laid:
-    """Tell the layout from rounds, times and sessions; iterations of one round or file become their median.
-
-    Parameters
-    ----------
-    first, second : pandas.DataFrame
-        Runs of one benchmark, as of `perf_gate.reading.long_table.LongTable`.
-    layout : {"turn", "blocks", "sessions"}, optional
-        What the user says that it is.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"value": [1.0, 2.0, 3.0], "session": 0, "order": [1.0, 4.0, 5.0], "round": np.nan})
-    >>> laid_out(runs, runs.assign(order=[2.0, 3.0, 6.0])).layout
-    'turn'
-    >>> laid_out(runs, runs.assign(order=[7.0, 8.0, 9.0])).layout
-    'blocks'
-    >>> laid_out(runs, runs.assign(order=np.nan)).layout
-    'sessions'
-    """
+    """Tell the layout from rounds, times and sessions; iterations of one round or file become their median."""
     sides = (first, second)
     if layout in (None, "turn"):
         pairs = next((pairing for how in _PAIRINGS if (pairing := how(*sides)) is not None), None)

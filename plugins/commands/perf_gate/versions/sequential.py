@@ -38,7 +38,6 @@ from perf_statistics.gating.multiple_tests import adjusted
 from perf_statistics.gating.rounds import in_turn
 from perfcore.base.errors import OptionError
 
-__all__ = ["Look", "judge_in_looks", "next_look", "sequential_plan"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,44 +51,15 @@ _LOWEST = -9.0  # standard deviations, below which nothing is
 
 
 class Look(NamedTuple):
-    """When to look, and what is sure then.
-
-    Attributes
-    ----------
-    rounds : int
-    slower : float
-        Level of probabilities adjusted for the number of benchmarks.
-    not_slower : float
-        Level of a benchmark's own probability.
-    """
+    """When to look, and what is sure then."""
 
     rounds: int
-    slower: float
-    not_slower: float
+    slower: float  # level of probabilities adjusted for the number of benchmarks
+    not_slower: float  # level of a benchmark's own probability
 
 
 def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[Look, ...]:
-    """After how many rounds to look: 5, 8, 12, 18, 27 and so on to the budget.
-
-    Parameters
-    ----------
-    budget : int, >= 3
-        The most rounds.
-    benchmarks : int, >= 1
-        How many are judged together.
-
-    Raises
-    ------
-    OptionError
-        Too few rounds to decide anything.
-
-    Examples
-    --------
-    >>> [(look.rounds, round(look.slower, 4), round(look.not_slower, 4)) for look in sequential_plan(20)]
-    [(5, 0.0112, 0.0112), (8, 0.0164, 0.0164), (12, 0.0199, 0.0199), (20, 0.0204, 0.0204)]
-    >>> [look.rounds for look in sequential_plan(4)]
-    [4]
-    """
+    """After how many rounds to look: 5, 8, 12, 18, 27 and so on to the budget."""
     if budget < FEWEST_ROUNDS:
         raise OptionError(f"a budget of {budget} rounds decides nothing; {FEWEST_ROUNDS} at least are needed")
     rounds: list[int] = []
@@ -105,14 +75,7 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[Look, ...]:
 
 
 def next_look(plan: Sequence[Look], rounds: int) -> int | None:
-    """How many rounds the next look is of; None where the plan has none.
-
-    Examples
-    --------
-    >>> plan = sequential_plan(10)
-    >>> [next_look(plan, rounds) for rounds in (0, 5, 10)]
-    [5, 8, None]
-    """
+    """How many rounds the next look is of; None where the plan has none."""
     return next((look.rounds for look in plan if look.rounds > rounds), None)
 
 
@@ -124,34 +87,7 @@ def judge_in_looks(
     errors: str = "fwer",
     last_digits: Floats | None = None,
 ) -> tuple[Estimates, Judged]:
-    """Judge rounds so far by the looks that they reach.
-
-    Parameters
-    ----------
-    first, second : n sequences of (k,) float
-        Logarithms of the values of each benchmark round by round, slower is larger.
-    threshold : float, >= 1
-    plan : sequence of Look
-        The same at each call.
-    errors : {"fwer", "fdr"}
-    last_digits : (n,) float, optional
-        As of `perf_statistics.gating.rounds.in_turn`.
-
-    Returns
-    -------
-    Estimates
-        Of all rounds, with bounds that hold at all looks together.
-    Judged
-        Probabilities such that at most 5 % decide, as those of one look.
-
-    Examples
-    --------
-    >>> rng, plan = np.random.default_rng(1), sequential_plan(40)
-    >>> rounds = [rng.normal(0.0, 0.02, 8) for _ in range(4)]
-    >>> estimates, judged = judge_in_looks(rounds[:2], rounds[2:], 1.5, plan)
-    >>> judged.outcome.value
-    'passed'
-    """
+    """Judge rounds so far by the looks that they reach."""
     log_threshold, level = math.log(threshold), 1.0 - SURE
     sizes = np.array([len(each) for each in first])
     p_slow, p_not_slower = np.ones(len(first)), np.ones(len(first))

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_statistics.gating.estimates import FEWEST_ROUNDS
 
-__all__ = ["CommonShift", "common_shift"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,18 +17,10 @@ _FEWEST = 3  # benchmarks
 
 
 class CommonShift(NamedTuple):
-    """By how much all benchmarks together are slower.
-
-    Attributes
-    ----------
-    ratio : float
-    lower, upper : float
-        95 % bounds.
-    benchmarks : int
-    """
+    """By how much all benchmarks together are slower."""
 
     ratio: float
-    lower: float
+    lower: float  # 95 % bounds
     upper: float
     benchmarks: int
 
@@ -39,20 +30,6 @@ def common_shift(differences: Sequence[Floats], ratios: Floats) -> CommonShift |
 
     By rounds where all benchmarks have the same number of them: the median over benchmarks of each round is one value,
     so that what a round's state does to all of them counts once. Otherwise by benchmarks.
-
-    Parameters
-    ----------
-    differences : sequence of (k,) float
-        Logarithms, round by round, of those benchmarks that were measured in turn.
-    ratios : (n,) float
-        Logarithms of all.
-
-    Examples
-    --------
-    >>> rounds = [np.array([0.02, 0.03, 0.025]) + 0.001 * k for k in range(4)]
-    >>> shift = common_shift(rounds, np.array([each.mean() for each in rounds]))
-    >>> round(shift.ratio, 3), shift.benchmarks
-    (1.027, 4)
     """
     from scipy.stats import t
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
         Solution,
     )
 
-__all__ = ["show"]
-
 
 def show(
     kind: str,

@@ -11,8 +11,6 @@ from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.reading import HowToRead
 
-__all__ = ["command"]
-
 
 def command(
     first: Annotated[

@@ -11,8 +11,6 @@ from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Picture
 from perfcore.cli.signature import OptionsOf
 
-__all__ = ["command"]
-
 
 def command(
     formula: Annotated[

@@ -11,8 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 
-__all__ = ["command"]
-
 
 def command(
     predictions: Annotated[

@@ -11,8 +11,6 @@ from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.signature import OptionsOf
 
-__all__ = ["command"]
-
 
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False, help="A structural model (.toml).")],

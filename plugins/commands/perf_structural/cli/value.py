@@ -13,8 +13,6 @@ from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 from perfcore.stochastic import default_name
 
-__all__ = ["command"]
-
 
 def command(
     series: Annotated[

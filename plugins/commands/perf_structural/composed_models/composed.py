@@ -28,7 +28,6 @@ from perfcore.base.errors import ModelFileError, OptionError, PerfError
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 
-__all__ = ["ComposedModel", "digest", "max_"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -78,20 +77,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @classmethod
     def compose(cls, operation: str, left: Model, right: Model | float) -> ComposedModel:
-        """What an operator makes of a model and another, or a number in its unit.
-
-        Parameters
-        ----------
-        operation : {"add", "multiply", "divide"}
-            The last by a number only.
-        left : Model
-        right : Model or float
-
-        Raises
-        ------
-        OptionError
-            A number is negative, or the models do not compose.
-        """
+        """What an operator makes of a model and another, or a number in its unit."""
         if operation == "add":
             return _composed([part for part in (left, right) if part != 0], " + ".join)  # 0 is what `sum` begins with
         if operation == "divide":
@@ -129,24 +115,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return shared_ranges(self.components)
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """The expression of what the components predict.
-
-        Parameters
-        ----------
-        points : mapping of columns, DataFrame, or (n,) float for a single variable
-            The variables of all components, each once.
-        interval : float, optional
-            Coverage of bounds. Those of a single component are exact where its values are not negative; those of
-            several come from 65,536 quasi-random draws and err by up to 1 % of their distance from the value
-            (`perf_structural.composed_models.independent_draws`). They are widened to hold the value, which is the
-            expression of the
-            components' values: the median of the largest of several lies above it.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound; NaN where a component has none.
-        """
+        """The expression of what the components predict."""
         if interval is not None:
             check_coverage(interval)
         where = points_of_each(points, self.components)

@@ -8,24 +8,12 @@ from perf_formulas.formula import Formula
 from perf_formulas.tree import Node, Number, Operation, Variable, written
 from perfcore.base.errors import OptionError
 
-__all__ = ["check_expression", "is_linear", "unit_of"]
 
 _OPERATIONS = ("+", "*", "/", "max")
 
 
 def check_expression(formula: Formula, names: Sequence[str]) -> None:
-    """Refuse an expression that no operators make.
-
-    Parameters
-    ----------
-    formula : Formula
-    names : sequence of str
-        Of the components.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse an expression that no operators make."""
     if set(formula.names) != set(names):
         raise OptionError(
             f"the expression {formula} is of {', '.join(formula.names) or 'no component'}; the components are "
@@ -64,30 +52,7 @@ def _has_component(node: Node) -> bool:
 
 
 def unit_of(formula: Formula, units: Mapping[str, str | None]) -> str | None:
-    """Unit of an expression: the common one of a sum or maximum, the product of those of factors.
-
-    A number is in the unit of what it is added to or compared with, and has none as a factor.
-
-    Parameters
-    ----------
-    formula : Formula
-    units : mapping of str to str or None
-        Of each component; None where it is not known.
-
-    Raises
-    ------
-    OptionError
-        Parts of a sum or maximum have different units.
-
-    Examples
-    --------
-    >>> unit_of(Formula("2*m1*m2 + 1"), {"m1": "s", "m2": "s"})
-    's*s'
-    >>> unit_of(Formula("max(m1, m2)"), {"m1": "s", "m2": "bytes"})
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.OptionError: m1 is in s and m2 in bytes: parts of a sum or maximum must have one unit
-    """
+    """Unit of an expression: the common one of a sum or maximum, the product of those of factors."""
     return _unit(formula.tree, units)
 
 

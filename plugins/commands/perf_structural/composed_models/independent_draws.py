@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from perfcore.models.model import Model
 
-__all__ = ["bounds_of_function"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,23 +37,7 @@ _STEP = 1.0 / 16.0
 def bounds_of_function(
     function: Callable[[Sequence[Floats]], Floats], models: Sequence[Model], points: Sequence[Any], interval: float
 ) -> Floats:
-    """Bounds of a function of models that are independent of one another.
-
-    Parameters
-    ----------
-    function : callable
-        Takes one array (T, N) of each model; gives the values (T, N).
-    models : sequence of Model
-    points : sequence
-        Of each model, what its `predict` takes for the same T points.
-    interval : float, 0 to 1
-        Coverage.
-
-    Returns
-    -------
-    (T, 2) float
-        Lower and upper bound; NaN where a model has none.
-    """
+    """Bounds of a function of models that are independent of one another."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 

@@ -15,7 +15,6 @@ from perfcore.results import Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ComposedPresenter"]
 
 _COVERAGE = 0.95
 _PLACES = 120  # of a line

@@ -12,22 +12,9 @@ from perf_tables.points.points import by_symbol, of_one_length
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.models.model import Model, Points
 
-__all__ = ["check_variables", "count_of", "points_of_each", "shared_levels", "shared_ranges"]
-
 
 def check_variables(models: Mapping[str, Model]) -> None:
-    """Refuse models whose variables of one symbol are not the same.
-
-    Parameters
-    ----------
-    models : mapping of str to Model
-        By a name, which the message has.
-
-    Raises
-    ------
-    OptionError
-        A symbol stands for two columns or units, for a number and for names, or for names of which none is in both.
-    """
+    """Refuse models whose variables of one symbol are not the same."""
     first: dict[str, str] = {}
     for name, model in models.items():
         for symbol, column in model.variables.items():
@@ -77,21 +64,7 @@ def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]
 
 
 def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
-    """Points as a user gives them, for each model with its own variables.
-
-    Parameters
-    ----------
-    points : mapping or DataFrame of columns, or (n,) float
-    models : mapping of str to Model
-        As `check_variables` accepts them.
-
-    Raises
-    ------
-    UnknownNameError
-        A column that no model has, or a level that one does not know, which is named.
-    OptionError, DataError
-        A number is missing, or columns have different lengths.
-    """
+    """Points as a user gives them, for each model with its own variables."""
     named = {symbol for model in models.values() for symbol in model.levels}
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
     columns = of_one_length(by_symbol(points, numbers, named))

@@ -19,7 +19,6 @@ from perfcore.base.errors import DataError, OptionError
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["judge", "recalibrate"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -179,10 +178,7 @@ def _bin_of(actual: float, edges: Floats) -> int | None:
 
 
 def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, Floats]:
-    """Ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), of those with bins.
-
-    Where histograms have different numbers of bins, those with fewer have empty ones at the end.
-    """
+    """Ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), of those with bins."""
     binned = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
     most = max((len(masses) for (_, masses), _ in binned), default=0)
     ranks, ordered = np.zeros((len(binned), most + 1)), np.zeros((len(binned), most))

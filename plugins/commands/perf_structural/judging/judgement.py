@@ -13,7 +13,6 @@ from perf_structural.judging.scores import interval_score, quantile_loss
 from perf_structural.statistic import quantile_name
 from perfcore.results import Result
 
-__all__ = ["PIT_BINS", "Judgement"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,15 +71,7 @@ class Judgement(Result):
     name: str = "actual"
 
     def coverage(self) -> list[dict[str, float | int | str]]:
-        """For the bounds and each central interval: the share of actual values within, with its limits.
-
-        Returns
-        -------
-        list of dict
-            ``interval``; ``promised`` and ``observed`` share; ``low`` and ``high``, the exact 95% limits of the
-            observed share (Clopper and Pearson) for runs that do not depend on one another; ``width``, the mean
-            width; ``score``, the mean interval score (NaN for the bounds, which promise no share); ``runs`` counted.
-        """
+        """For the bounds and each central interval: the share of actual values within, with its limits."""
         from scipy.stats import binomtest
 
         rows: list[dict[str, float | int | str]] = []

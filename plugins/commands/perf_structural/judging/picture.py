@@ -17,20 +17,12 @@ if TYPE_CHECKING:
 
     from perf_structural.judging.judgement import Judgement
 
-__all__ = ["draw_judgement"]
 
 _OUTER, _INNER = 0.95, 0.5  # central intervals: the outer one stands in where a prediction has no bounds
 
 
 def draw_judgement(judgement: Judgement, figure: Figure) -> None:
-    """Draw bounds and actual values over the runs and, where predictions are distributions, the places in them.
-
-    Parameters
-    ----------
-    judgement : Judgement
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw bounds and actual values over the runs and, where predictions are distributions, the places in them."""
     figure.suptitle(judgement.title, x=0.01, ha="left", fontsize=10, parse_math=False)
     if not judgement.place_counts().sum():
         _draw_runs(judgement, figure.add_subplot())

@@ -19,7 +19,6 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["first_prediction", "is_number", "read_actual", "read_predictions", "read_rows"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,17 +29,7 @@ _ACCEPTED = (
 
 
 def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
-    """The values of a file: one JSON document after another, each a value or a list of them.
-
-    So a list will do, and so will the outputs of several commands, one after the other (``>>``). A number is itself;
-    an object with ``lower`` and ``upper`` is bounds; in an object with a ``value`` that is itself an object, that
-    one counts.
-
-    Raises
-    ------
-    InputError
-        The file is missing or not JSON, with the line; or an entry is no value, with its number from 1.
-    """
+    """The values of a file: one JSON document after another, each a value or a list of them."""
     name, values = os.fspath(path), []
     for number, entry in enumerate(_entries(path), start=1):
         try:
@@ -53,15 +42,7 @@ def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
 
 
 def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
-    """The first value of a file of predictions, by which it is recognised.
-
-    Raises
-    ------
-    InputError
-        The file is missing, is not JSON up to there, or holds no predictions.
-    DataError, OptionError
-        Its first entry is no value.
-    """
+    """The first value of a file of predictions, by which it is recognised."""
     for entry in _entries(path):
         return _value(entry)
     raise InputError(path, f"holds no predictions; {_ACCEPTED}")
@@ -113,31 +94,7 @@ def _value(entry: Any) -> StochasticValue:
 def read_actual(
     path: str | os.PathLike[str], column: str | None = None, at: str | None = None
 ) -> tuple[str, Floats, Floats | None]:
-    """Measured values from one column of a CSV table, a row for each run, in the order of the predictions.
-
-    Parameters
-    ----------
-    path : str or path
-        A line of column names, then rows; separated by commas, semicolons or tabs.
-    column : str, optional
-        May be left out where one column holds numbers, or one is called ``actual``.
-    at : str, optional
-        Column of start times or run numbers, for pictures.
-
-    Returns
-    -------
-    name : str
-        The column's name.
-    actual : (n,) float
-    at : (n,) float or None
-
-    Raises
-    ------
-    InputError
-        No table, a row of another length, or a value that is no finite number; with its line.
-    UnknownNameError
-        There is no such column.
-    """
+    """Measured values from one column of a CSV table, a row for each run, in the order of the predictions."""
     name = os.fspath(path)
     if _text(path).lstrip()[:1] in ("[", "{"):
         raise InputError(
@@ -159,19 +116,7 @@ def read_actual(
 
 
 def read_rows(path: str | os.PathLike[str], name: str = "") -> list[tuple[int, Mapping[str, str]]]:
-    """The rows of a table of text, by the names in its first line, and the line of each.
-
-    Parameters
-    ----------
-    path : str or path
-    name : str
-        What messages call it, if not by its path.
-
-    Raises
-    ------
-    InputError
-        It has no rows, or one of another length; with its line.
-    """
+    """The rows of a table of text, by the names in its first line, and the line of each."""
     name, text = name or os.fspath(path), _text(path)
     first = text.lstrip().partition("\n")[0]
     reader = csv.DictReader(

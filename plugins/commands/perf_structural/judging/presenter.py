@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from perf_structural.judging.judgement import Judgement
     from perf_structural.judging.recalibration import Recalibration
 
-__all__ = ["JudgementPresenter", "RecalibrationPresenter", "rank_names"]
 
 _SHOWN = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)  # levels of the quantiles in the table of a map
 _MOST_COLUMNS, _GROUPS = 10, 5  # in the table of bins
@@ -173,26 +172,14 @@ class RecalibrationPresenter(Presenter):
 
 
 def rank_names(count: int) -> list[str]:
-    """Headings for bins from the most to the least probable, as in the paper's Figure 5.
-
-    Examples
-    --------
-    >>> rank_names(5)
-    ['highest', '2nd', '3rd', '4th', 'lowest']
-    """
+    """Headings for bins from the most to the least probable, as in the paper's Figure 5."""
     ends = {1: "st", 2: "nd", 3: "rd"}
     middle = [f"{k}{'th' if k % 100 in (11, 12, 13) else ends.get(k % 10, 'th')}" for k in range(2, count)]
     return ["highest", *middle, "lowest"][:count]
 
 
 def _rank_groups(count: int) -> tuple[list[str], list[int]]:
-    """Headings for bins from the most to the least probable, and the first bin of each; many bins stand in groups.
-
-    Examples
-    --------
-    >>> _rank_groups(100)
-    (['1-20', '21-40', '41-60', '61-80', '81-100'], [0, 20, 40, 60, 80])
-    """
+    """Headings for bins from the most to the least probable, and the first bin of each; many bins stand in groups."""
     if count <= _MOST_COLUMNS:
         return rank_names(count), list(range(count))
     first = [count * k // _GROUPS for k in range(_GROUPS)]

@@ -31,7 +31,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["COVERAGES", "Recalibration", "learn_recalibration"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -149,16 +148,7 @@ class Recalibration(Result):
         return f"corrected by what {self.runs} past runs taught"
 
     def corrected(self, value: StochasticValue) -> StochasticValue:
-        """A prediction after the map, piecewise uniform; what has no distribution stays as it is.
-
-        Examples
-        --------
-        >>> from perfcore.stochastic import default_representation
-        >>> halved = Recalibration((0.0, 0.5, 1.0), (0.0, 0.25, 1.0), 100)
-        >>> value = default_representation("distributions").from_dict({"edges": [0, 4], "masses": [1]})
-        >>> halved.corrected(value).quantile([0.5, 0.75]).round(9)
-        array([1. , 2.5])
-        """
+        """A prediction after the map, piecewise uniform; what has no distribution stays as it is."""
         from perfcore.stochastic import default_representation
 
         low, high = value.support
@@ -185,19 +175,7 @@ class Recalibration(Result):
 
 
 def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
-    """Learn a map from predictions and what then happened, if it makes predictions better that it did not see.
-
-    Parameters
-    ----------
-    predictions : sequence of StochasticValue
-        One for each run, in the order of the runs.
-    actual : (n,) float
-
-    Raises
-    ------
-    DataError
-        Fewer than 40 of them are distributions, or the map makes those that it was not learned from no better.
-    """
+    """Learn a map from predictions and what then happened, if it makes predictions better that it did not see."""
     places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
     finite = np.flatnonzero(np.isfinite(places))
     if len(finite) < _FEWEST:
@@ -239,10 +217,8 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
 
 
 def _map_of(places: Floats) -> Recalibration:
-    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, and lines between.
-
-    On the scale of normal scores a prediction that is too narrow by a factor is a line, also beyond the outermost
-    quantiles that the runs show.
+    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, and lines
+    between.
     """
     knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
     expected_scores = ndtri(np.arange(1, knots) / knots)

@@ -10,71 +10,25 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["interval_score", "quantile_loss", "shares_by_rank"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
-    """Score of central prediction intervals (the source's equation 43): width, and a fine for what lies outside.
-
-    Parameters
-    ----------
-    lower, upper, actual : (...) float
-    coverage : float, 0 to 1
-        Probability that the interval is to hold: its bounds are the quantiles ``(1 - coverage) / 2`` and
-        ``(1 + coverage) / 2``.
-
-    Examples
-    --------
-    >>> interval_score(1.0, 3.0, 0.8, [2.0, 3.5])
-    array([2., 7.])
-    """
+    """Score of central prediction intervals (the source's equation 43): width, and a fine for what lies outside."""
     low, high, x = (np.asarray(argument, dtype=np.float64) for argument in (lower, upper, actual))
     fine = 2.0 / (1.0 - coverage)
     return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
 
 
 def quantile_loss(quantile: npt.ArrayLike, level: float, actual: npt.ArrayLike) -> Floats:
-    """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is.
-
-    Parameters
-    ----------
-    quantile, actual : (...) float
-    level : float, 0 to 1
-
-    Examples
-    --------
-    >>> quantile_loss(10.0, 0.75, [6.0, 14.0])
-    array([1., 3.])
-    """
+    """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is."""
     distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.maximum(level * distance, (level - 1.0) * distance)
 
 
 def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
-    """Which of the bins, ordered from the most to the least probable, the actual value fell into.
-
-    Parameters
-    ----------
-    masses : (m,) float
-        Probabilities of the bins.
-    bin_of_actual : int, optional
-        None where the value lies outside of all bins.
-
-    Returns
-    -------
-    (m + 1,) float
-        One in the place of the bin's rank, last: outside. Bins of equal probability have no order among themselves;
-        each of their ranks gets an equal part.
-
-    Examples
-    --------
-    >>> shares_by_rank([0.2, 0.5, 0.3], 2)
-    array([0., 1., 0., 0.])
-    >>> shares_by_rank([0.25, 0.5, 0.25], 0)
-    array([0. , 0.5, 0.5, 0. ])
-    """
+    """Which of the bins, ordered from the most to the least probable, the actual value fell into."""
     probability = np.asarray(masses, dtype=np.float64)
     shares = np.zeros(len(probability) + 1)
     if bin_of_actual is None:

@@ -28,7 +28,6 @@ from scipy.special import betainc
 from perf_structural.language.copies import within
 from perfcore.base.errors import DataError
 
-__all__ = ["barrier_progress", "grained_progress"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,22 +40,7 @@ _SMALL = 1e-4  # times in units of the correlation's: there the closed form is a
 
 
 def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
-    """Share of full speed that workers which meet at barriers make together of their shares of their processors.
-
-    The smallest share, times every other one to the power of an exponent. Between barriers that are much further apart
-    than time slices only the slowest counts: 0. Where they are much closer together, all must run at once, which
-    happens with the product of the shares: 1.
-
-    Parameters
-    ----------
-    *arguments : array_like
-        Shares, 0 to 1; then the exponent, 0 to 1.
-
-    Examples
-    --------
-    >>> barrier_progress(0.5, 0.8, [0.0, 1.0])
-    array([0.5, 0.4])
-    """
+    """Share of full speed that workers which meet at barriers make together of their shares of their processors."""
     *shares, last = arguments
     exponent = within("exponent", last, 0.0, 1.0)
     spread = np.array(np.broadcast_arrays(*_shares(shares)))
@@ -67,19 +51,7 @@ def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
 
 
 def grained_progress(*arguments: npt.ArrayLike) -> Floats:
-    """Share of full speed that workers make together which meet at a barrier after each so much computing.
-
-    Parameters
-    ----------
-    *arguments : array_like
-        Shares of their processors, 0 to 1; the grain, which is the time that a worker computes between two barriers on
-        a processor of its own, >= 0; and in the same unit the slice, > 0, after which a processor goes to another.
-
-    Examples
-    --------
-    >>> grained_progress(0.5, 0.8, [0.001, 1.0, 1000.0], 1.0).round(2)
-    array([0.4 , 0.44, 0.5 ])
-    """
+    """Share of full speed that workers make together which meet at a barrier after each so much computing."""
     *shares, grain, length = arguments
     time_slice = within("slice", length, 0.0)
     if not np.all(time_slice > 0.0):

@@ -13,47 +13,20 @@ from perf_structural.language.functions import INTERPOLATE, OVER_COPIES
 from perf_structural.units import PLAIN
 from perfcore.base.errors import DataError
 
-__all__ = ["Calls"]
 
 _STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
 _OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
 
 class Calls:
-    """Makes expressions of calls.
-
-    Parameters
-    ----------
-    algebra : Algebra
-    sizes : mapping of str to int
-        Copies along each index.
-    chance : callable
-        Takes a name, and gives the quantity of that name which lies evenly between 0 and 1.
-    """
+    """Makes expressions of calls."""
 
     def __init__(self, algebra: Algebra, sizes: Mapping[str, int], chance: Callable[[str], Expression]) -> None:
         self.algebra, self.sizes, self.chance = algebra, sizes, chance
         self.waits: dict[str, tuple[Expression, ...]] = {}
 
     def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
-        """What a call stands for.
-
-        Parameters
-        ----------
-        text : str
-            The call, for messages.
-        symbol : str
-            The function.
-        parts : sequence of Indexed
-            Its arguments, as many as it takes.
-        over : str, optional
-            The index along which copies are taken where there are several.
-
-        Raises
-        ------
-        DataError
-            Units do not fit, an argument is not replicated, or a number is outside of what is accepted.
-        """
+        """What a call stands for."""
         try:
             if symbol == "pipeline_over":
                 return self._pipeline(text, parts, over)

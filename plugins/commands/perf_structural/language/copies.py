@@ -9,40 +9,17 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 
-__all__ = ["k_th", "max_of_first", "mean_of_first", "min_of_first", "picked", "sum_of_first", "whole", "within"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def whole(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:
-    """Numbers rounded to whole ones.
-
-    Raises
-    ------
-    DataError
-        One is not finite, or outside of what is accepted.
-
-    Examples
-    --------
-    >>> whole("workers", [1.2, 3.9], 1, 4)
-    array([1., 4.])
-    """
+    """Numbers rounded to whole ones."""
     return within(name, np.rint(np.asarray(numbers, dtype=np.float64)), least, most)
 
 
 def within(name: str, numbers: npt.ArrayLike, least: float, most: float = np.inf) -> Floats:
-    """Numbers that are none less than the least, and none more than the most that is accepted.
-
-    Raises
-    ------
-    DataError
-        One is NaN, or outside of what is accepted.
-
-    Examples
-    --------
-    >>> within("share of a processor", [0.2, 1.0], 0.0, 1.0)
-    array([0.2, 1. ])
-    """
+    """Numbers that are none less than the least, and none more than the most that is accepted."""
     values = np.asarray(numbers, dtype=np.float64)
     if not np.all((values >= least) & (values <= most)):  # NaN is neither
         low, high = float(values.min()), float(values.max())
@@ -53,13 +30,7 @@ def within(name: str, numbers: npt.ArrayLike, least: float, most: float = np.inf
 
 
 def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Sum of the first copies; the last argument says of how many, 0 to all.
-
-    Examples
-    --------
-    >>> sum_of_first(1.0, 2.0, 4.0, [0, 2, 3])
-    array([0., 3., 7.])
-    """
+    """Sum of the first copies; the last argument says of how many, 0 to all."""
     *values, count = arguments
     number = whole("number of copies", count, 0, len(values))
     total: Floats = np.zeros(())
@@ -75,13 +46,7 @@ def mean_of_first(*arguments: npt.ArrayLike) -> Floats:
 
 
 def max_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Largest of the first copies, 1 to all; arguments as of `sum_of_first`.
-
-    Examples
-    --------
-    >>> max_of_first(1.0, 7.0, 4.0, [1, 2, 3])
-    array([1., 7., 7.])
-    """
+    """Largest of the first copies, 1 to all; arguments as of `sum_of_first`."""
     return _extreme(np.maximum, arguments)
 
 
@@ -100,26 +65,14 @@ def _extreme(choose: np.ufunc, arguments: Sequence[npt.ArrayLike]) -> Floats:
 
 
 def k_th(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
-    """The k-th smallest of some: 2 of 3 answers are there after the second.
-
-    Examples
-    --------
-    >>> k_th([1, 2], 5.0, 1.0, 3.0)
-    array([1., 3.])
-    """
+    """The k-th smallest of some: 2 of 3 answers are there after the second."""
     place, *spread = np.broadcast_arrays(whole("place", k, 1, len(values)), *values)
     in_order = np.sort(spread, axis=0)
     return _take(in_order, place)
 
 
 def picked(*arguments: npt.ArrayLike) -> Floats:
-    """One of the copies; the last argument says which, from 1.
-
-    Examples
-    --------
-    >>> picked(5.0, 1.0, 3.0, [1, 3])
-    array([5., 3.])
-    """
+    """One of the copies; the last argument says which, from 1."""
     *values, number = arguments
     place, *spread = np.broadcast_arrays(whole("number of the copy", number, 1, len(values)), *values)
     return _take(np.array(spread), place)

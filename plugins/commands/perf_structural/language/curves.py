@@ -7,30 +7,12 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 
-__all__ = ["interpolated"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
-    """On lines between points; before the first and beyond the last as there.
-
-    Parameters
-    ----------
-    x : array_like
-    *points : float
-        Where the points are, increasing, then as many values.
-
-    Raises
-    ------
-    DataError
-        Points do not increase.
-
-    Examples
-    --------
-    >>> interpolated([0.0, 2.0, 9.0], 1.0, 3.0, 10.0, 20.0)
-    array([10., 15., 20.])
-    """
+    """On lines between points; before the first and beyond the last as there."""
     rows = np.asarray(points, dtype=np.float64)
     places, values = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     steps = np.diff(places)

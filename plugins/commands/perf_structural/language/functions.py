@@ -11,16 +11,6 @@ from perf_formulas.parser import QUANTILE, Limits, Parser
 from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
 from perf_structural.language import barriers, copies, curves, pipeline, queues, workers
 
-__all__ = [
-    "COMPUTED",
-    "EQUATION_FUNCTIONS",
-    "INTERPOLATE",
-    "LIMITS",
-    "MAY_BE_INFINITE",
-    "OVER_COPIES",
-    "compute",
-    "parsed",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,25 +83,14 @@ MAY_BE_INFINITE = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"
 
 
 def compute(name: str, *operands: npt.ArrayLike) -> Floats:
-    """A function of arrays by its name: one of equations, else numpy's.
-
-    Examples
-    --------
-    >>> compute("k_th", 2.0, 5.0, 1.0, 3.0)
-    array(3.)
-    """
+    """A function of arrays by its name: one of equations, else numpy's."""
     function = COMPUTED.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
         return np.asarray(function(*operands), dtype=np.float64)
 
 
 def parsed(text: str) -> Node:
-    """The tree of an equation: a formula that may also call what only equations have, as in ``max_over(work/speed)``.
-
-    Examples
-    --------
-    >>> from perf_formulas.tree import variables
-    >>> list(variables(parsed("sum_over(work/speed) + start")))
-    ['work', 'speed', 'start']
+    """The tree of an equation: a formula that may also call what only equations have, as in
+    ``max_over(work/speed)``.
     """
     return Parser(text.strip(), EQUATION_FUNCTIONS, LIMITS).formula()

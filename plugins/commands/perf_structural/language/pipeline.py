@@ -12,25 +12,12 @@ import numpy.typing as npt
 from perf_structural.language.copies import whole
 from perfcore.base.errors import DataError
 
-__all__ = ["pipeline_time"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def pipeline_time(*arguments: npt.ArrayLike) -> Floats:
-    """Time until the last item has left the last stage; the first stage never waits for items.
-
-    Parameters
-    ----------
-    *arguments : array_like
-        Times of the first item in all stages, of the second and so on; then how many items find room between two
-        stages, a number >= 0, and how many stages there are.
-
-    Examples
-    --------
-    >>> pipeline_time(1.0, 5.0, 1.0, 1.0, 0.0, 2)  # the second item waits in stage 1 until 6, and is done at 7
-    array(7.)
-    """
+    """Time until the last item has left the last stage; the first stage never waits for items."""
     *times, room, stages = arguments
     depth = int(np.asarray(stages))
     spread = np.broadcast_arrays(whole("room between two stages", room, 0, np.inf), *times)

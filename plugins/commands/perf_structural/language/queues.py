@@ -22,7 +22,6 @@ from scipy.special import gammaincc, gammainccinv, gammaln, xlogy
 
 from perf_structural.language.copies import whole, within
 
-__all__ = ["mean_queue_wait", "probability_of_waiting", "queue_wait", "sharing_slowdown"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,20 +30,7 @@ _MOST_CORRECTION = 0.24  # Whitt's bound on Cosmetatos' term, which grows beyond
 
 
 def probability_of_waiting(work: npt.ArrayLike, servers: npt.ArrayLike) -> Floats:
-    """Erlang's C: how probable it is that all servers are busy; 1 where there is too much to do.
-
-    Parameters
-    ----------
-    work : array_like
-        Arrival rate times mean service time, >= 0: servers busy on average.
-    servers : array_like
-        Whole.
-
-    Examples
-    --------
-    >>> probability_of_waiting([0.5, 1.0], [1, 2])  # of M/M/1 the load; of M/M/2 2 load^2/(1 + load)
-    array([0.5       , 0.33333333])
-    """
+    """Erlang's C: how probable it is that all servers are busy; 1 where there is too much to do."""
     busy, number = np.broadcast_arrays(np.asarray(work, dtype=np.float64), np.asarray(servers, dtype=np.float64))
     with np.errstate(all="ignore"):
         # Erlang's B: the last term of the Poisson distribution over the sum of its terms.
@@ -57,31 +43,7 @@ def probability_of_waiting(work: npt.ArrayLike, servers: npt.ArrayLike) -> Float
 def mean_queue_wait(
     rate: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike, variation: npt.ArrayLike = 1.0
 ) -> Floats:
-    """Mean time that a request waits before one of k servers takes it up (M/G/k, first come first served).
-
-    Parameters
-    ----------
-    rate : array_like
-        Arrivals per unit of time, >= 0.
-    service : array_like
-        Mean time of service, >= 0.
-    servers : array_like
-        Rounded to whole numbers, >= 1.
-    variation : array_like
-        Coefficient of variation of the service times, standard deviation over mean, >= 0.
-
-    Returns
-    -------
-    array
-        Infinite where more arrives than the servers can do.
-
-    Examples
-    --------
-    >>> mean_queue_wait(0.8, 1.0, 1)  # of M/M/1: load/(1 - load) times the service time
-    array(4.)
-    >>> mean_queue_wait(0.8, 1.0, 1, 0.0)  # of M/D/1 half of it
-    array(2.)
-    """
+    """Mean time that a request waits before one of k servers takes it up (M/G/k, first come first served)."""
     rate, service, number = _checked(rate, service, servers)
     spread = within("coefficient of variation", variation, 0.0)
     busy = rate * service
@@ -92,13 +54,7 @@ def mean_queue_wait(
 
 
 def queue_wait(*arguments: npt.ArrayLike) -> Floats:
-    """Time that one request waits; arguments as of `mean_queue_wait`, last a number evenly between 0 and 1.
-
-    Examples
-    --------
-    >>> queue_wait(0.8, 1.0, 1, [0.1, 0.6])  # with probability 1 - 0.8 there is no wait
-    array([0.       , 3.4657359])
-    """
+    """Time that one request waits; arguments as of `mean_queue_wait`, last a number evenly between 0 and 1."""
     *station, chance = arguments
     rate, service, number = _checked(*station[:3])
     spread = within("coefficient of variation", station[3] if len(station) > 3 else 1.0, 0.0)
@@ -116,14 +72,8 @@ def queue_wait(*arguments: npt.ArrayLike) -> Floats:
 
 
 def sharing_slowdown(rate: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike) -> Floats:
-    """How many times longer work takes on servers that all requests share evenly (M/G/k processor sharing), on average.
-
-    A request alone on a server does not go faster than that server. Arguments as of `mean_queue_wait`.
-
-    Examples
-    --------
-    >>> sharing_slowdown(0.8, 1.0, 1)  # 1/(1 - load)
-    array(5.)
+    """How many times longer work takes on servers that all requests share evenly (M/G/k processor sharing), on
+    average.
     """
     rate, service, number = _checked(rate, service, servers)
     busy = rate * service

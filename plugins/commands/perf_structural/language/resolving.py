@@ -17,8 +17,6 @@ from perf_structural.statistic import quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["resolved"]
-
 
 def resolved(
     roots: Sequence[Expression],
@@ -27,26 +25,7 @@ def resolved(
     options: EvaluationOptions,
     executor: Executor | None = None,
 ) -> tuple[list[Expression], tuple[str, ...]]:
-    """Expressions without quantiles, and a note for each quantile with its value.
-
-    Parameters
-    ----------
-    roots : sequence of Expression
-    values : mapping of str to StochasticValue
-        At least the expressions' leaves.
-    correlations : mapping of frozenset of str to float
-    options : EvaluationOptions
-        How each quantile is evaluated.
-    executor : concurrent.futures.Executor, optional
-        As of `perf_structural.evaluation.evaluate_expression`.
-
-    Raises
-    ------
-    OptionError
-        A quantile is asked for of what has bounds and no distribution.
-    DataError
-        As of `perf_structural.evaluation.evaluate_expression`.
-    """
+    """Expressions without quantiles, and a note for each quantile with its value."""
     nodes = _ordered_together(roots)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()

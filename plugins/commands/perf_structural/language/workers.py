@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_structural.language.copies import whole
 from perfcore.base.errors import DataError
 
-__all__ = ["loop_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,21 +19,7 @@ _MOST_ITERATIONS = 2.0**53
 
 
 def loop_time(*arguments: npt.ArrayLike) -> Floats:
-    """Time until a loop is done whose iterations workers take in chunks, each as soon as it is free.
-
-    Parameters
-    ----------
-    *arguments : array_like
-        Time of each worker for one iteration, > 0; then how many iterations there are, and how many make a chunk, both
-        rounded to whole numbers.
-
-    Examples
-    --------
-    >>> loop_time(1.0, 2.0, 4, 1)  # the first does three in the time in which the second does one, and begins another
-    array(3.)
-    >>> loop_time(1.0, 2.0, 4, 2)
-    array(4.)
-    """
+    """Time until a loop is done whose iterations workers take in chunks, each as soon as it is free."""
     *times, iterations, chunk = arguments
     total = whole("number of iterations", iterations, 0, _MOST_ITERATIONS)
     size = whole("size of a chunk", chunk, 1, _MOST_ITERATIONS)

@@ -22,7 +22,6 @@ from perf_structural.statistic import quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-__all__ = ["Decision", "compare_samples"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,36 +102,7 @@ def compare_samples(
     power: float = 0.9,
     names: tuple[str, str] = ("first", "second"),
 ) -> Decision:
-    """Whether the first or the second is smaller, or how many more measurements would tell.
-
-    Parameters
-    ----------
-    first, second : (n,) float
-        Independent samples, at least 3 of each.
-    quantile : float, 0 to 1, optional
-        Compare this quantile instead of the mean.
-    worth : float, >= 0, optional
-        Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent. Then two that differ
-        by less are equal.
-    power : float, 0 to 1
-        How probable a decision shall be after the further measurements.
-    names : (str, str)
-
-    Raises
-    ------
-    DataError
-        There are too few samples.
-    OptionError
-        A number is outside of what is accepted.
-
-    Examples
-    --------
-    >>> compare_samples([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
-    'first'
-    >>> undecided = compare_samples([10, 11, 12, 11, 10, 12], [11, 12, 12, 11, 11, 12])
-    >>> undecided.verdict, undecided.more
-    ('undecided', (49, 28))
-    """
+    """Whether the first or the second is smaller, or how many more measurements would tell."""
     if not 0.0 < power < 1.0:
         raise OptionError(f"--power {power:g}: a number between 0 and 1 is expected, such as 0.9")
     if worth is not None and not 0.0 <= worth < math.inf:

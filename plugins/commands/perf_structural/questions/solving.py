@@ -20,7 +20,6 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result
 
-__all__ = ["Solution", "Tried", "parse_range", "solve_for"]
 
 _RESOLUTION = 1e-4  # of the range, of numbers that are not whole
 _INTERIOR = 15  # places looked at where neither end of the range suffices
@@ -29,19 +28,11 @@ _SURE = 2.0  # standard errors
 
 @dataclass(frozen=True)
 class Tried:
-    """One value, and how often the limit is kept with it.
-
-    Parameters
-    ----------
-    value : float
-    probability : float
-    error : float
-        Standard error.
-    """
+    """One value, and how often the limit is kept with it."""
 
     value: float
     probability: float
-    error: float
+    error: float  # standard error
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,18 +95,7 @@ class Solution(Result):
 
 
 def parse_range(text: str) -> tuple[str, tuple[float, float]]:
-    """An input and the range of its values, ``servers=1..64``; both are whole where both are written so.
-
-    Raises
-    ------
-    OptionError
-        It is none.
-
-    Examples
-    --------
-    >>> parse_range("servers=1..64"), parse_range("limit=0.1..2")
-    (('servers', (1, 64)), ('limit', (0.1, 2.0)))
-    """
+    """An input and the range of its values, ``servers=1..64``; both are whole where both are written so."""
     name, _, words = (part.strip() for part in text.partition("="))
     ends = _numbers(words.split(".."))
     low, high = ends if len(ends) == 2 else (0.0, 0.0)
@@ -135,29 +115,7 @@ def _numbers(words: Sequence[str]) -> list[float]:
 def solve_for(
     model: StructuralModel, name: str, ends: tuple[float, float], limit: float, probability: float, **options: Any
 ) -> Solution:
-    """The least value that suffices, or the largest where the least of the range does.
-
-    Parameters
-    ----------
-    model : StructuralModel
-    name : str
-        An input of it, or one that it lacks.
-    ends : (float, float)
-        Between which values it is looked for; of two integers only whole numbers are.
-    limit : float
-        In the result's unit.
-    probability : float, 0 to 1
-        Of results up to the limit.
-    **options
-        ``samples`` and ``seed``, as of `perf_structural.EvaluationOptions`.
-
-    Raises
-    ------
-    OptionError
-        The probability or an option is not accepted, or the equation does not use the input.
-    StructuralModelError
-        As of `StructuralModel.predict`; or an input has bounds and no distribution.
-    """
+    """The least value that suffices, or the largest where the least of the range does."""
     if not math.isfinite(limit):
         raise OptionError(f"the limit is {limit:g}; a finite number is expected, such as 0.2")
     if not 0.0 < probability < 1.0:

@@ -16,7 +16,6 @@ from perfcore.stochastic import StochasticValue
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_distributions"]
 
 _POINTS = 2000  # more than a picture has pixels
 _BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no bounds

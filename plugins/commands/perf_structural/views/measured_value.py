@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from perf_structural.measured_value import MeasuredValue
 
-__all__ = ["MeasuredValuePresenter"]
-
 
 class MeasuredValuePresenter(Presenter):
     """The value, what it comes from, and what is lost."""

@@ -9,8 +9,6 @@ from perf_views.drawable import model_blocks
 from perfcore.base.errors import PerfError
 from perfcore.results import Result
 
-__all__ = ["answered", "linked_table"]
-
 
 def answered(form: Form, ask: Callable[[], Result]) -> tuple[Block, ...]:
     """A form and below it what it leads to; where that is a mistake, it stands above the form."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from perf_structural.prediction import Prediction
     from perf_structural.scheduling import Choice
 
-__all__ = ["ChoicePresenter", "DecompositionPresenter", "PredictionPresenter"]
-
 
 class PredictionPresenter(Presenter):
     """A distribution and its statistics."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from perf_structural.questions.deciding import Decision
     from perf_structural.questions.solving import Solution
 
-__all__ = ["DecisionPresenter", "SolutionPresenter"]
-
 
 class SolutionPresenter(Presenter):
     """The value of an input that suffices, and all that were tried."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["SeriesPresenter", "SeriesViews", "column_view", "series_blocks"]
 
 COLUMN = "column"
 _MOST_DRAWN = 8  # columns in one picture
@@ -62,12 +61,7 @@ class SeriesPresenter(Presenter):
 
 
 class SeriesViews:
-    """Views of a series: ``()`` has all columns over time, ``("column", NAME)`` one as a stochastic value.
-
-    Parameters
-    ----------
-    data : Series
-    """
+    """Views of a series: ``()`` has all columns over time, ``("column", NAME)`` one as a stochastic value."""
 
     def __init__(self, data: Series) -> None:
         self._data = data

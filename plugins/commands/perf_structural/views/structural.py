@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from perf_structural.inputs import Input
     from perf_structural.structural_model import StructuralModel
 
-__all__ = ["StructuralPresenter", "StructuralViews"]
 
 INPUT, CANDIDATES = "input", "candidates"
 _METHOD, _BY = "method", "by"
@@ -74,12 +73,7 @@ class StructuralPresenter(Presenter):
 
 
 class StructuralViews:
-    """Views of a structural model.
-
-    Parameters
-    ----------
-    model : StructuralModel
-    """
+    """Views of a structural model."""
 
     def __init__(self, model: StructuralModel) -> None:
         self._model = model

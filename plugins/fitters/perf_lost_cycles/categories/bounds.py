@@ -20,7 +20,6 @@ import numpy.typing as npt
 from perf_statistics.least_squares.shape_average import expected_runs, shape_weights
 from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 
-__all__ = ["Averaged", "run_bounds"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -70,25 +69,7 @@ class Averaged(Protocol):
 
 
 def run_bounds(model: Averaged, points: Mapping[str, Floats], which: Ints, values: Floats, interval: float) -> Floats:
-    """Lower and upper bounds of single runs (k, 2), with the predictions between them.
-
-    Parameters
-    ----------
-    model : Averaged
-    points : mapping of str to (k,) float
-        Factors.
-    which : (k,) int
-        Category, -1 for the total.
-    values : (k,) float
-        What the model predicts.
-    interval : float
-        Coverage, between 0 and 1.
-
-    Returns
-    -------
-    (k, 2) float
-        NaN where fewer than three points were measured that are not 0.
-    """
+    """Lower and upper bounds of single runs (k, 2), with the predictions between them."""
     bounds = np.full((len(which), 2), np.nan)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for number in np.unique(which).tolist():
@@ -114,23 +95,12 @@ def run_bounds(model: Averaged, points: Mapping[str, Floats], which: Ints, value
 
 @dataclass(frozen=True)
 class _Category:
-    """A category where it is not 0.
+    """A category where it is not 0."""
 
-    Attributes
-    ----------
-    used : (n,) int
-        Measured points.
-    measured : (n,) float
-    shapes : Shapes or None
-        Of its formulas that are positive; None where it has too few points, or no such formula.
-    left_out : (S, n) float
-        Each point predicted from the others, by each of these formulas.
-    """
-
-    used: Ints
+    used: Ints  # measured points
     measured: Floats
-    shapes: Shapes | None
-    left_out: Floats
+    shapes: Shapes | None  # of its formulas that are positive; None where it has too few points, or no such formula
+    left_out: Floats  # each point predicted from the others, by each of these formulas
 
 
 def _category(model: Averaged, number: int, new_points: Mapping[str, Floats]) -> _Category:

@@ -22,7 +22,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed
 
-__all__ = ["CategorySum", "figures_of_total", "term_values"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -35,21 +34,12 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """Base of models whose value is a sum over categories, each linear in terms of the factors.
 
     A category that its formula makes negative, outside of the data, counts as 0; `remarks` names it.
-
-    Attributes
-    ----------
-    value_name : str
-    unit : str or None
-    notes : tuple of str
-        What a user should know about the rows of the data.
-    root_weights : tuple of float
-        Square roots of the points' weights.
     """
 
     value_name: str
     unit: str | None
-    notes: tuple[str, ...]
-    root_weights: tuple[float, ...]
+    notes: tuple[str, ...]  # what a user should know about the rows of the data
+    root_weights: tuple[float, ...]  # square roots of the points' weights
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,21 +115,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return matrix
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted times in the unit of the data.
-
-        Parameters
-        ----------
-        points : mapping of columns, DataFrame, or (n,) float for a single factor
-            Factors and ``category``; without it, the total.
-        interval : float, optional
-            Coverage of prediction bounds for a single run, over the formulas that a category may have; see
-            `perf_lost_cycles.categories.bounds`. NaN where fewer than three points were measured that are not 0.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound, not below 0.
-        """
+        """Predicted times in the unit of the data."""
         if interval is not None:
             check_coverage(interval)
         coordinates, which = category_points(points, self.factors, self.names)
@@ -163,13 +139,7 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return observed_by_category(self, self.names, data, where)
 
     def design(self, terms: tuple[str, ...], points: Mapping[str, Floats]) -> Floats:
-        """Values of terms (n, F), at factors by symbol (n,).
-
-        Raises
-        ------
-        DataError
-            A term is not finite there.
-        """
+        """Values of terms (n, F), at factors by symbol (n,)."""
         values = term_values(terms, points)
         wrong = ~np.isfinite(values)
         if wrong.any():
@@ -232,14 +202,7 @@ _parsed = functools.lru_cache(Formula)
 
 
 def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:
-    """Relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error.
-
-    Parameters
-    ----------
-    measured, predicted : (n,) float
-    prefix : str
-        Of the figures' names.
-    """
+    """Relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error."""
     squares = float(((measured - predicted) ** 2).sum())
     total = float((measured**2).sum())
     centered = float(((measured - measured.mean()) ** 2).sum())

@@ -16,26 +16,9 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 
-__all__ = ["category_table", "root_weights"]
-
 
 def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str) -> tuple[CategoryTable, str]:
-    """The data by category, and the first column that names one; categories that are 0 throughout are left out.
-
-    Parameters
-    ----------
-    data : Measurements or DataFrame
-    options : CategoryOptions
-    fitter : str
-        Its name, for messages.
-    absent : {"unknown", "zero"}
-        What a category is that a run does not list.
-
-    Raises
-    ------
-    PerfError
-        As `perf_tables.categories.table.by_category`.
-    """
+    """The data by category, and the first column that names one; categories that are 0 throughout are left out."""
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
@@ -54,10 +37,7 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
 
 
 def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Parameters as the user names them, of which those that count no processors keep their names in formulas.
-
-    Otherwise the first is called p, and default models are chosen by what a factor is called.
-    """
+    """Parameters as the user names them, of which those that count no processors keep their names in formulas."""
     words = data.given_roles.get("parameters") if option is None else option
     if words is None or isinstance(words, Mapping):
         return option
@@ -81,20 +61,7 @@ def _without_zeros(table: CategoryTable) -> CategoryTable:
 
 
 def root_weights(table: CategoryTable, weights: str) -> npt.NDArray[np.float64]:
-    """Square roots of the points' weights (n,); all categories share them, so that the total's are theirs.
-
-    Parameters
-    ----------
-    table : CategoryTable
-    weights : {"relative", "equal", "repetitions"}
-
-    Raises
-    ------
-    DataError
-        A point has a total of 0 and cannot have a relative error.
-    OptionError
-        Weights by repetitions, and no point has several.
-    """
+    """Square roots of the points' weights (n,); all categories share them, so that the total's are theirs."""
     if weights == "relative":
         if not table.total.all():
             where = table.describe(int(np.argmin(table.total)))

@@ -10,32 +10,12 @@ from perfcore.base.errors import PerfError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
 
-__all__ = ["category_facts"]
 
 _FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simplest model first
 
 
 def category_facts(data: Measurements) -> dict[str, Any]:
-    """Points, categories and totals, of the code and the system that most rows are of.
-
-    Parameters
-    ----------
-    data : Measurements
-        With a category role.
-
-    Returns
-    -------
-    dict
-        As `perfcore.contracts.Fitter.facts`; where the rows make no table by category, why not.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = [(p, name, time / p) for p in (1, 2, 4, 8) for name, time in (("compute", 8.0), ("wait", 1.0))]
-    >>> facts = category_facts(Measurements(pd.DataFrame(rows, columns=["p", "category", "time_s"])))
-    >>> facts["categories"], facts["total"], facts["next"][0]
-    ('compute, wait', '1.125 to 9 s', '--fitter lca')
-    """
+    """Points, categories and totals, of the code and the system that most rows are of."""
     conditions = [
         f"{column}={data.table[column].mode().iloc[0]}"
         for column in (*data.roles.code, *data.roles.system)

@@ -13,30 +13,9 @@ from perfcore.base.errors import DataError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed, measurements_for
 
-__all__ = ["observed_by_category"]
-
 
 def observed_by_category(model: Model, names: Sequence[str], data: Any, where: str | None = None) -> Observed:
-    """Totals of a model's points, and what of them the model's categories took.
-
-    Parameters
-    ----------
-    model : Model
-        Whose options are those of a fitter of categories.
-    names : sequence of str
-        Its categories (C); others in the data are part of the total alone.
-    data : Measurements or pandas.DataFrame
-        Read with the roles that the model was fitted with.
-    where : str, optional
-        Conditions on the rows, instead of those of the fit.
-
-    Raises
-    ------
-    DataError
-        The data are no measurements, or have none of the categories.
-    PerfError
-        As of `perf_tables.categories.table.by_category`.
-    """
+    """Totals of a model's points, and what of them the model's categories took."""
     options = model.origin.options
     roles = {role: options.get(role) for role in ("value", "category", "unit")}
     runs = measurements_for(model, data, options.get("where") if where is None else where, roles)

@@ -13,7 +13,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Points
 
-__all__ = ["Part", "one_category", "rows_of_sum"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -21,31 +20,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Part:
-    """The model of one category.
-
-    Parameters
-    ----------
-    terms : tuple of str
-    coefficients : (P,) float
-    values : (m,) float
-        Measured; NaN where it was not.
-    """
+    """The model of one category."""
 
     terms: tuple[str, ...]
     coefficients: Floats
-    values: Floats
+    values: Floats  # measured; NaN where it was not
 
 
 def one_category(
     points: Points, columns: Mapping[str, str], categories: Sequence[str]
 ) -> tuple[dict[str, Floats], int | None]:
-    """Checked points of one category; None for the total.
-
-    Raises
-    ------
-    OptionError
-        The points are of several categories.
-    """
+    """Checked points of one category; None for the total."""
     coordinates, which = category_points(points, columns, categories)
     numbers = np.unique(which).tolist()
     if len(numbers) > 1:
@@ -65,24 +50,8 @@ def rows_of_sum(
 ) -> DesignRows:
     """Rows of all parts; those that have the same terms and points are one.
 
-    The covariance of the errors is estimated as in `total_uncertainty`, so that the variance of the
-    total at hand is the one of its prediction bounds.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    measured, new_rows : callable
-        Values of terms at the m measured points, and at the n points asked for.
-    root_weights : (m,) float
-    new_weights : (n,) float
-        Square roots of the weights of new observations.
-    points, repetitions, unit
-        As in `DesignRows`.
-
-    Raises
-    ------
-    DataError
-        The data leave no degree of freedom.
+    The covariance of the errors is estimated as in `total_uncertainty`, so that the variance of the total at hand is
+    the one of its prediction bounds.
     """
     together: dict[tuple[tuple[str, ...], bytes], list[Part]] = {}
     for part in parts:

@@ -9,7 +9,6 @@ from perf_formulas.parser import Parser
 from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
 from perfcore.base.errors import listing
 
-__all__ = ["formula_over", "linear_terms"]
 
 # What coefficients multiply, by coefficient; under the empty name the part without one.
 _Linear = dict[str, Node]
@@ -18,32 +17,7 @@ _ONE = Number(1.0)
 
 
 def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str, str]:
-    """What each coefficient of a formula multiplies.
-
-    Parameters
-    ----------
-    text : str
-        A formula; every name that is not the factor's is a coefficient.
-    factor : collection of str
-        Names that the factor goes by, in any case.
-    variable : str
-        What it is called in the result.
-
-    Returns
-    -------
-    dict of str to str
-        Coefficient to canonical formula, in order of appearance.
-
-    Raises
-    ------
-    FormulaError
-        The text is no formula, has no coefficient, is not linear in one, or has a term without one.
-
-    Examples
-    --------
-    >>> linear_terms("a*(P - 1) + b + c*P/log2(P)", ["P"], "x")
-    {'a': 'x - 1', 'b': '1', 'c': 'x/log2(x)'}
-    """
+    """What each coefficient of a formula multiplies."""
     formula = Formula(text)
     called = {name.casefold() for name in factor}
     names = {name: Variable(variable) for name in formula.names if name.casefold() in called}
@@ -63,24 +37,7 @@ def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str,
 
 
 def formula_over(text: str, terms: Collection[str], variable: str, name: str) -> str:
-    """A formula with its factor by another name.
-
-    Parameters
-    ----------
-    text : str
-        Linear in its coefficients.
-    terms : collection of str
-        What these multiply, in order, which tells the factor from the coefficients.
-    variable : str
-        What the terms call the factor.
-    name : str
-        What it is called in the result, unless a coefficient is called so.
-
-    Examples
-    --------
-    >>> formula_over("a + b*x*log2(x)", ["1", "p*log2(p)"], "p", "ranks"), formula_over("a", ["1"], "p", "ranks")
-    ('a + b*ranks*log2(ranks)', 'a')
-    """
+    """A formula with its factor by another name."""
     formula = Formula(text)
     for factor in formula.names:
         try:

@@ -20,7 +20,6 @@ from perfcore.base.errors import InputError, PerfError, UnknownNameError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry
 
-__all__ = ["ANY", "DefaultModel", "find_models", "models_for", "read_models", "write_models"]
 
 ANY = "*"  # stands for every category, or for every factor
 VARIABLE = "x"  # the factor in `DefaultModel.terms`
@@ -99,25 +98,7 @@ class _ModelsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_models(path_or_name: str | os.PathLike[str]) -> tuple[DefaultModel, ...]:
-    """Default models of a file, or of a set that is registered.
-
-    Parameters
-    ----------
-    path_or_name : str or path
-        A TOML file with ``[[model]]`` tables, or a name such as ``"standard"``.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it is not TOML, a key is missing or unknown, or a formula is not accepted; one line.
-    UnknownNameError
-        Neither a registered name nor a path that ends with ``.toml``.
-
-    Examples
-    --------
-    >>> len(read_models("standard")) > 10
-    True
-    """
+    """Default models of a file, or of a set that is registered."""
     name = os.fspath(path_or_name)
     sets = registry().entries("default_models")
     if name not in sets:
@@ -138,26 +119,8 @@ def find_models(names: Iterable[str | os.PathLike[str]]) -> tuple[DefaultModel, 
 def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also: str) -> tuple[DefaultModel, ...]:
     """The models of a category over a factor, in order; of equal terms the first.
 
-    A category that is named has its own models; every other one has those of ``*``. So has one whose own models are
-    all of other factors. Names are compared without regard to case; ``_`` and ``-`` are blanks.
-
-    Parameters
-    ----------
-    models : sequence of DefaultModel
-    category : str
-    factor : str
-        Symbol in formulas, such as ``"P"``.
-    *also : str
-        What else the factor is called, such as its column; models of any of its names are its own.
-
-    Examples
-    --------
-    >>> shared = DefaultModel("*", "*", "a + b*x"), DefaultModel("*", "P", "a + b/P")
-    >>> own = DefaultModel("load imbalance", "P|procs", "a + b*log2(P)")
-    >>> [model.formula for model in models_for([*shared, own], "Load_Imbalance", "procs")]
-    ['a + b*log2(P)']
-    >>> [model.formula for model in models_for([*shared, own], "Force", "p")]
-    ['a + b*x', 'a + b/P']
+    A category that is named has its own models; every other one has those of ``*``. So has one whose own models are all
+    of other factors. Names are compared without regard to case; ``_`` and ``-`` are blanks.
     """
     called = {plain_name(name) for name in (factor, *also)}
     matching = [model for model in models if model.factor == ANY or called & _plain_words(model.factor)]
@@ -172,13 +135,7 @@ def models_for(models: Sequence[DefaultModel], category: str, factor: str, *also
 
 
 def write_models(models: Iterable[DefaultModel], path: str | os.PathLike[str]) -> None:
-    """Write models to a TOML file that `read_models` reads, in their order, whole or not at all.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
+    """Write models to a TOML file that `read_models` reads, in their order, whole or not at all."""
     tables = []
     for model in models:
         values = {"category": model.category, "factor": model.factor, "formula": model.formula, "origin": model.origin}

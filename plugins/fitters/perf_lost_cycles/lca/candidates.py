@@ -22,7 +22,6 @@ from perf_lost_cycles.default_models.sets import VARIABLE
 from perf_statistics.least_squares.batched import fit_subsets
 from perf_statistics.least_squares.goodness import r_squared
 
-__all__ = ["DefaultFits", "best", "fit_default_models", "ranked", "term_values"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,42 +33,18 @@ _EXACT = 1e-20
 
 @dataclass(frozen=True)
 class DefaultFits:
-    """Fits of K series with M default models of up to T terms.
+    """Fits of K series with M default models of up to T terms."""
 
-    Attributes
-    ----------
-    models : tuple of tuple of str
-        Terms of each model.
-    coefficients : (M, K, T) float
-        0 beyond a model's own terms; NaN where a term is not finite at a point. Of a model whose terms are dependent on
-        the points, the solution of least norm.
-    standard_errors : (M, K, T) float
-        NaN where the points do not determine the coefficients, or leave no degree of freedom.
-    sum_of_squares : (M, K) float
-        Weighted squares of the residuals; infinite where a term is not finite.
-    leave_one_out : (M, K) float
-        Weighted squares of the errors of predicting each point from the others; infinite where these do not determine
-        it.
-    total_squares, centered_squares : (K,) float
-        Weighted squares of the values, and of the values about their weighted mean.
-    n_points : (K,) int
-    rank : (M, K) int
-        Singular values that were kept; as many as below the number of terms were dropped. -1 where a term is not
-        finite.
-    condition : (M, K) float
-        Largest over smallest singular value of columns of unit norm; infinite where one was dropped.
-    """
-
-    models: tuple[tuple[str, ...], ...]
-    coefficients: Floats
-    standard_errors: Floats
-    sum_of_squares: Floats
-    leave_one_out: Floats
-    total_squares: Floats
+    models: tuple[tuple[str, ...], ...]  # terms of each model
+    coefficients: Floats  # 0 beyond a model's own terms
+    standard_errors: Floats  # naN where the points do not determine the coefficients, or leave no degree of freedom
+    sum_of_squares: Floats  # weighted squares of the residuals; infinite where a term is not finite
+    leave_one_out: Floats  # weighted squares of the errors of predicting each point from the others
+    total_squares: Floats  # weighted squares of the values, and of the values about their weighted mean
     centered_squares: Floats
     n_points: Ints
-    rank: Ints
-    condition: Floats
+    rank: Ints  # singular values that were kept
+    condition: Floats  # largest over smallest singular value of columns of unit norm; infinite where one was dropped
 
     @functools.cached_property
     def sizes(self) -> Ints:
@@ -107,32 +82,7 @@ class DefaultFits:
 def fit_default_models(
     models: Sequence[Sequence[str]], x: npt.ArrayLike, values: npt.ArrayLike, root_weight: npt.ArrayLike | None = None
 ) -> DefaultFits:
-    """Fit every model to every series.
-
-    Parameters
-    ----------
-    models : sequence of sequence of str
-        Terms of each model: formulas of ``x``.
-    x : (n,) array_like
-        Levels of the factor.
-    values : (n, K) array_like
-        The series; NaN where a series was not measured.
-    root_weight : (n,) array_like, optional
-        Square roots of the points' weights, > 0.
-
-    Returns
-    -------
-    DefaultFits
-
-    Examples
-    --------
-    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
-    >>> fits = fit_default_models([("1", "x"), ("1", "log2(x)")], p, np.column_stack([3 + 2 * p, 1 + np.log2(p)]))
-    >>> best(fits, "loo")
-    array([0, 1])
-    >>> fits.coefficients[0, 0].round(12)
-    array([3., 2.])
-    """
+    """Fit every model to every series."""
     levels, table = np.asarray(x, dtype=np.float64), np.asarray(values, dtype=np.float64)
     n, n_series = table.shape
     root = np.ones(n) if root_weight is None else np.asarray(root_weight, dtype=np.float64)
@@ -176,19 +126,7 @@ _parsed = functools.lru_cache(Formula)
 
 
 def ranked(fits: DefaultFits, criterion: str, allowed: Booleans | None = None) -> tuple[Ints, Booleans]:
-    """The models of each series in order (M, K), best first, and which of these can be compared (M, K).
-
-    Exact fits differ by rounding alone: of these, as of all others that are equally good, the one of fewest terms comes
-    first, and then the first that was given. A model whose coefficients the points do not determine comes after all
-    that can be compared.
-
-    Parameters
-    ----------
-    fits : DefaultFits
-    criterion : {"loo", "adjusted", "r2"}
-    allowed : (M, K) bool, optional
-        The models of each series; by default all. The others come last.
-    """
+    """The models of each series in order (M, K), best first, and which of these can be compared (M, K)."""
     freedom = fits.n_points - fits.sizes[:, None]
     if criterion == "loo":
         figures = fits.leave_one_out
@@ -244,11 +182,7 @@ def _fit(
 
 
 def _least_norm(design: Floats, coefficients: Floats) -> Floats:
-    """Of all coefficients (K, m) that fit as well, those of least norm.
-
-    The batch leaves those of least norm for columns of unit length; what lies in the null space of the design itself is
-    taken out here. The null space is found in the scaled columns, since their singular values show what is dependent.
-    """
+    """Of all coefficients (K, m) that fit as well, those of least norm."""
     norms = np.linalg.norm(design, axis=0)
     norms[norms == 0.0] = 1.0
     _, sigma, rows = np.linalg.svd(design / norms, full_matrices=True)

@@ -15,7 +15,6 @@ from perf_lost_cycles.lca.options import LcaOptions
 from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["FittedCategories", "fit_categories"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -44,13 +43,7 @@ class FittedCategories(NamedTuple):
         return self.table.shown_names[self.factor]
 
     def categories(self) -> tuple[CategoryFit, ...]:
-        """Each category with its default models, best first.
-
-        Raises
-        ------
-        DataError
-            One was measured at too few levels.
-        """
+        """Each category with its default models, best first."""
         return tuple(map(self.category, self.table.categories))
 
     def category(self, name: str) -> CategoryFit:
@@ -66,25 +59,7 @@ def fit_categories(
     root: Floats,
     category_column: str,
 ) -> FittedCategories:
-    """Fit every default model of each category over one factor.
-
-    Parameters
-    ----------
-    table : CategoryTable
-    factor : str
-        Its symbol.
-    models : sequence of DefaultModel
-    options : LcaOptions
-    root : (n,) float
-        Square roots of the points' weights.
-    category_column : str
-        For messages.
-
-    Raises
-    ------
-    OptionError
-        There is no default model of a category.
-    """
+    """Fit every default model of each category over one factor."""
     different = list(dict.fromkeys(model.terms for model in models))
     position = {terms: number for number, terms in enumerate(different)}
     allowed = np.zeros((len(different), len(table.categories)), dtype=np.bool_)
@@ -116,13 +91,7 @@ def fit_categories(
 
 
 def _category(fitted: FittedCategories, k: int) -> CategoryFit:
-    """One category: what was measured, and its default models, best first.
-
-    Raises
-    ------
-    DataError
-        It was measured at too few levels.
-    """
+    """One category: what was measured, and its default models, best first."""
     fits, values, name = fitted.fits, fitted.table.values[:, k], fitted.table.categories[k]
     if not fitted.comparable[k]:
         count = int(fits.n_points[k])

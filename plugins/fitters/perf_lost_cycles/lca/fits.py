@@ -6,41 +6,21 @@ import msgspec
 
 from perf_formulas.formula import Formula
 
-__all__ = ["CategoryFit", "DefaultFit"]
-
 
 class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One default model fitted to one category.
+    """One default model fitted to one category."""
 
-    Attributes
-    ----------
-    formula, origin : str
-        As the default model has them.
-    terms : tuple of str
-        What the coefficients multiply, in ``x``.
-    names : tuple of str
-        Of the coefficients in the formula.
-    coefficients, standard_errors : tuple of float or None
-        None where they are not defined.
-    sum_of_squares : float or None
-        Weighted squares of the residuals.
-    r2, r2_adjusted, r2_leave_one_out : float or None
-        Centered; adjusted for the number of coefficients; of predicting each point from the others.
-    note : str
-        What stands against the fit, such as dropped singular values.
-    """
-
-    formula: str
+    formula: str  # as the default model has them
     origin: str
-    terms: tuple[str, ...]
-    names: tuple[str, ...]
-    coefficients: tuple[float | None, ...]
+    terms: tuple[str, ...]  # what the coefficients multiply, in ``x``
+    names: tuple[str, ...]  # of the coefficients in the formula
+    coefficients: tuple[float | None, ...]  # none where they are not defined
     standard_errors: tuple[float | None, ...]
-    sum_of_squares: float | None
-    r2: float | None
+    sum_of_squares: float | None  # weighted squares of the residuals
+    r2: float | None  # centered; adjusted for the number of coefficients; of predicting each point from the others
     r2_adjusted: float | None
     r2_leave_one_out: float | None
-    note: str
+    note: str  # what stands against the fit, such as dropped singular values
 
     def __post_init__(self) -> None:
         """Refuse lists of different lengths."""
@@ -65,27 +45,14 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One category with all of its default models.
-
-    Attributes
-    ----------
-    category : str
-    measured : tuple of float or None
-        Time at each point; None where it was not measured.
-    spread : tuple of float or None
-        Standard deviation of repeated runs.
-    total_squares, centered_squares : float
-        Weighted squares of the values, and of the values about their mean.
-    candidates : tuple of DefaultFit
-        Best first; the first is the category's model.
-    """
+    """One category with all of its default models."""
 
     category: str
-    measured: tuple[float | None, ...]
-    spread: tuple[float | None, ...]
-    total_squares: float
+    measured: tuple[float | None, ...]  # time at each point; None where it was not measured
+    spread: tuple[float | None, ...]  # standard deviation of repeated runs
+    total_squares: float  # weighted squares of the values, and of the values about their mean
     centered_squares: float
-    candidates: tuple[DefaultFit, ...]
+    candidates: tuple[DefaultFit, ...]  # best first; the first is the category's model
 
     def __post_init__(self) -> None:
         """Refuse a category without a model."""

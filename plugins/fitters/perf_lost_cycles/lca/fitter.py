@@ -25,7 +25,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
 
-__all__ = ["LcaFitter"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

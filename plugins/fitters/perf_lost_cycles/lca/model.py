@@ -17,7 +17,6 @@ from perf_lost_cycles.lca.fits import CategoryFit
 from perfcore.models.design_rows import Rival
 from perfcore.models.model import Parameter, Points
 
-__all__ = ["LcaModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -8,8 +8,6 @@ from perf_lost_cycles.categories.options import CategoryOptions
 from perfcore.data.selection import ABSENT
 from perfcore.hooks.options import option
 
-__all__ = ["LcaOptions"]
-
 
 @dataclass(frozen=True)
 class LcaOptions(CategoryOptions):

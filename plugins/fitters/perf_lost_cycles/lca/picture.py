@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from perf_lost_cycles.lca.fits import CategoryFit
     from perf_lost_cycles.lca.model import LcaModel
 
-__all__ = ["draw_lca", "lca_panels"]
 
 _MOST_PANELS = 12
 _DRAWN_POINTS = 200
@@ -37,14 +36,7 @@ _WIDEST_TITLE = 42  # letters in a line over one of three panels beside one anot
 
 
 def draw_lca(model: LcaModel, figure: Figure) -> None:
-    """Draw a panel for each of the largest categories, or the one that ``show`` names alone and large.
-
-    Parameters
-    ----------
-    model : LcaModel
-    figure : matplotlib Figure
-        Empty, in constrained layout; its size is set to what the model needs.
-    """
+    """Draw a panel for each of the largest categories, or the one that ``show`` names alone and large."""
     selected, fits = _shown(model)
     columns = min(len(fits), 3 if len(fits) > 4 else 2)
     rows = -(-len(fits) // columns)

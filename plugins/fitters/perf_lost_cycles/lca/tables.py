@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
     from perf_lost_cycles.lca.model import LcaModel
 
-__all__ = ["lca_frame", "lca_summary", "lca_tables", "shares"]
 
 Table = tuple[str, list[str], list[list[str]]]
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_lost_cycles.modgen.forms import FormList, union
 from perf_lost_cycles.modgen.scores import TIE, Grid, criterion, score_forms
 
-__all__ = ["MOST_TERMS", "Steps", "combine", "held_back", "on_all_points"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,27 +24,13 @@ MOST_TERMS = 16  # two products of three forms of two terms each
 
 @dataclass(frozen=True)
 class Steps:
-    """How the tuples' forms of all categories were combined; one entry for each step of each category, in order.
+    """How the tuples' forms of all categories were combined; one entry for each step of each category, in order."""
 
-    Parameters
-    ----------
-    category : (S,) int
-        Increasing.
-    form : (S,) int
-        The tuples' form that was taken or added; -1 where a term was dropped.
-    n_tuples : (S,) int
-        How many tuples chose it.
-    result : (S,) int
-        The category's form after the step.
-    score : (S,) float
-        Criterion of the result on all points, without what longer forms are held back by.
-    """
-
-    category: Ints
-    form: Ints
-    n_tuples: Ints
-    result: Ints
-    score: Floats
+    category: Ints  # increasing
+    form: Ints  # the tuples' form that was taken or added; -1 where a term was dropped
+    n_tuples: Ints  # how many tuples chose it
+    result: Ints  # the category's form after the step
+    score: Floats  # criterion of the result on all points, without what longer forms are held back by
 
 
 def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats:
@@ -66,22 +51,6 @@ def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[
 
     Each category starts with the form that fits all points best; then that form is added that helps most, while one
     does; then terms are dropped without which the points are predicted no worse.
-
-    Parameters
-    ----------
-    grid : Grid
-    tuple_forms : (T, K) int
-        -1 where a tuple has none.
-    forms : FormList
-        To which sums are added.
-    name : str
-        Criterion; see `modgen_scores.criterion`.
-
-    Returns
-    -------
-    steps : Steps
-    chosen : (K,) int
-        The form of each category; -1 where no tuple has one.
     """
     n_categories, n_points = grid.values.shape
     tuple_index, category = np.nonzero(tuple_forms >= 0)

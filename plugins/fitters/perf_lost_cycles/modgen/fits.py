@@ -12,7 +12,6 @@ from perf_lost_cycles.modgen.forms import Form
 from perf_lost_cycles.modgen.scores import Grid
 from perf_statistics.least_squares.batched import fit_subsets
 
-__all__ = ["FormFit", "fit_forms"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -20,24 +19,13 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FormFit:
-    """One form fitted to several series on the same points.
-
-    Parameters
-    ----------
-    series : (K,) int
-    coefficients, standard_errors : (K, m) float
-    covariance : (m, m) float
-        Inverse of the weighted X'X; times the error variance, the covariance of the coefficients.
-    residuals : (K, n) float
-        Weighted.
-    leave_one_out : (K,) float
-    """
+    """One form fitted to several series on the same points."""
 
     series: Ints
     coefficients: Floats
     standard_errors: Floats
-    covariance: Floats
-    residuals: Floats
+    covariance: Floats  # inverse of the weighted X'X; times the error variance, the covariance of the coefficients
+    residuals: Floats  # weighted
     leave_one_out: Floats
 
 
@@ -45,13 +33,6 @@ def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFi
     """Fit each series with its own form on all points; one fit for each form that occurs.
 
     Forms of one size are one call of `perf_statistics.least_squares.batched.fit_subsets`.
-
-    Parameters
-    ----------
-    grid : Grid
-    forms : sequence of Form
-    of_series : (K,) int
-        Form of each series.
     """
     form_fits = []
     numbers, group = np.unique(of_series, return_inverse=True)

@@ -18,7 +18,6 @@ from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 
-__all__ = ["ModgenFitter"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -81,12 +80,7 @@ class ModgenFitter(Fitter):
 
 
 def _table(data: Any, options: ModgenOptions) -> CategoryTable:
-    """The data by category, and as the options say.
-
-    Raises
-    ------
-    PerfError
-    """
+    """The data by category, and as the options say."""
     table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")
     for symbol, values in table.points.items():
         if (values == values[0]).all():

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 
-__all__ = ["Candidate", "Form", "FormList", "Terms", "candidates", "partitions", "product_form", "union"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -27,26 +26,10 @@ Form = tuple[int, ...]  # numbers of terms, increasing
 
 @dataclass(frozen=True)
 class Terms:
-    """The functions of each factor, and the products of them.
+    """The functions of each factor, and the products of them."""
 
-    Parameters
-    ----------
-    symbols : tuple of str
-        Factors by their names in formulas.
-    functions : tuple of tuple of str
-        For each factor its functions as formulas of ``x``; the first is ``"1"``.
-
-    Examples
-    --------
-    >>> terms = Terms(("P", "D"), (("1", "x", "log2(x)"), ("1", "x^2")))
-    >>> terms.strides
-    (1, 3)
-    >>> terms.text(2), terms.text(3), terms.text(5)
-    ('log2(P)', 'D^2', 'log2(P)*D^2')
-    """
-
-    symbols: tuple[str, ...]
-    functions: tuple[tuple[str, ...], ...]
+    symbols: tuple[str, ...]  # factors by their names in formulas
+    functions: tuple[tuple[str, ...], ...]  # for each factor its functions as formulas of ``x``; the first is ``"1"``
 
     @functools.cached_property
     def strides(self) -> tuple[int, ...]:
@@ -71,19 +54,7 @@ class Terms:
         ]
 
     def columns(self, values: Sequence[Floats], numbers: Ints) -> Floats:
-        """Values of terms.
-
-        Parameters
-        ----------
-        values : sequence of (n, number of functions) float
-            As `values` gives them.
-        numbers : (...) int
-            Terms.
-
-        Returns
-        -------
-        (..., n) float
-        """
+        """Values of terms."""
         products = np.ones((*numbers.shape, len(values[0])))
         for of_factor, stride in zip(values, self.strides, strict=True):
             products *= of_factor.T[numbers // stride % of_factor.shape[1]]
@@ -111,32 +82,15 @@ class FormList:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way to combine univariate forms.
+    """One way to combine univariate forms."""
 
-    Parameters
-    ----------
-    blocks : tuple of tuple of int
-        Factors that are multiplied with one another; the blocks are added.
-    form : Form
-    on_cross : Form
-        Terms that span the same functions on the points of a tuple's lines. Along a line all other factors are held,
-        so of ``f(P) g(D)`` nothing is left there but multiples of f and of g: where both forms hold a constant, their
-        product and their sum cannot be told apart.
-    """
-
-    blocks: tuple[tuple[int, ...], ...]
+    blocks: tuple[tuple[int, ...], ...]  # factors that are multiplied with one another; the blocks are added
     form: Form
-    on_cross: Form
+    on_cross: Form  # terms that span the same functions on the points of a tuple's lines
 
 
 def partitions(items: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """All ways to divide items into blocks, single items first.
-
-    Examples
-    --------
-    >>> list(partitions((0, 1, 2)))
-    [((0,), (1,), (2,)), ((0, 1), (2,)), ((0, 2), (1,)), ((0,), (1, 2)), ((0, 1, 2),)]
-    """
+    """All ways to divide items into blocks, single items first."""
     if not items:
         yield ()
         return
@@ -157,18 +111,7 @@ def product_form(forms: Sequence[Form]) -> Form:
 
 
 def candidates(univariate: Sequence[Form]) -> list[Candidate]:
-    """Sums of products of univariate forms, one for each partition of the factors into products.
-
-    Parameters
-    ----------
-    univariate : sequence of Form
-        One for each factor, of terms of that factor alone.
-
-    Examples
-    --------
-    >>> [candidate.form for candidate in candidates([(0, 1), (3,)])]  # 1 and P; D
-    [(0, 1, 3), (3, 4)]
-    """
+    """Sums of products of univariate forms, one for each partition of the factors into products."""
     by_form: dict[Form, Candidate] = {}
     for blocks in partitions(range(len(univariate))):
         members = [[univariate[factor] for factor in block] for block in blocks]

@@ -38,7 +38,6 @@ from perf_lost_cycles.modgen.scores import Grid
 from perf_lost_cycles.modgen.tuples import tuple_forms
 from perfcore.base.errors import DataError
 
-__all__ = ["Generated", "generate"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,37 +45,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Generated:
-    """Every step from the measurements to the forms of K categories.
-
-    Parameters
-    ----------
-    forms : FormList
-    lines : tuple of Lines
-        For each factor.
-    instances : tuple of (number of lines, K) int
-        For each factor the form that fits each line best; -1 where none can be judged.
-    instance_r2 : tuple of (number of lines, K) float
-        Centered R^2 of these.
-    tuples : (T,) int
-        Points through which every factor has a line.
-    tuple_forms : (T, K) int
-        -1 where a factor has no form, or where the univariate forms are rare among the tuples.
-    tuple_r2 : (T, K) float
-        Centered R^2 on the points of the tuple's lines.
-    steps : Steps
-    chosen : (K,) int
-        The form of each category.
-    """
+    """Every step from the measurements to the forms of K categories."""
 
     forms: FormList
-    lines: tuple[Lines, ...]
-    instances: tuple[Ints, ...]
-    instance_r2: tuple[Floats, ...]
-    tuples: Ints
-    tuple_forms: Ints
-    tuple_r2: Floats
+    lines: tuple[Lines, ...]  # for each factor
+    instances: tuple[Ints, ...]  # for each factor the form that fits each line best; -1 where none can be judged
+    instance_r2: tuple[Floats, ...]  # centered R^2 of these
+    tuples: Ints  # points through which every factor has a line
+    tuple_forms: Ints  # -1 where a factor has no form, or where the univariate forms are rare among the tuples
+    tuple_r2: Floats  # centered R^2 on the points of the tuple's lines
     steps: Steps
-    chosen: Ints
+    chosen: Ints  # the form of each category
 
 
 def generate(
@@ -86,26 +65,7 @@ def generate(
     name: str,
     shown_names: Mapping[str, str] | None = None,
 ) -> Generated:
-    """Find the form of each category.
-
-    Parameters
-    ----------
-    grid : Grid
-        K categories at n points.
-    points : sequence of (n,) float
-        Values of each factor; no point twice.
-    defaults : sequence of K sequences of tuple of Form
-        For each category and each factor its default models, as terms of that factor.
-    name : str
-        Criterion; see `modgen_scores.criterion`.
-    shown_names : mapping of str to str, optional
-        What messages call the factors, by symbol.
-
-    Raises
-    ------
-    DataError
-        No point has a line of enough levels along every factor.
-    """
+    """Find the form of each category."""
     lines = tuple(lines_of(points, factor) for factor in range(len(points)))
     tuples = np.flatnonzero(np.all([of_factor.through >= 0 for of_factor in lines], axis=0))
     if not len(tuples):

@@ -23,7 +23,6 @@ from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["generate_model"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,23 +35,7 @@ def generate_model(
     root: Floats,
     aside: npt.NDArray[np.bool_],
 ) -> ModgenModel:
-    """Generate the model of a table by category from default models.
-
-    Parameters
-    ----------
-    table : CategoryTable
-    models : sequence of DefaultModel
-    options : ModgenOptions
-    root : (n,) float
-        Square roots of the points' weights.
-    aside : (n,) bool
-        Points that are not fitted.
-
-    Raises
-    ------
-    DataError
-        A category has no default model that the points can judge.
-    """
+    """Generate the model of a table by category from default models."""
     notes = list(table.notes)
     defaults = [
         [models_for(models, category, symbol, table.columns[symbol]) for symbol in table.points]
@@ -64,13 +47,7 @@ def generate_model(
 
 
 def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
-    """The functions of all default models; models that are not finite at a measured point are taken out.
-
-    Raises
-    ------
-    DataError
-        A category is left without a default model of a factor.
-    """
+    """The functions of all default models; models that are not finite at a measured point are taken out."""
     functions = []
     left_out: dict[str, None] = {}
     for number, (symbol, values) in enumerate(table.points.items()):

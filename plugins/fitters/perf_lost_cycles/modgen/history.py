@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_lost_cycles.modgen.forms import Terms
 from perf_lost_cycles.modgen.generate import Generated
 
-__all__ = ["FactorLines", "Generation", "InstanceCandidate", "Step", "generation_of", "mean_r2"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,124 +24,55 @@ _R2_DIGITS = 5
 
 
 class FactorLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The univariate models of one factor.
-
-    Attributes
-    ----------
-    symbol : str
-    lines : tuple of tuple of int
-        Points of each line, the other factors held.
-    left_out : int
-        Lines of too few levels.
-    chosen : tuple of tuple of int
-        For each line and each category the form in `Generation.forms`; -1 where none can be judged.
-    r2 : tuple of tuple of float or None
-        Centered, likewise; None where the category is constant along the line.
-    """
+    """The univariate models of one factor."""
 
     symbol: str
-    lines: tuple[tuple[int, ...], ...]
-    left_out: int
+    lines: tuple[tuple[int, ...], ...]  # points of each line, the other factors held
+    left_out: int  # lines of too few levels
     chosen: tuple[tuple[int, ...], ...]
-    r2: tuple[tuple[float | None, ...], ...]
+    r2: tuple[tuple[float | None, ...], ...]  # centered, likewise; None where the category is constant along the line
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """One step of combining the tuples' forms of one category.
+    """One step of combining the tuples' forms of one category."""
 
-    Attributes
-    ----------
-    category : int
-        Place in `Generation.categories`.
-    form : int
-        The tuples' form that was taken, or added to what was at hand; -1 where a term was dropped.
-    n_tuples : int
-        How many tuples chose it.
-    result : int
-        The form after the step.
-    score : float
-        Criterion of the result on all points, smaller is better.
-    """
-
-    category: int
-    form: int
-    n_tuples: int
-    result: int
-    score: float
+    category: int  # place in `Generation.categories`
+    form: int  # the tuples' form that was taken, or added to what was at hand; -1 where a term was dropped
+    n_tuples: int  # how many tuples chose it
+    result: int  # the form after the step
+    score: float  # criterion of the result on all points, smaller is better
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every step from the measurements to the forms of categories that were measured at the same points.
+    """Every step from the measurements to the forms of categories that were measured at the same points."""
 
-    Attributes
-    ----------
-    categories : tuple of int
-        Which of the model's categories.
-    points : tuple of int
-        Which of the model's observations.
-    forms : tuple of tuple of str
-        The forms that occur below, as terms.
-    factors : tuple of FactorLines
-    tuples : tuple of int
-        Observations through which every factor has a line.
-    tuple_forms : tuple of tuple of int
-        For each tuple and category the best combination of the univariate forms; -1 where there is none.
-    tuple_r2 : tuple of tuple of float or None
-        Centered, on the points of the tuple's lines.
-    steps : tuple of Step
-    """
-
-    categories: tuple[int, ...]
-    points: tuple[int, ...]
-    forms: tuple[tuple[str, ...], ...]
+    categories: tuple[int, ...]  # which of the model's categories
+    points: tuple[int, ...]  # which of the model's observations
+    forms: tuple[tuple[str, ...], ...]  # the forms that occur below, as terms
     factors: tuple[FactorLines, ...]
-    tuples: tuple[int, ...]
+    tuples: tuple[int, ...]  # observations through which every factor has a line
     tuple_forms: tuple[tuple[int, ...], ...]
-    tuple_r2: tuple[tuple[float | None, ...], ...]
+    tuple_r2: tuple[tuple[float | None, ...], ...]  # centered, on the points of the tuple's lines
     steps: tuple[Step, ...]
 
 
 class InstanceCandidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One default model fitted to one category along one line.
+    """One default model fitted to one category along one line."""
 
-    Attributes
-    ----------
-    formula, origin : str
-        Of the default model.
-    terms : tuple of str
-    coefficients : tuple of float
-    standard_errors : tuple of float or None
-    r2 : float or None
-        Centered.
-    leave_one_out : float or None
-        Sum of squared errors of predicting each point from the others.
-    chosen : bool
-    """
-
-    formula: str
+    formula: str  # of the default model
     origin: str
     terms: tuple[str, ...]
     coefficients: tuple[float, ...]
     standard_errors: tuple[float | None, ...]
-    r2: float | None
-    leave_one_out: float | None
+    r2: float | None  # centered
+    leave_one_out: float | None  # sum of squared errors of predicting each point from the others
     chosen: bool
 
 
 def generation_of(
     generated: Generated, terms: Terms, categories: Sequence[int], points: npt.NDArray[np.int64]
 ) -> Generation:
-    """The steps as a file keeps them.
-
-    Parameters
-    ----------
-    generated : Generated
-    terms : Terms
-    categories : sequence of int
-        Places of the K categories in the model.
-    points : (n,) int
-        Places of the n points in the model's observations.
-    """
+    """The steps as a file keeps them."""
     arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
     used = np.unique(np.concatenate([array.ravel() for array in arrays]))
     used = used[used >= 0]

@@ -13,7 +13,6 @@ from perf_lost_cycles.modgen.parts import UsedModel
 from perf_lost_cycles.modgen.scores import weighted_r2
 from perf_statistics.least_squares.batched import fit_subsets
 
-__all__ = ["instance_candidates"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,17 +20,7 @@ Floats = npt.NDArray[np.float64]
 def instance_candidates(
     models: Iterable[UsedModel], x: Floats, values: Floats, root: Floats, chosen: Collection[str]
 ) -> tuple[InstanceCandidate, ...]:
-    """Default models fitted along one line.
-
-    Parameters
-    ----------
-    models : iterable of UsedModel
-        Those of one factor.
-    x, values, root : (r,) float
-        Levels of the factor on the line, times of the category, and square roots of the points' weights.
-    chosen : collection of str
-        Terms of the form that was chosen on the line, as formulas of the factor; none where none was.
-    """
+    """Default models fitted along one line."""
     candidates = []
     for default in models:
         terms = [Formula(text).substituted({"x": Formula(default.factor)}).canonical for text in default.terms]

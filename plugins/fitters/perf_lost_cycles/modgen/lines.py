@@ -12,7 +12,6 @@ from perf_lost_cycles.modgen.forms import Form, FormList
 from perf_lost_cycles.modgen.scores import TIE, Grid, Scores, criterion, weighted_r2
 from perf_statistics.least_squares.batched import fit_subsets
 
-__all__ = ["FEWEST_LEVELS", "Lines", "lines_of", "univariate_forms"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -23,33 +22,16 @@ FEWEST_LEVELS = 3
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of points along one factor, all other factors held.
-
-    Parameters
-    ----------
-    factor : int
-    points : tuple of (r,) int
-        Points of each line, by the factor's value.
-    through : (n,) int
-        The line on which each point lies; -1 where it has too few levels.
-    too_short : int
-        Lines left out for that.
-    """
+    """Lines of points along one factor, all other factors held."""
 
     factor: int
-    points: tuple[Ints, ...]
-    through: Ints
-    too_short: int
+    points: tuple[Ints, ...]  # points of each line, by the factor's value
+    through: Ints  # the line on which each point lies; -1 where it has too few levels
+    too_short: int  # lines left out for that
 
 
 def lines_of(points: Sequence[Floats], factor: int) -> Lines:
-    """The lines along a factor that have enough levels.
-
-    Parameters
-    ----------
-    points : sequence of (n,) float
-        Values of each factor; no point twice.
-    """
+    """The lines along a factor that have enough levels."""
     others = [values for k, values in enumerate(points) if k != factor]
     group = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].ravel() if others else None
     group = np.zeros(len(points[factor]), dtype=np.int64) if group is None else group
@@ -65,19 +47,7 @@ def lines_of(points: Sequence[Floats], factor: int) -> Lines:
 def univariate_forms(
     grid: Grid, lines: Lines, defaults: Sequence[Sequence[tuple[Form, ...]]], forms: FormList, name: str
 ) -> tuple[Ints, Floats]:
-    """The best default model of each category on each line, and its R^2 (number of lines, K).
-
-    Parameters
-    ----------
-    grid : Grid
-    lines : Lines
-    defaults : sequence of K sequences of tuple of Form
-        For each category and each factor its default models.
-    forms : FormList
-        To which the default models are added.
-    name : str
-        Criterion; see `modgen_scores.criterion`.
-    """
+    """The best default model of each category on each line, and its R^2 (number of lines, K)."""
     n_categories = len(grid.values)
     chosen = np.full((len(lines.points), n_categories), -1, dtype=np.int64)
     r2 = np.full(chosen.shape, np.nan)

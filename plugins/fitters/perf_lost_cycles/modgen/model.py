@@ -18,7 +18,6 @@ from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
 
-__all__ = ["ModgenModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -136,21 +135,7 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return each, each.sum(axis=1)
 
     def instance(self, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
-        """Every default model of a category over a factor, fitted along one line.
-
-        Parameters
-        ----------
-        category, symbol : str
-        line : int
-            Place among the lines of the factor; see `perf_lost_cycles.modgen.history.FactorLines.lines`.
-
-        Raises
-        ------
-        UnknownNameError
-            No such category or factor.
-        OptionError
-            No such line.
-        """
+        """Every default model of a category over a factor, fitted along one line."""
         if category not in self.names:
             raise UnknownNameError("category", category, self.names)
         if symbol not in self.columns:

@@ -8,17 +8,9 @@ from typing import Any
 from perf_lost_cycles.categories.options import CategoryOptions
 from perfcore.hooks.options import option
 
-__all__ = ["ModgenOptions", "parse_share"]
-
 
 def parse_share(value: Any) -> float:
-    """A share of the points, ``20%`` or 0.2.
-
-    Examples
-    --------
-    >>> parse_share("20%"), parse_share(0.2)
-    (0.2, 0.2)
-    """
+    """A share of the points, ``20%`` or 0.2."""
     text = str(value).strip()
     try:
         share = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)

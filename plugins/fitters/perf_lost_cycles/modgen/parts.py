@@ -10,39 +10,18 @@ from perf_formulas.formula import Formula
 from perf_formulas.functions import renamed
 from perf_formulas.sums import sum_of_terms
 
-__all__ = ["CategoryFit", "Measured", "UsedModel"]
-
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model of one category.
-
-    Attributes
-    ----------
-    name : str
-    terms : tuple of str
-        Formulas of the factors.
-    coefficients : tuple of float
-        In the unit of the data.
-    standard_errors : tuple of float or None
-        None where the data do not determine them.
-    covariance : tuple of tuple of float
-        Unscaled, the inverse of the weighted X'X.
-    n_points : int
-        To which it was fitted.
-    sum_of_squares : float
-        Weighted residuals.
-    r2_centered, r2_leave_one_out : float or None
-        Centered, weighted; of the fit, and of predicting each point from the others.
-    """
+    """The model of one category."""
 
     name: str
-    terms: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    standard_errors: tuple[float | None, ...]
-    covariance: tuple[tuple[float, ...], ...]
-    n_points: int
-    sum_of_squares: float
-    r2_centered: float | None
+    terms: tuple[str, ...]  # formulas of the factors
+    coefficients: tuple[float, ...]  # in the unit of the data
+    standard_errors: tuple[float | None, ...]  # none where the data do not determine them
+    covariance: tuple[tuple[float, ...], ...]  # unscaled, the inverse of the weighted X'X
+    n_points: int  # to which it was fitted
+    sum_of_squares: float  # weighted residuals
+    r2_centered: float | None  # centered, weighted; of the fit, and of predicting each point from the others
     r2_leave_one_out: float | None
 
     def __post_init__(self) -> None:
@@ -59,20 +38,10 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The measurements, those set aside included.
+    """The measurements, those set aside included."""
 
-    Attributes
-    ----------
-    points : dict of str to tuple of float
-        Factors by symbol.
-    values : tuple of tuple of float or None
-        For each category its times; None where it was not measured.
-    total : tuple of float
-    repetitions : tuple of int
-    """
-
-    points: dict[str, tuple[float, ...]]
-    values: tuple[tuple[float | None, ...], ...]
+    points: dict[str, tuple[float, ...]]  # factors by symbol
+    values: tuple[tuple[float | None, ...], ...]  # for each category its times; None where it was not measured
     total: tuple[float, ...]
     repetitions: tuple[int, ...]
 
@@ -84,21 +53,10 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A default model and what it was tried for.
-
-    Attributes
-    ----------
-    categories : tuple of str
-    factor : str
-        Symbol.
-    formula : str
-    terms : tuple of str
-        What its coefficients multiply, as formulas of ``x``.
-    origin : str
-    """
+    """A default model and what it was tried for."""
 
     categories: tuple[str, ...]
-    factor: str
+    factor: str  # symbol
     formula: str
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # what its coefficients multiply, as formulas of ``x``
     origin: str

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from perf_lost_cycles.modgen.model import ModgenModel
 
-__all__ = ["draw_modgen"]
 
 _MOST_NAMED = 6  # categories with a colour of their own: the largest
 

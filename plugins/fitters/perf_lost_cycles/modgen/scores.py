@@ -16,7 +16,6 @@ import numpy.typing as npt
 from perf_lost_cycles.modgen.forms import Form, Terms
 from perf_statistics.least_squares.batched import fit_subsets
 
-__all__ = ["TIE", "Grid", "Scores", "criterion", "score_forms", "weighted_r2"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,38 +35,19 @@ _NUMBERS_AT_ONCE = 1 << 21
 
 @dataclass(frozen=True)
 class Grid:
-    """Measured points of a set of categories, and the terms of their models there.
-
-    Parameters
-    ----------
-    terms : Terms
-    functions : sequence of (n, number of functions) float
-        Values of each factor's functions.
-    values : (K, n) float
-        Categories.
-    root_weight : (n,) float
-        Square roots of the points' weights, > 0.
-    """
+    """Measured points of a set of categories, and the terms of their models there."""
 
     terms: Terms
-    functions: Sequence[Floats]
-    values: Floats
-    root_weight: Floats
+    functions: Sequence[Floats]  # values of each factor's functions
+    values: Floats  # categories
+    root_weight: Floats  # square roots of the points' weights, > 0
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Figures of B fits.
+    """Figures of B fits."""
 
-    Parameters
-    ----------
-    sum_of_squares, leave_one_out, total : (B,) float
-        Weighted squares: of the residuals; of the errors of predicting each point from the others, infinite where these
-        do not determine it; and of the values.
-    rank, n_terms, n_points : (B,) int
-    """
-
-    sum_of_squares: Floats
+    sum_of_squares: Floats  # weighted squares: of the residuals
     leave_one_out: Floats
     total: Floats
     rank: Ints
@@ -76,17 +56,7 @@ class Scores:
 
 
 def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints, Ints, Ints]) -> Scores:
-    """Fit each job, a form on a set of points to a series.
-
-    Parameters
-    ----------
-    grid : Grid
-    forms : sequence of Form
-    sets : (S, r) int
-        Points of each set, all of one number.
-    which : three (B,) int
-        Of each job the form, the set, and the series.
-    """
+    """Fit each job, a form on a set of points to a series."""
     of_form, of_set, of_series = which
     n_jobs, n_points = len(of_form), sets.shape[1]
     sizes = np.array([len(form) for form in forms], dtype=np.int64)[of_form]
@@ -168,15 +138,7 @@ def _designs(grid: Grid, numbers: Ints, points: Ints) -> Floats:
 
 
 def criterion(scores: Scores, name: str) -> Floats:
-    """What forms are compared by (B,), smaller is better; infinite where the points do not determine a fit to judge.
-
-    Exact fits differ by rounding alone; they all get the same small number, so that the simpler form is taken.
-
-    Parameters
-    ----------
-    name : {"loo", "adjusted", "r2"}
-        Leave-one-out error; error variance, in the order of the adjusted R^2; sum of squares, in the order of R^2.
-    """
+    """What forms are compared by (B,), smaller is better; infinite where the points do not determine a fit to judge."""
     freedom = scores.n_points - scores.rank
     if name == "loo":
         values = scores.leave_one_out

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from perf_lost_cycles.modgen.model import ModgenModel
 
-__all__ = ["POOR_R2", "category_figures", "modgen_frame", "modgen_tables", "overview", "summary_lines"]
 
 Floats = npt.NDArray[np.float64]
 Table = tuple[str, list[str], list[list[str]]]

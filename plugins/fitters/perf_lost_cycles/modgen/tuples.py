@@ -12,7 +12,6 @@ from perf_lost_cycles.modgen.forms import Candidate, FormList, candidates
 from perf_lost_cycles.modgen.lines import Lines
 from perf_lost_cycles.modgen.scores import TIE, Grid, criterion, score_forms, weighted_r2
 
-__all__ = ["common", "tuple_forms"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,22 +23,7 @@ _SHARE_OF_TUPLES = 0.025
 def tuple_forms(
     grid: Grid, lines: Sequence[Lines], instances: Sequence[Ints], tuples: Ints, forms: FormList, name: str
 ) -> tuple[Ints, Floats]:
-    """The best combination for each tuple and category, and its R^2 (T, K).
-
-    Parameters
-    ----------
-    grid : Grid
-    lines : sequence of Lines
-        For each factor.
-    instances : sequence of (number of lines, K) int
-        For each factor the form of each line.
-    tuples : (T,) int
-        Points through which every factor has a line.
-    forms : FormList
-        To which combinations are added.
-    name : str
-        Criterion; see `modgen_scores.criterion`.
-    """
+    """The best combination for each tuple and category, and its R^2 (T, K)."""
     univariate = np.stack(
         [of_factor[line.through[tuples]] for of_factor, line in zip(instances, lines, strict=True)], axis=2
     )
@@ -105,14 +89,7 @@ def _on_lines(
 
 
 def common(usable: npt.NDArray[np.bool_], univariate: Ints) -> npt.NDArray[np.bool_]:
-    """Tuples of each category (T, K) whose univariate forms are not rare among the tuples that can be used.
-
-    Parameters
-    ----------
-    usable : (T, K) bool
-    univariate : (T, K, number of factors) int
-        The forms that the lines of a tuple suggest.
-    """
+    """Tuples of each category (T, K) whose univariate forms are not rare among the tuples that can be used."""
     tuple_index, category = np.nonzero(usable)
     if not len(tuple_index):
         return usable

@@ -36,24 +36,12 @@ from perf_views.contents import Block, Link, NoViewError, Query, View, ViewPath
 from perf_views.edits import Change, Check
 from perfcore.base.errors import OptionError
 
-__all__ = ["LostCyclesViews"]
 
 _STEPS_TITLE = "How it was put together"
 
 
 class LostCyclesViews:
-    """Views of a model by category.
-
-    Parameters
-    ----------
-    model : ModgenModel or LcaModel
-    data : Measurements, optional
-        What it was fitted to, for the repeated runs; the model itself keeps what stands for them.
-    file : Path, optional
-        The model's file, to which a kept edit is written.
-    stored : bytes, optional
-        What the file holds once the model is there; by default what it holds now.
-    """
+    """Views of a model by category."""
 
     def __init__(
         self, model: ModgenModel | LcaModel, data: Any = None, file: Path | None = None, stored: bytes | None = None
@@ -148,12 +136,7 @@ class LostCyclesViews:
         return formula_checks(self._subject, path[1], path[3], form)
 
     def _check(self, path: ViewPath) -> None:
-        """Refuse a path that leads nowhere.
-
-        Raises
-        ------
-        NoViewError
-        """
+        """Refuse a path that leads nowhere."""
         is_category = path[:1] == (CATEGORY,) and path[1:2] and path[1] in self._model.names
         match path[2:]:
             case ():

@@ -7,7 +7,6 @@ from perf_lost_cycles.views.subject import Subject
 from perf_views.contents import Block, Cell, Notice, Table
 from perfcore.base.errors import listing
 
-__all__ = ["difference_blocks"]
 
 _MOST_ROWS = 200
 

@@ -19,7 +19,6 @@ from perfcore.base.errors import PerfError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["extrapolation_blocks"]
 
 Floats = npt.NDArray[np.float64]
 

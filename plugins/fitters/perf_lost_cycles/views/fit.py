@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["fit_blocks"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from perf_lost_cycles.views.paths import (
 from perf_lost_cycles.views.subject import ModgenSubject, Subject
 from perf_views.contents import Block, Link, Notice, Table, Text
 
-__all__ = ["category_blocks", "fitting_blocks"]
-
 
 def fitting_blocks(subject: Subject, category: str, symbol: str) -> tuple[Block, ...]:
     """The R^2 of each instance: each combination of levels of the other factors."""

@@ -22,7 +22,6 @@ from perf_views.contents import Action, Block, Field, Notice, Query, Table, Text
 from perf_views.edits import Check, FileEdit, content
 from perfcore.base.errors import OptionError, PerfError
 
-__all__ = ["Edit", "formula_checks", "formulae_blocks", "formulae_edit"]
 
 _FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
 
@@ -99,22 +98,12 @@ def formula_checks(subject: Subject, category: str, symbol: str, form: Query) ->
 
 @dataclass(frozen=True)
 class Edit:
-    """What an edit of formulas makes.
-
-    Parameters
-    ----------
-    model : ModgenModel or LcaModel
-    summary : str
-    blocks : tuple of Block
-        What becomes different.
-    files : tuple of FileEdit
-        The models file, and the model's own file where it has one.
-    """
+    """What an edit of formulas makes."""
 
     model: ModgenModel | LcaModel
     summary: str
-    blocks: tuple[Block, ...]
-    files: tuple[FileEdit, ...]
+    blocks: tuple[Block, ...]  # what becomes different
+    files: tuple[FileEdit, ...]  # the models file, and the model's own file where it has one
 
 
 def formulae_edit(
@@ -125,24 +114,7 @@ def formulae_edit(
     file: Path | None,
     stored: bytes | None,
 ) -> Edit:
-    """Generate the model with the formulas that were typed.
-
-    Parameters
-    ----------
-    subject : ModgenSubject or LcaSubject
-    category, symbol : str
-    form : mapping of str to str
-        Fields of the action of `formulae_blocks`.
-    file : Path or None
-        The model's file.
-    stored : bytes or None
-        What it held when the model was read.
-
-    Raises
-    ------
-    PerfError
-        A formula is wrong, the models file cannot be used, or no model can be made with these formulas.
-    """
+    """Generate the model with the formulas that were typed."""
     names, model = _names(subject), subject.model
     check_formulas(_typed(form), symbol, np.unique(subject.points[symbol]).tolist())
     lines = [line for line in _typed(form) if line]

@@ -22,17 +22,9 @@ from perf_lost_cycles.default_models.sets import (
 from perf_tables.categories.plain_name import plain_name
 from perfcore.base.errors import DataError, PerfError
 
-__all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]
-
 
 def models_file(names: Sequence[str], model_file: Path | None) -> Path:
-    """The file that edits go to: the last one of the model, or a new one beside the model's own file.
-
-    Examples
-    --------
-    >>> str(models_file(["standard", "mine.toml"], None)), str(models_file(["standard"], Path("runs/fft.json")))
-    ('mine.toml', 'runs/fft-models.toml')
-    """
+    """The file that edits go to: the last one of the model, or a new one beside the model's own file."""
     files = [name for name in names if name.lower().endswith(".toml")]
     if files:
         return Path(files[-1])
@@ -40,22 +32,7 @@ def models_file(names: Sequence[str], model_file: Path | None) -> Path:
 
 
 def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> None:
-    """Refuse formulas that cannot be default models of a factor; one line for each that is wrong.
-
-    Parameters
-    ----------
-    lines, symbol, levels
-        As `formula_mistakes` takes them.
-
-    Raises
-    ------
-    DataError
-        There is a mistake, or no formula at all.
-
-    Examples
-    --------
-    >>> check_formulas(["a + b*log2(P)"], "P", [1.0, 2.0])
-    """
+    """Refuse formulas that cannot be default models of a factor; one line for each that is wrong."""
     wrong = [text for text in formula_mistakes(lines, symbol, levels) if text]
     if not any(lines):
         wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
@@ -66,21 +43,8 @@ def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -
 def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> list[str]:
     """For each formula what is wrong with it as a default model; empty where nothing is, or where there is none.
 
-    It is no formula, not linear in its coefficients, not finite at a level, or there twice; with the number of the
-    line and the column of the mistake.
-
-    Parameters
-    ----------
-    lines : sequence of str
-    symbol : str
-        Of the factor.
-    levels : sequence of float
-        At which it was measured.
-
-    Examples
-    --------
-    >>> formula_mistakes(["a + b*log2(P)", "c + d*log2(P)"], "P", [1.0, 2.0])
-    ['', "line 2: 'c + d*log2(P)' has the terms of line 1; leave one of them out"]
+    It is no formula, not linear in its coefficients, not finite at a level, or there twice; with the number of the line
+    and the column of the mistake.
     """
     mistakes, first_lines = [], dict[tuple[str, ...], int]()
     for number, line in enumerate(lines, 1):
@@ -110,27 +74,6 @@ def edited_models(
     """Sets and files of the model after an edit, the user's file last, and what that then holds.
 
     A file that holds nothing any more is not among them: no fit would accept it.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Sets and files of the model until now.
-    file : Path
-        The user's file; it need not exist.
-    category : str
-    symbols : sequence of str
-        All factors of the model.
-    factor : str
-        Symbol of the one whose formulas change.
-    formulas : sequence of str
-        Formulas that `check_formulas` accepts.
-    origin : str
-        Where new ones come from.
-
-    Raises
-    ------
-    PerfError
-        A file of the model cannot be read.
     """
     others = [name for name in names if not _is(name, file)]
     file_models = list(read_models(file)) if file.exists() else []

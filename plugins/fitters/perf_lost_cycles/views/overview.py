@@ -11,7 +11,6 @@ from perf_lost_cycles.views.subject import Subject
 from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Query, Table, Text
 from perf_views.drawable import chosen_figures
 
-__all__ = ["overview_blocks", "worst_first"]
 
 _MOST, _NAME, _ORDER = "rows", "name", "order"
 _FIGURES = (

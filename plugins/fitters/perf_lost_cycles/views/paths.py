@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from perf_views.contents import Cell, Link, ViewPath
 
-__all__ = [
-    "CATEGORY",
-    "FORMULAE",
-    "OVER",
-    "SHADES",
-    "STEPS",
-    "VERIFY",
-    "category_path",
-    "fit_path",
-    "fitting_path",
-    "formulae_path",
-    "r2_cell",
-    "r2_text",
-    "steps_path",
-]
 
 CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
 
@@ -52,13 +37,7 @@ def formulae_path(category: str, symbol: str) -> ViewPath:
 
 
 def r2_text(value: float | None) -> str:
-    """A determination coefficient as it is shown.
-
-    Examples
-    --------
-    >>> r2_text(0.66071), r2_text(None)
-    ('0.6607', '-')
-    """
+    """A determination coefficient as it is shown."""
     return "-" if value is None else f"{value:.4f}"
 
 

@@ -18,26 +18,11 @@ from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject
 from perf_tables.categories.table import CategoryTable
 from perfcore.hooks.options import build
 
-__all__ = ["refitted"]
-
 
 def refitted(
     model: ModgenModel | LcaModel, names: Sequence[str], models: Sequence[DefaultModel]
 ) -> ModgenModel | LcaModel:
-    """The model that the fitter would make of the same observations.
-
-    Parameters
-    ----------
-    model : ModgenModel or LcaModel
-    names : sequence of str
-        Where the default models are from, for the options of the new model.
-    models : sequence of DefaultModel
-
-    Raises
-    ------
-    PerfError
-        A category is left without a default model that the observations can judge.
-    """
+    """The model that the fitter would make of the same observations."""
     new_model = _modgen(model, models) if isinstance(model, ModgenModel) else _lca(model, models)
     options = {**model.origin.options, "models": list(names)}
     return msgspec.structs.replace(new_model, origin=msgspec.structs.replace(model.origin, options=options))

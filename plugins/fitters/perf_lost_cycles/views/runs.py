@@ -12,7 +12,6 @@ from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of
 
-__all__ = ["runs_on_line"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,17 +19,7 @@ Floats = npt.NDArray[np.float64]
 def runs_on_line(
     subject: Subject, data: Any, category: str, symbol: str, points: npt.NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    """Level of the factor and time of every run on a line (r,), (r,).
-
-    Parameters
-    ----------
-    subject : Subject
-    data : object
-        None where only the model is at hand, which keeps what stands for the runs; then there are none.
-    category, symbol : str
-    points : (m,) int
-        Those of the line.
-    """
+    """Level of the factor and time of every run on a line (r,), (r,)."""
     none = np.empty(0), np.empty(0)
     if not isinstance(data, Measurements):
         return none

@@ -18,7 +18,6 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.scores import weighted_r2
 from perf_lost_cycles.modgen.tables import overview
 
-__all__ = ["Candidate", "Instance", "LcaSubject", "ModgenSubject", "Subject", "form_text", "held_text", "subject_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -28,55 +27,28 @@ _ALL, _LEFT_OUT = "all points", "leave-one-out"
 
 @dataclass(frozen=True)
 class Instance:
-    """One line of points along a factor, the others held.
+    """One line of points along a factor, the others held."""
 
-    Parameters
-    ----------
-    label : str
-        What is held, such as ``P=24``.
-    points : (r,) int
-    r2 : float or None
-        Centered, of the form that was chosen on it; None where the category is constant along it.
-    form : str
-        That form; empty where none could be judged.
-    """
-
-    label: str
+    label: str  # what is held, such as ``P=24``
     points: Ints
-    r2: float | None
-    form: str
+    r2: float | None  # centered, of the form that was chosen on it; None where the category is constant along it
+    form: str  # that form; empty where none could be judged
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A default model fitted along one line.
+    """A default model fitted along one line."""
 
-    Parameters
-    ----------
-    formula, origin : str
-        Of the default model.
-    text : str
-        The formula with its factor as texts call it.
-    terms : tuple of str
-        In the factor's symbol.
-    coefficients, standard_errors : tuple of float or None
-    r2, r2_leave_one_out : float or None
-        Centered; of the fit, and of predicting each point from the others.
-    is_chosen : bool
-    note : str
-        What stands against the fit.
-    """
-
-    formula: str
-    text: str
+    formula: str  # of the default model
+    text: str  # the formula with its factor as texts call it
     origin: str
-    terms: tuple[str, ...]
+    terms: tuple[str, ...]  # in the factor's symbol
     coefficients: tuple[float | None, ...]
     standard_errors: tuple[float | None, ...]
-    r2: float | None
+    r2: float | None  # centered; of the fit, and of predicting each point from the others
     r2_leave_one_out: float | None
     is_chosen: bool
-    note: str = ""
+    note: str = ""  # what stands against the fit
 
 
 class Subject(Protocol):
@@ -124,12 +96,7 @@ class Subject(Protocol):
 
 
 class ModgenSubject:
-    """A model over several factors.
-
-    Parameters
-    ----------
-    model : ModgenModel
-    """
+    """A model over several factors."""
 
     spread: Floats | None = None
 
@@ -212,12 +179,7 @@ class ModgenSubject:
 
 
 class LcaSubject:
-    """A model over one factor: each category has one line, which is all of its points.
-
-    Parameters
-    ----------
-    model : LcaModel
-    """
+    """A model over one factor: each category has one line, which is all of its points."""
 
     def __init__(self, model: LcaModel) -> None:
         self._model = model

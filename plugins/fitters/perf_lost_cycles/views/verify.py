@@ -27,7 +27,6 @@ from perf_views.short_names import shortened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["left_out", "verify_blocks"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,11 +69,6 @@ def left_out(model: CategorySum) -> Floats:
     """Each category at each of its points, predicted by the fit of its form to all others.
 
     The residual of a point that is left out is its residual over one minus its leverage.
-
-    Returns
-    -------
-    (C, n) float
-        Not below 0; NaN where a category was not measured, or where the others do not determine it.
     """
     points, values, root = model.fitted_points, model.fitted_values, model.fitted_root_weights
     predicted = np.full(values.shape, np.nan)

@@ -13,16 +13,6 @@ from perf_scaling.advice.expected_spread import expected_spread, measurable
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_scaling.path_laws import PathLaws
 
-__all__ = [
-    "Advice",
-    "advice",
-    "deciding_points",
-    "expected_spread",
-    "measurable",
-    "next_point",
-    "next_points",
-    "percent",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,54 +30,18 @@ _GAP = 3.0  # levels farther apart than by this factor have room for one between
 
 
 class Advice(NamedTuple):
-    """What the data of a path do not determine.
-
-    Attributes
-    ----------
-    path : str
-    text : str
-        One sentence.
-    point : dict of str to float, or None
-        Where to measure to tell; None where no point within reach does.
-    rivals : tuple of str
-        The two classes of growth that cannot be told apart, the likelier first.
-    here : float
-    there : float or None
-        Largest relative difference between them where the path was measured, and at `point` (None where that is).
-    """
+    """What the data of a path do not determine."""
 
     path: str
-    text: str
-    point: dict[str, float] | None
-    rivals: tuple[str, ...]
+    text: str  # one sentence
+    point: dict[str, float] | None  # where to measure to tell; None where no point within reach does
+    rivals: tuple[str, ...]  # the two classes of growth that cannot be told apart, the likelier first
     here: float
     there: float | None
 
 
 def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
-    """For each path whose growth is not sure, the two likeliest classes of growth and where they part.
-
-    Growth is sure where one class has a probability of 0.9 (`perf_scaling.growth.SURE`). What the data leave open is
-    drawn, and the draws of either class are compared: a point tells them apart where their means differ by more than
-    twice what either leaves open there, with the noise of a mean of as many runs as now. Points between measured levels
-    come first, then twice the largest, then levels below; other parameters stay at their largest measured level.
-
-    Parameters
-    ----------
-    model : PathLaws
-    paths : sequence of int, optional
-        Numbers of the paths to look at; all by default.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, perfcore
-    >>> rng = np.random.default_rng(0)
-    >>> p = np.repeat([64.0, 128, 256, 512], 5)
-    >>> time_s = (1 + 0.01 * p) * (1 + 0.02 * rng.standard_normal(20))
-    >>> model = perfcore.fit(pd.DataFrame({"p": p, "time_s": time_s}), fitter="scaling")
-    >>> advice(model)[0].text.split(":")[0]
-    'not determined by these data'
-    """
+    """For each path whose growth is not sure, the two likeliest classes of growth and where they part."""
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
     sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
@@ -175,14 +129,7 @@ def deciding_points(model: PathLaws, symbol: str) -> Floats:
 
 
 def next_points(model: PathLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
-    """For each path, the point whose measurement leaves least open at the target.
-
-    Parameters
-    ----------
-    model : PathLaws
-    largest : float, >= 1
-        How far beyond the largest measured level a run may go, as a factor.
-    """
+    """For each path, the point whose measurement leaves least open at the target."""
     points = measurable(model, largest)
     best = expected_spread(model, points)[:, 1:].argmin(axis=1)
     return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
@@ -192,24 +139,8 @@ def next_point(model: PathLaws, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
     Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
-    criterion of sequential design (K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review",
-    Statistical Science 10, 1995), taken of the logarithm and with the law itself unknown.
-
-    Parameters
-    ----------
-    model : PathLaws
-    largest : float, >= 1
-        How far beyond the largest measured level a run may go, as a factor.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, perfcore
-    >>> rng = np.random.default_rng(0)
-    >>> p = np.repeat([4.0, 8, 16, 32, 64], 5)
-    >>> time_s = (1 + 0.1 * p) * (1 + 0.05 * rng.standard_normal(25))
-    >>> model = perfcore.fit(pd.DataFrame({"p": p, "time_s": time_s}), fitter="scaling")
-    >>> next_point(model)
-    {'p': 128.0}
+    criterion of sequential design (K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", Statistical
+    Science 10, 1995), taken of the logarithm and with the law itself unknown.
     """
     points = measurable(model, largest)
     place = {path: k for k, path in enumerate(model.paths)}

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_scaling.path_laws import PathLaws
 from perf_scaling.posterior.prior import changes
 
-__all__ = ["expected_spread", "measurable"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,18 +20,8 @@ _BINS = 16
 
 
 def expected_spread(model: PathLaws, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
-    """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each point.
-
-    Parameters
-    ----------
-    model : PathLaws
-    points : (C, q) array_like
-    paths : sequence of int, optional
-        Numbers of the paths to look at; all by default.
-
-    Returns
-    -------
-    (K, 1 + C) float
+    """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each
+    point.
     """
     places = np.vstack([model.target_point, np.asarray(points, dtype=np.float64)])
     draws = model.draws(places, paths)

@@ -10,7 +10,6 @@ from perf_scaling.path_laws import PathLaws
 from perfcore.base.errors import OptionError, listing
 from perfcore.models.design_rows import DesignRows, Rival
 
-__all__ = ["law_design_rows", "law_rivals"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,19 +23,6 @@ def law_design_rows(model: PathLaws, coordinates: dict[str, Floats], path_number
 
     Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over the
     noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
-
-    Parameters
-    ----------
-    model : PathLaws
-    coordinates : mapping of str to (n,) float
-        Parameters of the points asked for.
-    path_numbers : (n,) int
-        Number of the path at each.
-
-    Raises
-    ------
-    OptionError
-        The points are of several paths.
     """
     path = _one_path(model, path_numbers)
     draws = model.draws(_points(model, coordinates), [path])

@@ -6,21 +6,10 @@ import math
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["factor_and_solve", "factorised"]
-
 
 @kernel
 def factorised(matrix, size, least):  # type: ignore[no-untyped-def]
-    """Cholesky factor in place of a matrix (size, size) or larger; the logarithm of its determinant.
-
-    Parameters
-    ----------
-    matrix : (>= size, >= size) float
-        Its lower triangle is read and becomes the factor.
-    size : int
-    least : float, > 0
-        A smaller pivot, which is rounding, is taken for this.
-    """
+    """Cholesky factor in place of a matrix (size, size) or larger; the logarithm of its determinant."""
     determinant = 0.0
     for i in range(size):
         for j in range(i + 1):

@@ -10,25 +10,13 @@ import numpy.typing as npt
 from perf_scaling.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
-__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected", "spectrum", "variograms"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def spectrum(drift: Floats) -> tuple[Floats, Floats, Floats]:
-    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of them.
-
-    Parameters
-    ----------
-    drift : (k + 1, k + 1) float
-        The last is far beyond the levels.
-
-    Returns
-    -------
-    (k - 1,) float, (k, k - 1) float
-        Eigenvalues and vectors of what is left of the levels' covariance without their mean.
-    (k - 1,) float
-        The vectors times what the levels tell of the last one beside their mean.
+    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of
+    them.
     """
     k = len(drift) - 1
     levels = drift[:k, :k]
@@ -56,14 +44,7 @@ def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def
 
 @kernel
 def variograms(points, places, settings):  # type: ignore[no-untyped-def]
-    """Half variograms between measured points and these and others, for each length of a drift.
-
-    Returns
-    -------
-    (L, n, n + T) float
-    (H,) int
-        Number of the length of each setting.
-    """
+    """Half variograms between measured points and these and others, for each length of a drift."""
     n, n_settings = len(points), len(settings)
     length_number, first = np.zeros(n_settings, dtype=np.int64), np.zeros(n_settings, dtype=np.int64)
     lengths = 0
@@ -88,17 +69,7 @@ def variograms(points, places, settings):  # type: ignore[no-untyped-def]
 
 @kernel
 def inverse_of(matrix, k, inverse, work):  # type: ignore[no-untyped-def]
-    """Invert a symmetric positive definite matrix (k, k) by Cholesky; the logarithm of its determinant.
-
-    Parameters
-    ----------
-    matrix : (>= k, >= k) float
-        Its lower triangle becomes the Cholesky factor.
-    k : int
-        Of larger arrays the leading part is meant, since compiled code for parts of arrays is code of its own.
-    inverse, work : (>= k, >= k) float
-        Written.
-    """
+    """Invert a symmetric positive definite matrix (k, k) by Cholesky; the logarithm of its determinant."""
     log_determinant = factorised(matrix, k, 1e-300)
     for j in range(k):  # the inverse of the factor
         for i in range(k):
@@ -121,17 +92,7 @@ def inverse_of(matrix, k, inverse, work):  # type: ignore[no-untyped-def]
 
 @kernel
 def projected(inverse, k, sums, projection):  # type: ignore[no-untyped-def]
-    """Take the flat level out of an inverse covariance; the sum of the inverse.
-
-    Parameters
-    ----------
-    inverse : (>= k, >= k) float
-    k : int
-    sums : (>= k,) float
-        Written: rows of the inverse, added up.
-    projection : (>= k, >= k) float
-        Written.
-    """
+    """Take the flat level out of an inverse covariance; the sum of the inverse."""
     total = 0.0
     for i in range(k):
         value = 0.0

@@ -16,7 +16,6 @@ import numpy as np
 from perf_scaling.posterior.covariances import inverse_of, projected
 from perfcore.base.kernels import kernel
 
-__all__ = ["cut", "even_noise_terms", "level_terms", "longer", "noise_terms", "smallest"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _BINS = 4096
@@ -28,35 +27,7 @@ def noise_terms(  # type: ignore[no-untyped-def]
     noise, tau, kappa, length, drift, log_none, log_one, extra, first_variance, least_noise,
     covariance, inverse, work, sums, projection, offset, gain, far,
 ):  # fmt: skip
-    """What the evidence of any shape needs of one noise.
-
-    Parameters
-    ----------
-    noise : (k,) float
-        Variance of each mean by its runs.
-    tau, kappa, length : float
-    drift : (k + 1, k + 1) float
-        Covariance of the drift for a slope of variance 1; the last is far beyond the levels.
-    log_none, log_one : float
-        Logarithms of the probabilities that no level deviates, and that a certain one does.
-    extra, first_variance : float
-        Further variance of a level that deviates, and what comes on top for the first level.
-    least_noise : float
-        The smallest of `noise`.
-    covariance, inverse, work : (k, k) float
-    sums : (k,) float
-        Written, for what follows.
-    projection : (k, k) float
-        Written: P.
-    offset, gain, far : (k,) float
-        Written: constant and factor of what is added by a level that deviates; weights of what is left at the levels in
-        what is predicted far beyond them.
-
-    Returns
-    -------
-    (float, float, float)
-        The evidence of a shape that leaves nothing; the largest variance (`_widest`); the largest `offset`, or 0.
-    """
+    """What the evidence of any shape needs of one noise."""
     k = len(noise)
     scale = 0.5 * kappa * kappa * length
     for i in range(k):
@@ -88,21 +59,6 @@ def even_noise_terms(  # type: ignore[no-untyped-def]
 
     Then ``P = V (s diag(values) + variance)^-1 V'`` with what depends on the levels alone (`spectrum`). And ``|S|``
     times ``1'S^-1 1`` is k times the determinant of what is inverted.
-
-    Parameters
-    ----------
-    variance : float
-        Of each level without drift.
-    kappa, length : float
-    values, vectors, beyond : (k - 1,), (k, k - 1), (k - 1,) float
-        See `perf_scaling.posterior.covariances.spectrum`.
-    log_none, log_one, extra, first_variance, projection, offset, gain, far
-        As of `noise_terms`.
-
-    Returns
-    -------
-    float
-        The evidence of a shape that leaves nothing.
     """
     k = len(offset)
     scale, determinant = 0.5 * kappa * kappa * length, math.log(k)
@@ -130,24 +86,7 @@ def even_noise_terms(  # type: ignore[no-untyped-def]
 
 @kernel
 def level_terms(residuals, ahead, projection, offset, gain, far, masses, aheads):  # type: ignore[no-untyped-def]
-    """What each level that may deviate adds to the evidence of a shape, and what is then predicted far beyond them.
-
-    Parameters
-    ----------
-    residuals : (k,) float
-        What the shape leaves at the levels.
-    ahead : float
-        The shape far beyond them.
-    projection, offset, gain, far : (k, k) and (k,) float
-        See `noise_terms`.
-    masses, aheads : (k + 1,) float
-        Written from the second on; `aheads` also for no level, the first.
-
-    Returns
-    -------
-    float
-        The largest that is added, or 0.
-    """
+    """What each level that may deviate adds to the evidence of a shape, and what is then predicted far beyond them."""
     k, top = len(residuals), 0.0
     for i in range(k):
         ahead += far[i] * residuals[i]
@@ -164,10 +103,7 @@ def level_terms(residuals, ahead, projection, offset, gain, far, masses, aheads)
 
 @kernel
 def _widest(covariance, k, least):  # type: ignore[no-untyped-def]
-    """No weighted sum of levels has a larger variance whose weights add up to 0, and their squares to 1.
-
-    Every level has at least a variance of its own; the others together are at most the trace of what is beyond it.
-    """
+    """No weighted sum of levels has a larger variance whose weights add up to 0, and their squares to 1."""
     total, trace = 0.0, 0.0
     for i in range(k):
         trace += covariance[i, i]
@@ -180,20 +116,7 @@ def _widest(covariance, k, least):  # type: ignore[no-untyped-def]
 def cut(  # type: ignore[no-untyped-def]
     ahead, mass, code, n_kept, summed, parts, n_shapes, k, law, setting, level, weight
 ):  # fmt: skip
-    """Write the components of one path: those of little weight every so many, in the order of what they predict.
-
-    Parameters
-    ----------
-    ahead, mass, code : (>= n_kept,) float, float and int
-        What each combination predicts, its weight, and its number.
-    n_kept : int
-    summed : float
-        Of the weights.
-    parts, n_shapes, k : int
-        See `weigh_shapes`.
-    law, setting, level, weight : (C,) int and float
-        Written; how many is returned.
-    """
+    """Write the components of one path: those of little weight every so many, in the order of what they predict."""
     lowest, highest = ahead[0], ahead[0]
     for number in range(n_kept):
         lowest, highest = min(lowest, ahead[number]), max(highest, ahead[number])

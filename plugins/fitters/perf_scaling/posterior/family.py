@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perf_scaling.posterior.prior import GROUPS
 
-__all__ = ["FAR", "Shapes", "shapes_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,50 +39,20 @@ _Row = tuple[int, float, str, float, int, float, float]  # group, weight, kind, 
 
 
 class Shapes(NamedTuple):
-    """Laws of one parameter up to a factor, ``a n^i log2(n)^j + b n^k log2(n)^l``; S of them.
+    """Laws of one parameter up to a factor, ``a n^i log2(n)^j + b n^k log2(n)^l``; S of them."""
 
-    Attributes
-    ----------
-    group : (S,) int
-        One of `GROUPS`.
-    log_weight : (S,) float
-        Of the prior within the group.
-    coefficients : (S, 2) float
-        >= 0.
-    exponents : (S, 2) float
-    logarithms : (S, 2) int
-    logs : (S, k + 1) float
-        Logarithm of each at the levels, and far beyond the last.
-    """
-
-    group: Ints
-    log_weight: Floats
-    coefficients: Floats
+    group: Ints  # one of `GROUPS`
+    log_weight: Floats  # of the prior within the group
+    coefficients: Floats  # >= 0
     exponents: Floats
     logarithms: Ints
-    logs: Floats
+    logs: Floats  # logarithm of each at the levels, and far beyond the last
 
 
 def shapes_of(
     levels: npt.ArrayLike, exponents: Sequence[str] | None = None, logarithms: Sequence[int] | None = None
 ) -> Shapes:
-    """The shapes that can be told at some levels.
-
-    Parameters
-    ----------
-    levels : (k,) array_like
-        Positive, rising.
-    exponents : sequence of str, optional
-        Fractions: the powers of the parameter, and no others.
-    logarithms : sequence of int, optional
-        Powers of the logarithm beside them.
-
-    Examples
-    --------
-    >>> shapes = shapes_of([4.0, 8.0, 16.0, 32.0])
-    >>> shapes.logs.shape
-    (1709, 5)
-    """
+    """The shapes that can be told at some levels."""
     x = np.asarray(levels, dtype=np.float64)
     allowed = None if exponents is None and logarithms is None else (tuple(exponents or ()), tuple(logarithms or ()))
     group, weight, kind, i, j, share, second = _table(allowed)

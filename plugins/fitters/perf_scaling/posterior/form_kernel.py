@@ -8,27 +8,10 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["law_gradient"]
-
 
 @kernel
 def law_gradient(levels, theta, floor, uses, free, fixed, logarithms, logs, value, gradient):  # type: ignore[no-untyped-def]
-    """Logarithm of a law at points (k,), and its gradient (k, P): shares first, exponents then.
-
-    Parameters
-    ----------
-    levels : (k, q) float
-        Logarithms of the levels over the largest.
-    theta : (P,) float
-    floor : bool
-        There is a constant.
-    uses, logarithms : (M, q) int
-        Factors of each term; a term without any ends the list.
-    free : bool
-        Exponents are part of theta; else they are `fixed` (M, q).
-    logs : (k, q) float
-        Base-2 logarithms of the levels over that of the largest.
-    """
+    """Logarithm of a law at points (k,), and its gradient (k, P): shares first, exponents then."""
     k, q = levels.shape
     most = len(uses)
     terms = np.empty(most)

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from perfcore.base.executors.threads import thread_count
 
-__all__ = ["in_parts"]
 
 Result = TypeVar("Result")
 

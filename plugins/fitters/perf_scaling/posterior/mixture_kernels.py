@@ -8,7 +8,6 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["mixture_quantiles", "row_quantiles"]
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
@@ -46,13 +45,6 @@ def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-unt
 
     The tail is ``bell`` times a quotient of polynomials, to 1e-15: J. Hart et al., "Computer approximations", 1968,
     algorithm 5666. Beyond six deviations there is none.
-
-    Parameters
-    ----------
-    x : float
-    means, per_deviation, weights : (>= count,) float
-        Of each component, with one over its deviation.
-    count : int
     """
     below, density = 0.0, 0.0
     for c in range(count):
@@ -88,20 +80,7 @@ def _normal_quantile(probability):  # type: ignore[no-untyped-def]
 
 @kernel
 def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ignore[no-untyped-def]
-    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket.
-
-    It begins where a normal distribution of the same mean and variance has the quantile, and ends where what is left is
-    some 1e-10 of the narrowest component's deviation.
-
-    Parameters
-    ----------
-    means, variances, weights : (R, C) float
-        Components of weight 0 take no part.
-    levels : (Q,) float
-        Between 0 and 1, rising.
-    quantiles : (R, Q) float
-        Written.
-    """
+    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket."""
     work = np.empty((3, means.shape[1]))
     for row in range(len(means)):
         row_quantiles(means[row], variances[row], weights[row], means.shape[1], levels, work, quantiles[row])

@@ -24,7 +24,6 @@ from perf_scaling.posterior.prior import (
     settings,
 )
 
-__all__ = ["PARTS", "weigh_one_parameter"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,33 +45,7 @@ def weigh_one_parameter(
     parts: int | None = None,
     sparse: bool = False,
 ) -> Posterior:
-    """What the means of K paths leave open.
-
-    Parameters
-    ----------
-    levels : (n,) array_like
-        Positive, rising.
-    means, counts : (K, n) float
-        Mean of the runs, NaN where there are none, and how many runs.
-    spread : (K,) float
-        Relative variance of one run.
-    exponents, logarithms : sequences, optional
-        See `perf_scaling.posterior.family.shapes_of`.
-    prior : (3, G) float
-        Weights of the blocks; see `perf_scaling.posterior.prior.block_log_prior`.
-    parts : int, optional
-        That the weight of 1 is cut into, of combinations of little weight each; `PARTS` by default, fewer if sparse.
-    sparse : bool
-        Let shapes stand for those next to them, as `perf_scaling.posterior.sparse_kernels` does it for very many paths.
-
-    Examples
-    --------
-    >>> means = np.array([[260.0, 135.0, 72.5, 41.25, 25.625]])
-    >>> found = weigh_one_parameter([4, 8, 16, 32, 64], means, np.ones((1, 5)), np.full(1, 1e-4))
-    >>> low, middle, high = found.quantiles([[128.0]], [0.025, 0.5, 0.975])[0, 0]
-    >>> bool(low < 17.8125 < high), bool(high < 1.5 * low)
-    (True, True)
-    """
+    """What the means of K paths leave open."""
     from perf_scaling.posterior.covariances import spectrum
     from perf_scaling.posterior.sparse_kernels import weigh_sparsely
     from perf_scaling.posterior.weigh_kernels import weigh_shapes

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perf_scaling.posterior.in_parts import in_parts
 from perf_scaling.posterior.prior import changes, deviating_rate, deviating_variance, deviating_variances
 
-__all__ = ["DRAWS", "SIDES", "Draws", "Laws", "Posterior", "equally_probable"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -27,56 +26,27 @@ _SEED = 20260  # of the normal numbers that all paths share
 
 @dataclass(frozen=True)
 class Laws:
-    """Laws up to a factor: sums of M terms, products of powers and logarithms of q parameters.
+    """Laws up to a factor: sums of M terms, products of powers and logarithms of q parameters."""
 
-    Attributes
-    ----------
-    coefficients : (L, M) float
-        0 of terms that are none.
-    exponents : (L, M, q) float
-    logarithms : (L, M, q) int
-    """
-
-    coefficients: Floats
+    coefficients: Floats  # 0 of terms that are none
     exponents: Floats
     logarithms: Ints
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Components of K paths: a law, scatter and drift, and which level deviates, with their weights.
+    """Components of K paths: a law, scatter and drift, and which level deviates, with their weights."""
 
-    Attributes
-    ----------
-    points : (n, q) float
-        Measured levels.
-    means : (K, n) float
-        NaN where a path was not measured.
-    counts : (K, n) float
-        Runs of each mean.
-    spread : (K,) float
-        Relative variance of one run.
-    laws : Laws
-    settings : (H, 3) float
-        Scatter, drift, and the length of the drift.
-    law, setting, level : (K, C) int
-        Of each component; `level` is the number of a point, or -1 where none deviates. -1 beyond the last.
-    weight : (K, C) float
-        Adding up to 1 for each path.
-    reciprocal : bool
-        The laws are of one over the mean, as the time that a unit of work takes is one over a rate.
-    """
-
-    points: Floats
-    means: Floats
-    counts: Floats
-    spread: Floats
+    points: Floats  # measured levels
+    means: Floats  # naN where a path was not measured
+    counts: Floats  # runs of each mean
+    spread: Floats  # relative variance of one run
     laws: Laws
-    settings: Floats
-    law: Ints
+    settings: Floats  # scatter, drift, and the length of the drift
+    law: Ints  # of each component; `level` is the number of a point, or -1 where none deviates. -1 beyond the last
     setting: Ints
     level: Ints
-    weight: Floats
+    weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
@@ -125,20 +95,7 @@ class Posterior:
         return -means if self.reciprocal else means, variances
 
     def quantiles(self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
-        """Quantiles of the mean, or of a single run, at points (T, q).
-
-        Parameters
-        ----------
-        places : (T, q) array_like
-        levels : sequence of float
-            Rising, between 0 and 1.
-        run : bool
-
-        Returns
-        -------
-        (K, T, Q) float
-            In the unit of the data.
-        """
+        """Quantiles of the mean, or of a single run, at points (T, q)."""
         points, sides = np.asarray(places, dtype=np.float64), np.asarray(levels, dtype=np.float64)
         return np.exp(self._quantiles_of_runs(points, sides) if run else self._quantiles_of_means(points, sides))
 
@@ -274,24 +231,12 @@ class _Chance(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """Equally probable draws of K paths.
+    """Equally probable draws of K paths."""
 
-    Attributes
-    ----------
-    logs : (K, N, T) float
-        Logarithms of means at T points if what was measured goes on; coherent over the points.
-    component : (K, N) int
-        Of which component of its path a draw is.
-    posterior : Posterior
-        What they are drawn from.
-    at : (T, q) float
-        The points.
-    """
-
-    logs: Floats
-    component: Ints
-    posterior: Posterior
-    at: Floats
+    logs: Floats  # logarithms of means at T points if what was measured goes on; coherent over the points
+    component: Ints  # of which component of its path a draw is
+    posterior: Posterior  # what they are drawn from
+    at: Floats  # the points
     _chance: _Chance
 
     @functools.cached_property
@@ -329,23 +274,7 @@ class Draws:
 
 
 def equally_probable(values: Floats, count: int) -> Floats:
-    """Draws along the second axis as fewer, ascending.
-
-    Parameters
-    ----------
-    values : (K, N, ...) float
-    count : int
-
-    Returns
-    -------
-    (K, ..., count) float
-        At the middles of as many equal probabilities.
-
-    Examples
-    --------
-    >>> equally_probable(np.array([[3.0, 1.0, 2.0, 4.0]]), 2).tolist()
-    [[1.5, 3.5]]
-    """
+    """Draws along the second axis as fewer, ascending."""
     ordered = np.sort(np.moveaxis(values, 1, -1), axis=-1)
     size = ordered.shape[-1]
     place = np.clip((np.arange(count) + 0.5) / count * size - 0.5, 0.0, size - 1.0)

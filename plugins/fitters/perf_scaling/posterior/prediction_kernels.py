@@ -17,8 +17,6 @@ from perf_scaling.posterior.covariances import half_variogram, inverse_of, proje
 from perf_scaling.posterior.mixture_kernels import row_quantiles
 from perfcore.base.kernels import kernel
 
-__all__ = ["draw_paths", "predict_components", "predict_quantiles"]
-
 
 @kernel
 def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
@@ -86,27 +84,7 @@ def predict_components(  # type: ignore[no-untyped-def]
     points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places,
     means, variances,
 ):  # fmt: skip
-    """Mean and variance of the logarithm at points, of each component of each path.
-
-    Parameters
-    ----------
-    points : (n, q) float
-        Logarithms of the measured levels.
-    logs, noise : (K, n) float
-        Logarithms of means, NaN where there is none, and their variance by the noise of the runs.
-    settings : (H, 3) float
-        Scatter, drift and its length.
-    coefficients, exponents, logarithms : (L, M), (L, M, q), (L, M, q)
-        Laws: sums of M terms.
-    law, setting, level, count : (K, C), (K, C), (K, C), (K,) int
-        Components of each path.
-    deviating : (H, 2) float
-        Further variance of a level that deviates: of the first that was measured, and of another.
-    places : (T, q) float
-        Logarithms of levels.
-    means, variances : (K, C, T) float
-        Written.
-    """
+    """Mean and variance of the logarithm at points, of each component of each path."""
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
     half_variograms, of_length = variograms(points, places, settings)
@@ -122,22 +100,7 @@ def predict_quantiles(  # type: ignore[no-untyped-def]
     points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
     places, changed, change, sign, levels, quantiles,
 ):  # fmt: skip
-    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held.
-
-    Parameters
-    ----------
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
-        As `predict_components`.
-    weight : (K, C) float
-    changed, change : (K, T) float
-        Probability that the slope changed on the way there, and the deviation of the logarithm if it did.
-    sign : float
-        -1 where the laws are of one over what is predicted, else 1.
-    levels : (Q,) float
-        See `perf_scaling.posterior.mixture_kernels.mixture_quantiles`.
-    quantiles : (K, T, Q) float
-        Written: of the logarithm.
-    """
+    """Quantiles of what is predicted at points, path by path, so that no components of all of them are held."""
     n_places, most = len(places), law.shape[1]
     laws_measured = _log_laws(coefficients, exponents, logarithms, points)
     laws_predicted = _log_laws(coefficients, exponents, logarithms, places)
@@ -318,20 +281,7 @@ def _answers_to_normals(  # type: ignore[no-untyped-def]
 
 @kernel
 def _drift_responses(points, measured, places, length, responses):  # type: ignore[no-untyped-def]
-    """How the drift at measured levels and at places answers to each normal number, for a slope of deviation 1.
-
-    Of each parameter one number is the slope at the least level, and two are how slope and integral stray on the
-    way to the next.
-
-    Parameters
-    ----------
-    points, places : (n, q) and (T, q) float
-        Logarithms.
-    measured : (k,) int
-    length : float
-    responses : (>= k + T, D) float
-        Written.
-    """
+    """How the drift at measured levels and at places answers to each normal number, for a slope of deviation 1."""
     k, n_numbers = len(measured), responses.shape[1]
     size = k + len(places)
     where, order = np.empty(size), np.empty(size, dtype=np.int64)

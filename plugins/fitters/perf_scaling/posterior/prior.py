@@ -22,22 +22,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "CHANGES",
-    "CHANGE_OF_SLOPE",
-    "DEVIATES",
-    "DRIFTS_FREELY",
-    "GROUPS",
-    "NOISES",
-    "Noises",
-    "block_log_prior",
-    "changes",
-    "deviating_rate",
-    "deviating_variance",
-    "deviating_variances",
-    "run_variance",
-    "settings",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -78,19 +62,12 @@ DRIFTS_FREELY = 0.1  # from this on
 
 
 class Noises(NamedTuple):
-    """Combinations of scatter and drift (H).
-
-    Attributes
-    ----------
-    tau, kappa, length : (H,) float
-    drift : (H,) int
-        Class of the drift: 0 none, 1 slow, 2 free.
-    """
+    """Combinations of scatter and drift (H)."""
 
     tau: Floats
     kappa: Floats
     length: Floats
-    drift: Ints
+    drift: Ints  # class of the drift: 0 none, 1 slow, 2 free
 
 
 def _noises() -> Noises:
@@ -103,15 +80,7 @@ NOISES = _noises()
 
 
 def block_log_prior(present: npt.NDArray[np.bool_], prior: Floats = PRIOR) -> Floats:
-    """Logarithm of the prior of each noise and group (H, G): that of its block, flat over the noises of its class.
-
-    Parameters
-    ----------
-    present : (G,) bool
-        Groups of which there are laws; the others' share goes to these.
-    prior : (3, G) float
-        Weights of the blocks.
-    """
+    """Logarithm of the prior of each noise and group (H, G): that of its block, flat over the noises of its class."""
     shares = prior * present
     with np.errstate(divide="ignore"):
         blocks = np.log(shares / shares.sum())
@@ -137,26 +106,7 @@ def deviating_variances(tau: Floats, n_parameters: int) -> Floats:
 
 
 def changes(lowest: Floats, highest: Floats, places: Floats) -> tuple[Floats, Floats]:
-    """Probability that the slope changed on the way to points, and the deviation of the logarithm there if it did.
-
-    Parameters
-    ----------
-    lowest, highest : (K, q) float
-        Of the measured levels of each path.
-    places : (T, q) float
-        Points.
-
-    Returns
-    -------
-    (K, T) float, (K, T) float
-        Zeros within what was measured.
-
-    Examples
-    --------
-    >>> rate, deviation = changes(np.array([[4.0]]), np.array([[64.0]]), np.array([[32.0], [256.0]]))
-    >>> rate.round(3).tolist(), deviation.round(3).tolist()
-    ([[0.0, 0.125]], [[0.0, 0.693]])
-    """
+    """Probability that the slope changed on the way to points, and the deviation of the logarithm there if it did."""
     log_ratio = np.log(np.maximum(places / highest[:, None], lowest[:, None] / places)).max(axis=2)
     distance = np.maximum(log_ratio, 0.0)
     return np.minimum(CHANGES * (distance / math.log(4.0)) ** 2, _MOST_CHANGES), CHANGE_OF_SLOPE * distance

@@ -21,7 +21,6 @@ from perf_scaling.posterior.posterior import Laws, Posterior
 from perf_scaling.posterior.prior import DEVIATES, NOISES, PRIOR, deviating_variance, settings
 from perfcore.base.errors import OptionError
 
-__all__ = ["left_out", "weigh_several"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,27 +56,7 @@ def weigh_several(
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
 ) -> Posterior:
-    """What the means of K paths at points (n, q) leave open.
-
-    Parameters
-    ----------
-    points : (n, q) float
-    means, counts : (K, n) float
-        Mean of the runs, NaN where there are none, and how many runs.
-    spread : (K,) float
-        Relative variance of one run.
-    exponents, logarithms : sequences, optional
-        The only ones that a law may have.
-
-    Examples
-    --------
-    >>> points = np.array([(p, n) for p in (2.0, 4, 8, 16) for n in (10.0, 20, 40, 80)])
-    >>> means = (3.0 + 0.2 * points[:, 1] * points[:, 0] ** 0.4)[None]
-    >>> found = weigh_several(points, means, np.ones(means.shape), np.full(1, 1e-4))
-    >>> low, middle, high = found.quantiles([[32.0, 160.0]], [0.025, 0.5, 0.975])[0, 0]
-    >>> bool(low < 131.0 < high), bool(high < 1.5 * low)
-    (True, True)
-    """
+    """What the means of K paths at points (n, q) leave open."""
     from perf_scaling.posterior.several_kernels import weigh_forms
     from perfcore.base.kernels import announce_compilation
 
@@ -137,13 +116,7 @@ def weigh_several(
 
 
 def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequence[int] | None) -> str:
-    """Which laws of several parameters would be too many for the exponents that a user names; empty where none.
-
-    Raises
-    ------
-    OptionError
-        None of all parameters would be left.
-    """
+    """Which laws of several parameters would be too many for the exponents that a user names; empty where none."""
     q = points.shape[1]
     if q == 1 or (exponents is None and logarithms is None):
         return ""

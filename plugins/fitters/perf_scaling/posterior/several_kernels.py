@@ -18,7 +18,6 @@ from perf_scaling.posterior.covariances import drift_covariance, inverse_of, pro
 from perf_scaling.posterior.form_kernel import law_gradient
 from perfcore.base.kernels import kernel
 
-__all__ = ["weigh_forms"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
 _ITERATIONS = 40

@@ -16,7 +16,6 @@ from perf_scaling.posterior.evidence_kernels import cut, even_noise_terms, level
 from perf_scaling.posterior.octets import OCTET
 from perfcore.base.kernels import kernel
 
-__all__ = ["weigh_sparsely"]
 
 # An octet is looked at whole where one of it may be within the first logarithm of the best; what is beyond the second
 # is left out.
@@ -183,17 +182,7 @@ def _filled(count):  # type: ignore[no-untyped-def]
 
 @kernel
 def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
-    """What is looked at with every noise: usual shapes, and the first of each octet.
-
-    Returns
-    -------
-    (k, U) float
-        These shapes at the levels; beyond the last of them, without any weight, up to a width that is worked out fast.
-    (U,) float
-        How far the farthest of the octet is from them.
-    (H, U) float, (H, U) float, (H, U) float
-        Logarithms of their weights; by how much the largest of the octet is ahead; by how much all of it together.
-    """
+    """What is looked at with every noise: usual shapes, and the first of each octet."""
     n_noises, n_shapes = priors.shape
     looked = usual + (n_shapes - usual) // OCTET
     wide = _filled(looked)
@@ -225,18 +214,7 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
 
 @kernel
 def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type: ignore[no-untyped-def]
-    """Write what no shape of an octet exceeds; the largest.
-
-    None is farther from the one that stands for it than the radius, and no deviation is smaller than the scatter.
-
-    Parameters
-    ----------
-    reached, priors, ahead_of, radius : (U,) float
-        See `_standing`; what the one reached.
-    base, per_radius : float
-        What a shape that leaves nothing reaches, and one over the scatter of a level.
-    bound : (U,) float
-    """
+    """Write what no shape of an octet exceeds; the largest."""
     constant, zero, half = np.float32(base), np.float32(0.0), np.float32(0.5)
     scale, two = np.float32(per_radius), np.float32(2.0)
     for s in range(len(reached)):
@@ -248,18 +226,7 @@ def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type:
 
 @kernel
 def _weigh(logs, best, of_octet):  # type: ignore[no-untyped-def]
-    """Turn logarithms of weights into weights relative to the best, 0 where they are hopeless; their sum.
-
-    The exponential is ``(1 + y + y^2 / 2)^1024`` of a 1024th: to 0.04 % up to 12, and without a branch.
-
-    Parameters
-    ----------
-    logs : (N,) float
-        Octets, one after the other.
-    best : float
-    of_octet : (>= N / 8,) float
-        Written: the sum of each.
-    """
+    """Turn logarithms of weights into weights relative to the best, 0 where they are hopeless; their sum."""
     summed, one, half, scale = 0.0, np.float32(1.0), np.float32(0.5), np.float32(1.0 / 1024.0)
     zero, hopeless = np.float32(0.0), np.float32(-_HOPELESS / 1024.0)
     for number in range(len(logs)):
@@ -304,24 +271,7 @@ def _leave(middle, shapes, rest):  # type: ignore[no-untyped-def]
 
 @kernel
 def _reach(rest, first, size, projection, offset, gain, base, priors, work, reached):  # type: ignore[no-untyped-def]
-    """Logarithm of the largest weight that each of some shapes has, whichever level deviates.
-
-    Rows of the projection add up to 0, so that what is left at a level counts beside the last.
-
-    Parameters
-    ----------
-    rest : (k, S) float
-        What shapes leave; see `_leave`.
-    first, size : int
-        Which shapes.
-    projection, offset, gain, base : float
-        See `perf_scaling.posterior.evidence_kernels.noise_terms`.
-    priors : (S,) float
-    work : (2, >= size) float
-        Written.
-    reached : (>= size,) float
-        Written.
-    """
+    """Logarithm of the largest weight that each of some shapes has, whichever level deviates."""
     k, half, zero = len(offset), np.float32(0.5), np.float32(0.0)
     if k <= _IN_REGISTERS:
         _reach_of_few(rest, first, size, projection, offset, gain, base, priors, reached)

@@ -11,16 +11,9 @@ from perf_scaling.views.path import path_blocks
 from perf_scaling.views.tree import tree_blocks, unfitted_blocks
 from perf_views.contents import Link, Notice, NoViewError, Query, Text, View, ViewPath
 
-__all__ = ["LawViews"]
-
 
 class LawViews:
-    """Views of scaling laws; each can be looked at for any target.
-
-    Parameters
-    ----------
-    model : LawModel
-    """
+    """Views of scaling laws; each can be looked at for any target."""
 
     def __init__(self, model: LawModel) -> None:
         self._outlooks = Outlooks(model)

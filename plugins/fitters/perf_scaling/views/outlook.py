@@ -17,7 +17,6 @@ from perf_scaling.rows import LawRow
 from perf_views.contents import Field, Form, Link, Query, Text, ViewPath
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["GROWTH", "ORDERS", "PATH_VIEW", "Outlook", "Outlooks", "State", "orders_of", "state_of", "target_blocks"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,13 +30,7 @@ _KEPT = 8  # targets whose predictions are held; each takes seconds where paths 
 
 
 class Outlook:
-    """A model at a target.
-
-    Parameters
-    ----------
-    model : LawModel
-        Whose target is the one that is looked at.
-    """
+    """A model at a target."""
 
     def __init__(self, model: LawModel) -> None:
         self.model = model
@@ -65,12 +58,7 @@ class Outlook:
 
 
 class Outlooks:
-    """A model at any target; what was predicted last is kept.
-
-    Parameters
-    ----------
-    model : LawModel
-    """
+    """A model at any target; what was predicted last is kept."""
 
     def __init__(self, model: LawModel) -> None:
         self.model = model
@@ -86,30 +74,16 @@ class Outlooks:
 
 @dataclass(frozen=True)
 class State:
-    """What an address says beside the view; what is not in it is as in a new one.
-
-    Attributes
-    ----------
-    target : dict of str to float
-    metric, order : str
-    name : str
-        Only paths that have it in their name; empty for all.
-    under : str
-        Only what this region calls; empty for all.
-    rows, start : int
-        How many rows, and from which one on.
-    default : dict of str to str
-        What is left out of addresses.
-    """
+    """What an address says beside the view; what is not in it is as in a new one."""
 
     target: dict[str, float]
     metric: str
     order: str
-    name: str = ""
-    under: str = ""
-    rows: int = _ROWS
+    name: str = ""  # only paths that have it in their name; empty for all
+    under: str = ""  # only what this region calls; empty for all
+    rows: int = _ROWS  # how many rows, and from which one on
     start: int = 0
-    default: Query = field(default_factory=dict)
+    default: Query = field(default_factory=dict)  # what is left out of addresses
 
     def query(self, **changes: Any) -> dict[str, str]:
         """The state, or one that differs from it, as it stands in addresses."""
@@ -131,13 +105,7 @@ class State:
 
 
 def state_of(model: LawModel, query: Query) -> State:
-    """Read a state.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        A level that is no number or far from all that was measured, or a metric or order that there is not.
-    """
+    """Read a state."""
     trees = model.whole.trees
     metrics = [tree.metric for tree in trees]
     metric = query.get("metric", metrics[0])

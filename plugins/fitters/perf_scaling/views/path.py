@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.model import LawModel
 
-__all__ = ["path_blocks"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,16 +35,7 @@ _LARGEST = 4.0  # times the largest measured level: how far a next measurement i
 
 
 def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tuple[Block, ...]:
-    """All of the view of a path.
-
-    Parameters
-    ----------
-    outlook : Outlook
-    state : State
-    path : int
-    view : tuple of str
-        The path of the view.
-    """
+    """All of the view of a path."""
     model = outlook.model
     row = outlook.rows[path]
     unit = f" {model.unit}" if model.unit else ""

@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.growth import Growth
 
-__all__ = [
-    "HATCH",
-    "SCALE_NOTE",
-    "add_class_legend",
-    "class_cell",
-    "class_colour",
-    "is_sure",
-    "share_cell",
-]
 
 SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: less than {SURE:.0%} sure"
 HATCH = "////"  # of what is not sure

@@ -18,7 +18,6 @@ from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Table, T
 from perf_views.drawable import chosen_figures
 from perfcore.base.errors import OptionError
 
-__all__ = ["path_link", "tree_blocks", "tree_cells", "tree_header", "unfitted_blocks"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -215,13 +214,7 @@ def unfitted_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
 
 
 def _top(tree: CallTree, state: State) -> int | None:
-    """The region that is looked below.
-
-    Raises
-    ------
-    OptionError
-        There is none of this name.
-    """
+    """The region that is looked below."""
     if not state.under:
         return None
     if state.under not in tree.full_names:

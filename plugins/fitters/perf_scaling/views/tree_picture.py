@@ -18,7 +18,6 @@ from perf_views.short_names import shortened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["tree_chart"]
 
 Floats = npt.NDArray[np.float64]
 

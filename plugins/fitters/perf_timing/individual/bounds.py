@@ -18,7 +18,6 @@ from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
 
-__all__ = ["pair_bounds"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,24 +27,7 @@ _POINTS_AT_ONCE = 128
 def pair_bounds(
     model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
 ) -> Floats:
-    """Values with the bounds of single runs, in the user's unit.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    pairs : sequence of PairFit
-    places : Places
-        n points.
-    values : (n,) float
-        What the model predicts there.
-    interval : float
-        Coverage, between 0 and 1.
-
-    Returns
-    -------
-    (n, 3) float
-        Value, lower and upper bound, which have the value between them; NaN for pairs without bounds.
-    """
+    """Values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
     cells = places.code * len(model.systems) + places.system
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
@@ -94,13 +76,7 @@ def _bounds(
 
 
 def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:
-    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom.
-
-    Raises
-    ------
-    DataError
-        Of options that no fit has, as in a model file that was edited.
-    """
+    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom."""
     if tuple(options["functions"]) not in (("all",), ("each",)):
         return (tuple(range(n_functions)),)
     try:

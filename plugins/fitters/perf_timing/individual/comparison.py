@@ -18,7 +18,6 @@ from perf_timing.prepared import Prepared
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.ranking import Candidate, Ranking
 
-__all__ = ["Comparison"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,18 +33,6 @@ class Comparison:
     `fits` are what a ranking shows: least squares, or least squares without negative coefficients where ``sign`` says
     so and, unless signs do not count, where one model is for several pairs. Where the model that is taken for a pair
     has negative ones there, and signs count, its functions that would need them are held at 0.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    options : IndividualOptions
-
-    Raises
-    ------
-    OptionError
-        Functions that do not exist or are given twice.
-    DataError
-        No pair has enough points.
     """
 
     def __init__(self, prepared: Prepared, options: IndividualOptions) -> None:

@@ -17,7 +17,6 @@ from perf_statistics.least_squares.batched import SubsetFits, fit_subsets
 from perf_statistics.least_squares.goodness import information
 from perf_statistics.least_squares.nonnegative import fit_nonnegative
 
-__all__ = ["IndividualFits", "fit_individually", "subsets"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,37 +24,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class IndividualFits:
-    """Fits of K series with H hypotheses, of up to M functions each.
+    """Fits of K series with H hypotheses, of up to M functions each."""
 
-    Parameters
-    ----------
-    hypotheses : tuple of tuple of int
-        Functions of each hypothesis.
-    coefficients : (K, H, M) float
-        0 beyond a hypothesis' own number of functions.
-    covariance : (K, H, M, M) float
-        (X'X)^-1 of the weighted design; 0 likewise.
-    sum_of_squares, leave_one_out : (K, H) float
-        Infinite leave-one-out errors: the other points do not determine the fit.
-    rank : (K, H) int
-    condition : (K, H) float
-    n_observations : (K,) int
-    total : (K,) float
-        Squares of the values, summed up.
-    effective : (K, H) int
-        The hypothesis whose coefficients stand for this one: itself, or after `bounded` the part of it whose
-        coefficients are positive; -1 where none is.
-    """
-
-    hypotheses: tuple[tuple[int, ...], ...]
-    coefficients: Floats
-    covariance: Floats
-    sum_of_squares: Floats
+    hypotheses: tuple[tuple[int, ...], ...]  # functions of each hypothesis
+    coefficients: Floats  # 0 beyond a hypothesis' own number of functions
+    covariance: Floats  # (X'X)^-1 of the weighted design; 0 likewise
+    sum_of_squares: Floats  # infinite leave-one-out errors: the other points do not determine the fit
     leave_one_out: Floats
     rank: Ints
     condition: Floats
     n_observations: Ints
-    total: Floats
+    total: Floats  # squares of the values, summed up
     effective: Ints
 
     @functools.cached_property
@@ -92,40 +71,14 @@ class IndividualFits:
 
 
 def subsets(n_functions: int, sizes: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-    """All subsets of these sizes, small ones first.
-
-    Examples
-    --------
-    >>> len(subsets(7, range(1, 4)))
-    63
-    """
+    """All subsets of these sizes, small ones first."""
     return tuple(part for size in sizes for part in itertools.combinations(range(n_functions), size))
 
 
 def fit_individually(
     design: Floats, target: Floats, cell: Ints, hypotheses: Sequence[tuple[int, ...]], *, bounds: bool = False
 ) -> tuple[IndividualFits, IndividualFits]:
-    """Fit every series with every hypothesis, freely and without negative coefficients.
-
-    Parameters
-    ----------
-    design : (n, F) float
-        Functions at the points, times what depends on the point in the scale of the fit, weighted. Series with the same
-        points and weights share a design.
-    target : (n,) float
-        Values, likewise.
-    cell : (n,) int
-        Series of each row, in increasing order.
-    hypotheses : sequence of tuple of int
-        In order of size.
-    bounds : bool
-        Whether the second result is wanted; ``hypotheses`` must then hold every subset of each.
-
-    Returns
-    -------
-    free, bounded : IndividualFits
-        Least squares, and least squares with coefficients >= 0; without ``bounds`` twice the first.
-    """
+    """Fit every series with every hypothesis, freely and without negative coefficients."""
     series, first, counts = np.unique(cell, return_index=True, return_counts=True)
     n_series, n_hypotheses, most = len(series), len(hypotheses), max(map(len, hypotheses))
     fits = IndividualFits(

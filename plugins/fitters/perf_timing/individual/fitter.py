@@ -20,8 +20,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Ranking
 
-__all__ = ["IndividualFitter"]
-
 
 _LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom
 

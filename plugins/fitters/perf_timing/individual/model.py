@@ -20,7 +20,6 @@ from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
 
-__all__ = ["IndividualModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -65,22 +64,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{pair.code} on {pair.system} has a function that the model does not have")
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the user's unit.
-
-        Parameters
-        ----------
-        points : mapping of columns, DataFrame, or (n,) float
-            Parameters, ``code`` and ``system``.
-        interval : float, optional
-            Coverage of prediction bounds for a single run: of all combinations that could have been chosen, about which
-            measurements scatter and from which they drift away with the distance; see
-            `perf_statistics.least_squares.shape_average`. NaN for a pair with fewer than two degrees of freedom.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound; NaN for a pair that was never measured.
-        """
+        """Predicted values in the user's unit."""
         if interval is not None:
             check_coverage(interval)
         places = self.places(points)

@@ -8,8 +8,6 @@ from perf_statistics.least_squares.criteria import CRITERIA
 from perf_timing.options import ScalingOptions, parse_functions, parse_terms, registered_functions
 from perfcore.hooks.options import option
 
-__all__ = ["IndividualOptions"]
-
 
 @dataclass(frozen=True)
 class IndividualOptions(ScalingOptions):

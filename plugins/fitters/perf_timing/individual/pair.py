@@ -6,7 +6,6 @@ import msgspec
 
 from perf_statistics.least_squares.goodness import r_squared
 
-__all__ = ["BEST_OF_EACH", "LEAST_FREEDOM", "PairFit", "freedom_warning"]
 
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)
@@ -15,55 +14,28 @@ LEAST_FREEDOM = 2
 
 
 def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
-    """One line about pairs with hardly more points than coefficients.
-
-    Examples
-    --------
-    >>> freedom_warning(1, 3)
-    'warning: 1 of 3 pairs has fewer than 2 degrees of freedom: no bounds there, and a good fit says little'
-    """
+    """One line about pairs with hardly more points than coefficients."""
     which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
     shortage = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
     return f"warning: {which} {shortage}: no bounds there, and a good fit says little"
 
 
 class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model of one code on one system.
-
-    Attributes
-    ----------
-    code, system : str
-    functions : tuple of str
-    coefficients : tuple of float
-        In the scale of the fit.
-    standard_errors : tuple of float or None
-        None where the data do not determine them.
-    covariance : tuple of tuple of float
-        Unscaled, (X'X)^-1.
-    n_observations : int
-    sum_of_squares, total_squares, centered_squares : float
-        Squares of the residuals, of the values, and of the values about their mean; weighted, in the scale of the fit.
-    leave_one_out : float or None
-        Squared errors of predicting each point from the others, summed up; None where the others do not determine it.
-    determined : bool
-        Whether the points give every coefficient one value; if not, the coefficients are the smallest that fit.
-    note : str
-        What stands against the fit.
-    """
+    """The model of one code on one system."""
 
     code: str
     system: str
     functions: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    standard_errors: tuple[float | None, ...]
-    covariance: tuple[tuple[float, ...], ...]
+    coefficients: tuple[float, ...]  # in the scale of the fit
+    standard_errors: tuple[float | None, ...]  # none where the data do not determine them
+    covariance: tuple[tuple[float, ...], ...]  # unscaled, (X'X)^-1
     n_observations: int
-    sum_of_squares: float
+    sum_of_squares: float  # squares of the residuals, of the values, and of the values about their mean
     total_squares: float
     centered_squares: float
-    leave_one_out: float | None
-    determined: bool
-    note: str
+    leave_one_out: float | None  # squared errors of predicting each point from the others, summed up
+    determined: bool  # whether the points give every coefficient one value
+    note: str  # what stands against the fit
 
     def __post_init__(self) -> None:
         """Refuse lists of different lengths."""

@@ -14,7 +14,6 @@ from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Points
 from perfcore.models.ranking import Candidate
 
-__all__ = ["individual_rivals", "individual_rows"]
 
 Floats = npt.NDArray[np.float64]
 

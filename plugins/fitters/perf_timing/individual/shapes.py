@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 
-__all__ = ["shapes_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,19 +31,6 @@ def shapes_of(
 
     Of two functions all proportions are taken, from one where the first hides the second everywhere to the opposite; of
     more functions, and of negative coefficients, those about the coefficients of least relative squares.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Measured, > 0.
-    measured_design, new_design : (n, F), (k, F) float
-        Functions at the measured and at the asked points.
-    hypotheses : sequence of tuple of int
-        Functions of each sum.
-    signed : bool
-        Whether coefficients may be negative.
-    expected : (k,) float
-        What the model predicts: the last resort where no shape is positive.
     """
     gathered = GatheredShapes()
     sizes = np.array([min(len(members), len(_SIZES)) for members in hypotheses])

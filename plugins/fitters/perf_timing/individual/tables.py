@@ -13,7 +13,6 @@ from perfcore.results import Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["individual_frame", "individual_summary", "individual_tables"]
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20

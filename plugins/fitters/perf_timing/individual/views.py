@@ -8,20 +8,12 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.views import ScalingViews
 from perf_views.contents import Cell
 
-__all__ = ["IndividualViews"]
 
 _POOR = 0.9  # uncentered R^2 that gets the darkest colour; it is high for nearly all that grows
 
 
 class IndividualViews(ScalingViews):
-    """Views of individual fits.
-
-    Parameters
-    ----------
-    model : IndividualModel
-    data : Measurements or pandas.DataFrame, optional
-        Drawn instead of the observations that the model was fitted to.
-    """
+    """Views of individual fits."""
 
     def __init__(self, model: IndividualModel, data: Any = None) -> None:
         super().__init__(model, data)

@@ -31,7 +31,6 @@ from perf_statistics.least_squares.misfit import (
 )
 from perf_statistics.least_squares.normal_mixture import NormalMixture
 
-__all__ = ["PairPoints", "expected_runs"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,46 +44,18 @@ _ROUNDING = 1e-12  # eigenvalues of a covariance below this share of the largest
 
 @dataclass(frozen=True)
 class PairPoints:
-    """Points of pairs, as the linearised logarithm of the model sees them.
+    """Points of pairs, as the linearised logarithm of the model sees them."""
 
-    Attributes
-    ----------
-    cell : (n,) int
-        Pair of each.
-    place : (n, d) float
-        Logarithms of the parameters.
-    gradient : (n, P) float
-        Derivatives of the logarithm of the model by its free parameters.
-    common : int
-        How many of these, the last, are of a drift that all pairs share.
-    """
-
-    cell: Ints
-    place: Floats
-    gradient: Floats
-    common: int = 0
+    cell: Ints  # pair of each
+    place: Floats  # logarithms of the parameters
+    gradient: Floats  # derivatives of the logarithm of the model by its free parameters
+    common: int = 0  # how many of these, the last, are of a drift that all pairs share
 
 
 def expected_runs(
     off: Floats, measured: PairPoints, new_points: PairPoints, level: Floats, run: float
 ) -> NormalMixture:
-    """Logarithm of single runs over the model, at the asked points.
-
-    Parameters
-    ----------
-    off : (n,) float
-        ln of the measured values over the model.
-    measured, new_points : PairPoints
-        n and k points.
-    level : (n,) float
-        Relative variance of a measured value by the noise of its runs.
-    run : float
-        That of a single run.
-
-    Returns
-    -------
-    NormalMixture
-    """
+    """Logarithm of single runs over the model, at the asked points."""
     measured, new_points, unexplained = _with_common_drift(*_independent(measured, new_points))
     groups = [_Group.of(measured, new_points, cells) for cells in _cells_by_size(measured.cell)]
     far = drift_variance(new_points.place)
@@ -111,27 +82,14 @@ def expected_runs(
 
 @dataclass(frozen=True)
 class _Group:
-    """Pairs with the same number of measured points, and the points that are asked of them.
+    """Pairs with the same number of measured points, and the points that are asked of them."""
 
-    Attributes
-    ----------
-    rows : (B, s) int
-        Measured points of each pair.
-    gradient : (B, s, P) float
-    own : (B, s, s) float
-        Covariance of their misfit for a drift of 1.
-    asked, pair : (a,) int
-        Asked points, and which of the pairs each is of.
-    cross : (a, s) float
-        Covariance of their misfit with that of the pair's measured points.
-    """
-
-    rows: Ints
+    rows: Ints  # measured points of each pair
     gradient: Floats
-    own: Floats
-    asked: Ints
+    own: Floats  # covariance of their misfit for a drift of 1
+    asked: Ints  # asked points, and which of the pairs each is of
     pair: Ints
-    cross: Floats
+    cross: Floats  # covariance of their misfit with that of the pair's measured points
 
     @classmethod
     def of(cls, measured: PairPoints, new_points: PairPoints, cells: Ints) -> _Group:
@@ -165,12 +123,7 @@ def _independent(*parts: PairPoints) -> Iterator[PairPoints]:
 
 
 def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
-    """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike.
-
-    The functions of the model are the same for all pairs; where they are not quite right, all pairs drift away. The
-    directions are those of the measured places, however many are asked; what the drift is free to do elsewhere comes
-    last, the variance (k,) of each asked point given these, for a drift of 1.
-    """
+    """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike."""
     places, index = np.unique(measured.place, axis=0, return_inverse=True)
     values, vectors = np.linalg.eigh(drift_covariance(places, places))
     positive = values > _ROUNDING * max(float(values[-1]), 0.0)
@@ -185,23 +138,13 @@ def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[Pa
 
 @dataclass(frozen=True)
 class _Given:
-    """What generalised least squares is made of, for some variances.
-
-    Attributes
-    ----------
-    normal : (P, P) float
-    right : (P,) float
-    constant : float
-    left : (k, P) float
-    mean, variance : (k,) float
-        Of the pair's own part at the asked points.
-    """
+    """What generalised least squares is made of, for some variances."""
 
     normal: Floats
     right: Floats
     constant: float
     left: Floats
-    mean: Floats
+    mean: Floats  # of the pair's own part at the asked points
     variance: Floats
 
     def with_common(self, drift: float, count: int, unexplained: Floats) -> tuple[float, Floats, Floats]:
@@ -230,19 +173,7 @@ def _given(
     effect: float,
     drift: float,
 ) -> _Given:
-    """Generalised least squares for variances of level (n,), effect and drift of a pair.
-
-    Parameters
-    ----------
-    off : (n,) float
-    gradient : (k, P) float
-        Derivatives at the asked points.
-    groups : sequence of _Group
-    far : (k,) float
-        Variance of the misfit at the asked points, for a drift of 1.
-    level : (n,) float
-    effect, drift : float
-    """
+    """Generalised least squares for variances of level (n,), effect and drift of a pair."""
     count = gradient.shape[1]
     normal, right, constant = np.zeros((count, count)), np.zeros(count), 0.0
     left, mean, variance = gradient.copy(), np.zeros(len(far)), effect + drift * far

@@ -25,7 +25,6 @@ from perfcore.base.executors.tasks import as_they_end
 from perfcore.data.observations import Observations
 from perfcore.models.ranking import Candidate, Ranking
 
-__all__ = ["JointComparison"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,22 +44,7 @@ class _Compared:
 
 
 class JointComparison:
-    """All joint models that the options ask for.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    options : JointOptions
-    functions : tuple of str, optional
-        Instead of those of the options.
-
-    Raises
-    ------
-    DataError
-        One system only, codes that share no system with the others, or fewer points than parameters.
-    OptionError
-        Functions or a reference system that do not exist.
-    """
+    """All joint models that the options ask for."""
 
     def __init__(self, prepared: Prepared, options: JointOptions, functions: tuple[str, ...] | None = None) -> None:
         self.prepared, self.options = prepared, options
@@ -182,13 +166,7 @@ class JointComparison:
         return len(self.combinations) + options.starts + cells + refits.get(options.intervals, 0)
 
     def _check_counts(self) -> None:
-        """Leave out combinations with more parameters than observations; a doubled function has fewer directions.
-
-        Raises
-        ------
-        DataError
-            None is left.
-        """
+        """Leave out combinations with more parameters than observations; a doubled function has fewer directions."""
         data = self.prepared.seen
         each = len(data.codes) + len(data.systems) - 1
         fitting = [members for members in self.combinations if len(members) * each <= len(data)]
@@ -210,12 +188,7 @@ _SHORT = {
 
 
 def _check_table(data: Observations) -> None:
-    """Refuse a table that no joint model can join.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse a table that no joint model can join."""
     if len(data.systems) < 2:
         named = data.systems[0]
         raise DataError(

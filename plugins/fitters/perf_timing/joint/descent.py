@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_timing.joint.problem import JointProblem
 from perfcore.base.kernels import announce_compilation
 
-__all__ = ["CompressedProblem", "Descent", "evaluate", "is_worth_compiling"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -28,23 +27,12 @@ _WORTH_LOADING = 150_000
 
 @dataclass(frozen=True)
 class Descent:
-    """An optimum, at which the data determine every parameter.
-
-    Attributes
-    ----------
-    theta : (P,) float
-    objective : float
-        The sum of squares.
-    evaluations : int
-        Of the residuals.
-    inverse_root : (P, P) float
-        A with A'A = (J'J)^-1.
-    """
+    """An optimum, at which the data determine every parameter."""
 
     theta: Floats
-    objective: float
-    evaluations: int
-    inverse_root: Floats
+    objective: float  # the sum of squares
+    evaluations: int  # of the residuals
+    inverse_root: Floats  # A with A'A = (J'J)^-1
 
 
 @dataclass(frozen=True)
@@ -53,35 +41,14 @@ class CompressedProblem:
 
     All rows of a cell have the same parameters, so that J'J, J'r and the sum of squares of the m + 1 rows that are left
     are those of all rows at every theta; it takes one pass over the observations.
-
-    Attributes
-    ----------
-    triangles : (C, S, m + 1, m + 1) float
-        Of the rows [basis | target] of each cell; zero without observations.
-    place : (S,) int
-        Place of each system among the fitted ones, -1 for the reference.
-
-    Examples
-    --------
-    >>> problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 2.0, 4.0]), np.array([0, 0, 1, 1]),
-    ...                        np.array([0, 1, 0, 1]), 2, 2, reference=0)
-    >>> found = CompressedProblem.of(problem).search()
-    >>> found.theta.round(12)
-    array([1., 2., 2.])
     """
 
-    triangles: Floats
-    place: Integers
+    triangles: Floats  # of the rows [basis | target] of each cell; zero without observations
+    place: Integers  # place of each system among the fitted ones, -1 for the reference
 
     @classmethod
     def of(cls, problem: JointProblem) -> CompressedProblem:
-        """Compress a problem that has a reference system.
-
-        Raises
-        ------
-        ValueError
-            It has none.
-        """
+        """Compress a problem that has a reference system."""
         problem.reference_system  # noqa: B018  # raises where there is none, which the kernels could not
         side = problem.n_functions + 1
         triangles = np.zeros((problem.n_codes, problem.n_systems, side, side))
@@ -89,9 +56,8 @@ class CompressedProblem:
         return cls(triangles, problem.place)
 
     def weighted(self, cells: Integers, weights: Floats) -> CompressedProblem:
-        """The same problem with weights (k,), >= 0, on the squared residuals of cells (k,), numbered as in the problem.
-
-        Zero leaves a cell out, as if nothing had been observed there.
+        """The same problem with weights (k,), >= 0, on the squared residuals of cells (k,), numbered as in the
+        problem.
         """
         root = np.ones(self.triangles.shape[:2])
         root.flat[cells] = np.sqrt(weights)
@@ -107,11 +73,7 @@ class CompressedProblem:
         return _descent(theta, root, *outcome)
 
     def descend(self, theta: Floats, fixed: int = -1) -> Descent | None:
-        """The optimum from theta (P,), with one parameter held if its place is given.
-
-        None where no optimum is reached in some dozens of evaluations, where the data do not determine every free
-        parameter or nearly fail to, and where the reference has no part in a function.
-        """
+        """The optimum from theta (P,), with one parameter held if its place is given."""
         theta, root = theta.copy(), np.empty((len(theta), len(theta)))
         outcome = _kernels().descend(self.triangles, self.place, theta, fixed, root)
         return _descent(theta, root, *outcome)
@@ -122,11 +84,7 @@ def _descent(theta: Floats, root: Floats, converged: bool, squares: float, evalu
 
 
 def is_worth_compiling(problem: JointProblem, fits: int) -> bool:
-    """Do so many fits of such a problem take longer the careful way than a process takes to load the kernels?
-
-    The answer depends on the problem alone and not on what the process has loaded, so that the same call always gives
-    the same digits.
-    """
+    """Do so many fits of such a problem take longer the careful way than a process takes to load the kernels?"""
     return fits * problem.n_rows * problem.n_parameters >= _WORTH_LOADING
 
 

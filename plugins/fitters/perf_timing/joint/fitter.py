@@ -28,7 +28,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Ranking
 
-__all__ = ["JointFitter"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["in_gauge", "same_functions"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,13 +15,7 @@ _SMALLEST_REFERENCE = 1e-9
 
 
 def same_functions(basis: Floats) -> list[list[int]]:
-    """Indices of the columns (n, m), those together that are one function.
-
-    Examples
-    --------
-    >>> same_functions(np.array([[1.0, 2.0, 1.0], [1.0, 3.0, 1.0]]))
-    [[0, 2], [1]]
-    """
+    """Indices of the columns (n, m), those together that are one function."""
     length = np.linalg.norm(basis, axis=0)
     unit = basis / np.where(length > 0.0, length, 1.0)
     same = unit.T @ unit > 1.0 - _SAME_FUNCTION
@@ -31,29 +24,7 @@ def same_functions(basis: Floats) -> list[list[int]]:
 
 
 def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tuple[Floats, Floats]:
-    """Bring v of the reference system to 1 and leave the model as it is.
-
-    The copies of a function are first mixed by a reflection, so that each gets the same part of the reference: one
-    whose own part is small would otherwise be blown up. (In exact terms w_1 v_1 + w_2 v_2 is unchanged when both w and
-    v are multiplied by the same orthogonal matrix.)
-
-    Parameters
-    ----------
-    w, v : (m, C), (m, S) float
-    reference : int
-    mixed : list of list of int
-        Functions that may be mixed, as from `same_functions`.
-
-    Returns
-    -------
-    w, v : (m, C), (m, S) float
-        Where the reference has no part in a function its v counts as a billionth of the largest; the others are huge.
-
-    Examples
-    --------
-    >>> in_gauge(np.array([[1.0, 3.0]]), np.array([[2.0, 4.0]]), 0, [[0]])
-    (array([[2., 6.]]), array([[1., 2.]]))
-    """
+    """Bring v of the reference system to 1 and leave the model as it is."""
     w, v = w.copy(), v.copy()
     for copies in mixed:
         if len(copies) > 1:

@@ -16,7 +16,6 @@ from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit
 
-__all__ = ["ProfileIntervals", "profile_intervals", "reciprocal"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,22 +27,12 @@ _PRECISION = 1e-6
 
 @dataclass(frozen=True)
 class ProfileIntervals:
-    """Intervals of single parameters.
+    """Intervals of single parameters."""
 
-    Attributes
-    ----------
-    lower, upper : (k,) float
-        Infinite where the interval does not close; NaN without degrees of freedom.
-    converged : (k,) bool
-        Did every refit converge? If not, the interval may be too narrow.
-    lowest : float
-        Least sum of squares met on the way. If it is below the fit's, the fit was no optimum: use more starts.
-    """
-
-    lower: Floats
+    lower: Floats  # infinite where the interval does not close; NaN without degrees of freedom
     upper: Floats
-    converged: npt.NDArray[np.bool_]
-    lowest: float
+    converged: npt.NDArray[np.bool_]  # did every refit converge? If not, the interval may be too narrow
+    lowest: float  # least sum of squares met on the way
 
 
 def profile_intervals(
@@ -58,29 +47,6 @@ def profile_intervals(
 
     All other parameters are fitted anew for each value that is tried, so that the curvature of the model counts. For a
     linear model the result is the asymptotic interval.
-
-    Parameters
-    ----------
-    problem : JointProblem
-    fit : JointFit
-        Its optimum, by least squares.
-    parameters : sequence of int
-        Places in theta: `JointProblem.work_index`, `JointProblem.inverse_speed_index`. Intervals of speeds r are those
-        of the inverse speeds turned over by `reciprocal`.
-    level : float
-        Confidence, between 0 and 1.
-    advance : callable
-        Called with 1 after each parameter.
-
-    Returns
-    -------
-    ProfileIntervals
-        In a nonnegative fit no interval goes below 0.
-
-    Raises
-    ------
-    ValueError
-        The fit used a robust loss, for which the limit has no F distribution.
     """
     from scipy.stats import t as student
 
@@ -108,23 +74,7 @@ def profile_intervals(
 
 
 def reciprocal(lower: Floats, upper: Floats, estimate: Floats) -> tuple[Floats, Floats]:
-    """Intervals of speeds r = 1/v from those of inverse speeds v.
-
-    Parameters
-    ----------
-    lower, upper, estimate : (k,) float
-        Interval and estimate of v.
-
-    Returns
-    -------
-    lower, upper : (k,) float
-        Where the interval of v has 0 in it, every speed from some value on agrees with the data: that end is infinite.
-
-    Examples
-    --------
-    >>> reciprocal(np.array([0.5, -0.1]), np.array([2.0, 0.4]), np.array([1.0, 0.15]))
-    (array([0.5, 2.5]), array([ 2., inf]))
-    """
+    """Intervals of speeds r = 1/v from those of inverse speeds v."""
     with np.errstate(divide="ignore"):
         low, high = 1.0 / upper, 1.0 / lower
     open_above = (lower <= 0.0) & (estimate >= 0.0)

@@ -9,7 +9,6 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["compress", "descend", "evaluate", "search"]
 
 # Rounds of alternating linear fits before the first step.
 _SWEEPS = 3
@@ -131,28 +130,7 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
 
 @kernel
 def descend(triangles, place, theta, fixed, root):  # type: ignore[no-untyped-def]
-    """Bring theta (P,) to the last digits of an optimum, in the gauge of the reference.
-
-    Parameters
-    ----------
-    triangles : (C, S, m + 1, m + 1) float
-        From `compress`; zero for a cell without observations.
-    place : (S,) int
-        Place of each system among the fitted ones, -1 for the reference.
-    theta : (P,) float
-        The start; then the optimum.
-    fixed : int
-        Place of a parameter to leave as it is, or -1.
-    root : (P, P) float
-        Then the inverse of the lower Cholesky factor of J'J at the optimum, a held parameter apart.
-
-    Returns
-    -------
-    converged : bool
-        False also where J'J is so ill-conditioned that the careful search should look.
-    squares : float
-    evaluations : int
-    """
+    """Bring theta (P,) to the last digits of an optimum, in the gauge of the reference."""
     size = len(theta)
     free = np.ones(size, dtype=np.bool_)
     if fixed >= 0:
@@ -350,11 +328,7 @@ def _solve(factor, gradient, free, step):  # type: ignore[no-untyped-def]
 
 @kernel
 def _invert(factor, normal, free, root):  # type: ignore[no-untyped-def]
-    """Write the inverse of a lower triangle; return the sum of the variance inflation factors of the free ones.
-
-    Their sum is the squared Frobenius norm of the inverse of the triangle with columns of unit length: it bounds the
-    squared condition number, so that a small one proves full rank.
-    """
+    """Write the inverse of a lower triangle; return the sum of the variance inflation factors of the free ones."""
     size = len(free)
     inflation = 0.0
     for i in range(size):

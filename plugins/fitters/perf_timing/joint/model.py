@@ -22,7 +22,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
 
-__all__ = ["Interval", "JointModel"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,21 +31,12 @@ _UNDETERMINED = "not determined by these data"
 
 
 class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Confidence interval of one parameter.
-
-    Attributes
-    ----------
-    name : str
-    lower, upper : float or None
-        None where it does not close: every value beyond some point agrees with the data.
-    converged : bool
-        Did every refit converge? If not, the interval may be too narrow.
-    """
+    """Confidence interval of one parameter."""
 
     name: str
-    lower: float | None
+    lower: float | None  # none where it does not close: every value beyond some point agrees with the data
     upper: float | None
-    converged: bool
+    converged: bool  # did every refit converge? If not, the interval may be too narrow
 
 
 class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
@@ -126,22 +116,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name} does not belong to the model's functions, codes and systems")
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
-        """Predicted values in the user's unit, also of a code on a system where it never ran.
-
-        Parameters
-        ----------
-        points : mapping of columns, DataFrame, or (n,) float
-            Parameters, ``code`` and ``system``.
-        interval : float, optional
-            Coverage of prediction bounds for a single run, which hold what a pair of a code and a system misses, the
-            distance from its measurements and the errors of the parameters; see `perf_timing.joint.bounds`. NaN where
-            the data do not determine the value, or it is not positive.
-
-        Returns
-        -------
-        (n,) or (n, 3) float
-            Values, or value, lower and upper bound.
-        """
+        """Predicted values in the user's unit, also of a code on a system where it never ran."""
         places = self.places(points)
         factor = self.factor(places)
         problem = self.problem(places)

@@ -8,7 +8,6 @@ from typing import Any
 from perf_timing.options import WEIGHTS, ScalingOptions, parse_functions, parse_terms, registered_functions
 from perfcore.hooks.options import option
 
-__all__ = ["JOINT_CRITERIA", "JointOptions"]
 
 # What joint models are compared by: smaller is better.
 JOINT_CRITERIA = {

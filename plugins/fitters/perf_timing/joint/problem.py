@@ -17,7 +17,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["JointProblem", "components"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -26,40 +25,15 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class JointProblem:
-    """Observations of codes on systems, and the functions that are to explain them.
-
-    Attributes
-    ----------
-    basis : (n, m) float
-        Each function at each observation, times the factor of the row: that of the target's scale (t' of equation 4 has
-        p r_peak / W) and the square root of its weight.
-    target : (n,) float
-        The observed times with the same factors.
-    code, system : (n,) int
-        0 <= code < n_codes, 0 <= system < n_systems.
-    n_codes, n_systems : int
-    reference : int or None
-        The system whose v is 1. None leaves the gauge open: v of every system is a parameter, and the parameters are
-        determined only up to a factor for each function, the predictions as before.
-
-    Examples
-    --------
-    Two codes on two systems, one function; the second code has twice the work, the second system half the speed:
-
-    >>> problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 2.0, 4.0]), np.array([0, 0, 1, 1]),
-    ...                        np.array([0, 1, 0, 1]), 2, 2, reference=0)
-    >>> theta = problem.pack(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]]))
-    >>> theta, problem.residuals(theta)
-    (array([1., 2., 2.]), array([0., 0., 0., 0.]))
-    """
+    """Observations of codes on systems, and the functions that are to explain them."""
 
     basis: Floats
-    target: Floats
-    code: Integers
+    target: Floats  # the observed times with the same factors
+    code: Integers  # 0 <= code < n_codes, 0 <= system < n_systems
     system: Integers
     n_codes: int
     n_systems: int
-    reference: int | None
+    reference: int | None  # the system whose v is 1
 
     @property
     def n_rows(self) -> int:
@@ -78,13 +52,7 @@ class JointProblem:
 
     @property
     def reference_system(self) -> int:
-        """The reference, for those who need one.
-
-        Raises
-        ------
-        ValueError
-            There is none.
-        """
+        """The reference, for those who need one."""
         if self.reference is None:
             raise ValueError("the problem has no reference system: its work and speeds are known up to a factor only")
         return self.reference
@@ -111,13 +79,7 @@ class JointProblem:
         return function * self.n_codes + code
 
     def inverse_speed_index(self, function: int, system: int) -> int:
-        """Place of v in theta.
-
-        Raises
-        ------
-        ValueError
-            The system is the reference, whose v is no parameter.
-        """
+        """Place of v in theta."""
         if system == self.reference:
             raise ValueError(f"system {system} is the reference: its inverse speed is 1 and is not fitted")
         before = self.n_functions * self.n_codes + function * len(self.fitted_systems)
@@ -174,28 +136,7 @@ class JointProblem:
 
 
 def components(code: Integers, system: Integers, n_codes: int, n_systems: int) -> tuple[Integers, Integers]:
-    """Connected components of the table of observed cells.
-
-    Two codes can be compared only through systems on which both ran, or through a chain of such pairs. In a table of
-    several components the ratios between them are not determined; callers refuse it and name who stands apart.
-
-    Parameters
-    ----------
-    code, system : (n,) int
-        Code and system of each observation.
-    n_codes, n_systems : int
-
-    Returns
-    -------
-    component_of_code : (n_codes,) int
-    component_of_system : (n_systems,) int
-        Numbers from 0, in order of the first code, then of the first system; one without observations has its own.
-
-    Examples
-    --------
-    >>> components(np.array([0, 1, 2]), np.array([0, 0, 1]), 3, 2)
-    (array([0, 0, 1]), array([0, 1]))
-    """
+    """Connected components of the table of observed cells."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -19,7 +19,6 @@ from perf_timing.joint.solver import JointFit
 from perf_timing.joint.tasks import bootstrap_part, left_out_part, packed_fit
 from perfcore.base.executors.tasks import as_they_end, in_order
 
-__all__ = ["Bootstrap", "bootstrap", "leave_one_cell_out", "leave_one_out_residuals"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,25 +31,13 @@ _DRAWS_OF_A_PART, _CELLS_OF_A_PART = 25, 8
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Parameters refitted with random weights.
+    """Parameters refitted with random weights."""
 
-    Attributes
-    ----------
-    draws : (B, P) float
-        Parameters theta of each refit that converged.
-    failed : int
-        Number of refits that did not; they are left out.
-    """
-
-    draws: Floats
-    failed: int
+    draws: Floats  # parameters theta of each refit that converged
+    failed: int  # number of refits that did not; they are left out
 
     def intervals(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Percentile intervals, lower and upper (P,) float; NaN without draws.
-
-        Those of speeds come from `perf_timing.joint.intervals.reciprocal`. For parameters that the data do not
-        determine they mean nothing.
-        """
+        """Percentile intervals, lower and upper (P,) float; NaN without draws."""
         if len(self.draws) == 0:
             return np.full(self.draws.shape[1], np.nan), np.full(self.draws.shape[1], np.nan)
         lower, upper = np.quantile(self.draws, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=0)
@@ -66,34 +53,7 @@ def bootstrap(
     executor: Executor | None = None,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> Bootstrap:
-    """Refit with random weights on the cells, Exp(1) each.
-
-    Unlike drawing cells with replacement it never loses one, so that every code and system stays determined. With few
-    cells for each code and system the spread comes out too small, as with every bootstrap of few units, since a refit
-    adapts to the heaviest cells: by a fifth and more for 4 codes on 4 systems, whose
-    95% intervals then hold the truth in some 80%.
-
-    Parameters
-    ----------
-    problem : JointProblem
-    fit : JointFit
-        Where each refit begins; its bounds and loss are kept.
-    draws : int
-        Number B of refits; some hundred for standard errors, 2,000 for intervals.
-    seed : int
-        Any number of workers gives the same draws, and fewer draws are the first ones of more.
-    executor : concurrent.futures.Executor, optional
-        What refits; by default this process does.
-    advance : callable
-        Called with the number of refits after each part of them.
-
-    Returns
-    -------
-    Bootstrap
-
-    Source: L. Xu, C. Gotwalt, Y. Hong, C. B. King and W. Q. Meeker, "Applications of the Fractional-Random-Weight
-    Bootstrap", The American Statistician 74, 2020. Deviation: one weight for each cell instead of each observation.
-    """
+    """Refit with random weights on the cells, Exp(1) each."""
     message = packed_fit(problem, fit)
     sizes = [min(_DRAWS_OF_A_PART, draws - before) for before in range(0, draws, _DRAWS_OF_A_PART)]
     parts = [(message, seed, part, size) for part, size in enumerate(sizes)]
@@ -115,22 +75,6 @@ def leave_one_cell_out(
     """Predict the observations of each cell from all other cells.
 
     This asks what the joint model is for: the time of a code on a system where it has not run.
-
-    Parameters
-    ----------
-    problem : JointProblem
-    fit : JointFit
-        Where each refit begins; its bounds and loss are kept.
-    executor : concurrent.futures.Executor, optional
-        What refits; by default this process does.
-    advance : callable
-        Called with the number of cells after each part of them.
-
-    Returns
-    -------
-    (n,) float
-        Predictions with the factors of their rows; NaN where the other cells do not determine them (the only cell of a
-        code or system, or the only link between two parts of the table) and where the refit did not converge.
     """
     cells = np.unique(problem.cell).tolist()
     parts = [cells[first : first + _CELLS_OF_A_PART] for first in range(0, len(cells), _CELLS_OF_A_PART)]
@@ -146,21 +90,7 @@ def leave_one_cell_out(
 
 
 def leave_one_out_residuals(residuals: Floats, jacobian: Floats) -> Floats:
-    """Residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h).
-
-    Exact for a linear model; here h is the leverage in the model's linearisation at the optimum.
-
-    Parameters
-    ----------
-    residuals : (n,) float
-    jacobian : (n, P) float
-        At the optimum, of the parameters that are not at a bound.
-
-    Returns
-    -------
-    (n,) float
-        NaN where an observation alone determines a parameter.
-    """
+    """Residuals (n,) of each observation against the fit of all others, in one step: e / (1 - h)."""
     leverage = JacobianFactor.of(jacobian).leverage
     lone = leverage > _FULL_LEVERAGE
     return np.where(lone, np.nan, residuals / np.where(lone, 1.0, 1.0 - leverage))

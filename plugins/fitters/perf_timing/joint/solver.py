@@ -17,7 +17,6 @@ from perf_timing.joint.gauge import in_gauge, same_functions
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.start import alternate, data_driven_start, random_inverse_speeds
 
-__all__ = ["MOST_EVALUATIONS", "JointFit", "JointStatus", "asymptotic_covariance", "refine", "search", "solve"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -48,64 +47,29 @@ class JointStatus(Enum):
 
 @dataclass(frozen=True)
 class JointFit:
-    """The joint model with its parameters.
+    """The joint model with its parameters."""
 
-    Attributes
-    ----------
-    w, v : (m, C), (m, S) float
-        Work of the codes; inverse speeds of the systems, the reference's 1.
-    theta : (P,) float
-        The same as the vector that `JointProblem.pack` makes.
-    w_errors, v_errors : (m, C), (m, S) float
-        Asymptotic standard errors. NaN for what the data do not determine, for parameters at a bound, and where no
-        degrees of freedom are left; 0 for the reference.
-    residuals : (n,) float
-        Model minus target.
-    jacobian : (n, P) float
-    sum_of_squares, objective : float
-        Of the residuals; and what was minimised, which differs for robust losses.
-    rank : int
-        Number of directions of the parameters that the data determine, of those not at a bound.
-    covariance : (P, P) float
-        Asymptotic covariance of everything that the data determine, such as the model's predictions, also where single
-        parameters are undetermined. Zero for parameters at a bound; NaN without degrees of freedom.
-    undetermined : (P,) bool
-        Parameters that can change without changing the fit.
-    at_bound : (P,) bool
-        Parameters of a nonnegative fit that are 0 and would be negative; the others' errors take them as known.
-    status : JointStatus
-    starts, starts_reached : int
-        Number of starts, and of those that came to this optimum.
-    evaluations : int
-        Evaluations of the residuals, all starts together.
-    positive : bool
-    loss : str
-    loss_scale : float
-    compiled : bool
-        What was asked for; refits ask for the same.
-    """
-
-    w: Floats
+    w: Floats  # work of the codes; inverse speeds of the systems, the reference's 1
     v: Floats
-    theta: Floats
-    w_errors: Floats
+    theta: Floats  # the same as the vector that `JointProblem.pack` makes
+    w_errors: Floats  # asymptotic standard errors
     v_errors: Floats
-    residuals: Floats
+    residuals: Floats  # model minus target
     jacobian: Floats
-    sum_of_squares: float
+    sum_of_squares: float  # of the residuals; and what was minimised, which differs for robust losses
     objective: float
-    rank: int
+    rank: int  # number of directions of the parameters that the data determine, of those not at a bound
     covariance: Floats
-    undetermined: Flags
-    at_bound: Flags
+    undetermined: Flags  # parameters that can change without changing the fit
+    at_bound: Flags  # parameters of a nonnegative fit that are 0 and would be negative
     status: JointStatus
-    starts: int
+    starts: int  # number of starts, and of those that came to this optimum
     starts_reached: int
-    evaluations: int
+    evaluations: int  # evaluations of the residuals, all starts together
     positive: bool
     loss: str
     loss_scale: float
-    compiled: bool
+    compiled: bool  # what was asked for; refits ask for the same
 
     @property
     def r(self) -> Floats:
@@ -137,44 +101,8 @@ def solve(
 ) -> JointFit:
     """Fit work and inverse speeds.
 
-    A function may stand in the basis twice: its coefficients are then a matrix of rank two instead of one. The pairs
-    of factors can be mixed without changing the model, so that only the fit and its predictions are determined.
-
-    Parameters
-    ----------
-    problem : JointProblem
-        Its table of cells should be connected (`components`); otherwise the ratios between its parts are undetermined.
-    starts : int
-        The first from the data, the others random; >= 1.
-    rng : numpy.random.Generator or int
-        For the random starts.
-    positive : bool
-        Keep w >= 0 and v >= 0.
-    loss : str
-        A name in `perf_statistics.least_squares.robust_losses.LOSSES`; "linear" is least squares.
-    loss_scale : float
-        Size of a residual, with its factors, from which a robust loss counts it as large.
-    compiled : bool
-        Try the compiled way first, a hundred times as fast; `perf_timing.joint.descent.is_worth_compiling` weighs it
-        against loading the kernels. A robust loss, bounds and what it cannot decide go the careful way in any case.
-
-    Returns
-    -------
-    JointFit
-        The best of all starts.
-
-    Raises
-    ------
-    ValueError
-        The problem has no reference system.
-
-    Examples
-    --------
-    >>> problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 2.0, 4.0]), np.array([0, 0, 1, 1]),
-    ...                        np.array([0, 1, 0, 1]), 2, 2, reference=0)
-    >>> fit = solve(problem)
-    >>> fit.status.value, np.round(fit.w, 12), np.round(fit.r, 12)
-    ('converged', array([[1., 2.]]), array([[1. , 0.5]]))
+    A function may stand in the basis twice: its coefficients are then a matrix of rank two instead of one. The pairs of
+    factors can be mixed without changing the model, so that only the fit and its predictions are determined.
     """
     compiled = compiled and loss == "linear" and not positive
     compressed = CompressedProblem.of(problem) if compiled else None
@@ -247,10 +175,6 @@ def refine(
 
 def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, loss_scale: float) -> Floats:
     """Covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
-
-    For robust losses s^2 is kappa^2 [sum psi^2 / (n - rank)] / mean(psi')^2, kappa = 1 + rank/n var(psi')/mean(psi')^2:
-    the sandwich of M-estimation for errors of one distribution, with Huber's correction for the fitted parameters. The
-    scale of the loss counts as known. NaN where nothing is left to estimate s^2 from.
 
     Source: P. J. Huber, "Robust Statistics", 1981, section 7.6, equation 6.5.
     """

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from perf_timing.joint.gauge import same_functions
 from perf_timing.joint.problem import JointProblem
 
-__all__ = ["alternate", "cell_fits", "data_driven_start", "random_inverse_speeds", "random_start", "rank_one"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -24,12 +23,7 @@ _SMALLEST_REFERENCE = 1e-3
 
 
 def data_driven_start(problem: JointProblem) -> Floats:
-    """Parameters (P,) from the data alone.
-
-    Each cell is fitted by itself; each function's coefficients over the cells are factored into w of the code times v
-    of the system; a few rounds of `alternate` follow. A function that stands there twice has its second pair of
-    factors from what the first leaves, since two equal pairs would stay equal for ever.
-    """
+    """Parameters (P,) from the data alone."""
     coefficients, information = cell_fits(problem)
     v = np.ones((problem.n_functions, problem.n_systems))
     for copies in same_functions(problem.basis):
@@ -57,15 +51,7 @@ def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
 
 
 def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
-    """Fit every cell of the table by itself, with the shortest coefficients where it has too few observations.
-
-    Returns
-    -------
-    coefficients : (m, C, S) float
-        Zero in cells without observations.
-    information : (m, C, S) float
-        Sum of squares of each function over the cell: the weight of its coefficient; zero without observations.
-    """
+    """Fit every cell of the table by itself, with the shortest coefficients where it has too few observations."""
     shape = (problem.n_functions, problem.n_codes, problem.n_systems)
     n_cells = problem.n_codes * problem.n_systems
     coefficients = _grouped_least_squares(problem.basis, problem.target, problem.cell, n_cells)
@@ -74,15 +60,7 @@ def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
 
 
 def rank_one(table: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares.
-
-    Examples
-    --------
-    >>> work, inverse_speed = rank_one(np.array([[1.0, 2.0], [3.0, 6.0]]), np.ones((2, 2)))
-    >>> np.outer(work, inverse_speed)
-    array([[1., 2.],
-           [3., 6.]])
-    """
+    """Factors (C,), (S,) whose product is nearest to a table (C, S), by alternating weighted least squares."""
     inverse_speed = np.ones(table.shape[1])
     # Signs may cancel in a row of ones (what a first pair of factors leaves): begin with the heaviest row instead.
     heaviest = int(np.argmax((weights * table**2).sum(axis=1)))
@@ -96,10 +74,7 @@ def rank_one(table: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def alternate(problem: JointProblem, v: Floats) -> Floats:
-    """Rounds of exact linear fits: given v (m, S) the work of each code is one, given w each system is one.
-
-    Systems that the data do not determine keep what `v` says.
-    """
+    """Rounds of exact linear fits: given v (m, S) the work of each code is one, given w each system is one."""
     for _ in range(_SOLVE_ROUNDS):
         w = _work(problem, v)
         solved = _grouped_least_squares(

@@ -15,7 +15,6 @@ from perfcore.results import Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["joint_frame", "joint_summary", "joint_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 

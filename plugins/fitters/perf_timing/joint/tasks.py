@@ -21,7 +21,6 @@ from perf_timing.joint.solver import JointFit, JointStatus, refine, search, solv
 from perf_timing.joint.start import data_driven_start
 from perf_timing.single_thread import single_thread
 
-__all__ = ["How", "Outcome", "bootstrap_part", "compare_part", "fitted", "left_out_part", "packed", "packed_fit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,42 +29,23 @@ _TUNING = 1.345
 
 
 class How(msgspec.Struct, frozen=True):
-    """How a joint model is fitted.
+    """How a joint model is fitted."""
 
-    Attributes
-    ----------
-    starts, seed : int
-        Starting points of a fit, and what the random ones of them come from.
-    positive : bool
-    loss : str
-    compiled : bool
-        As of `perf_timing.joint.solver.solve`.
-    """
-
-    starts: int
+    starts: int  # starting points of a fit, and what the random ones of them come from
     seed: int
     positive: bool
     loss: str
-    compiled: bool
+    compiled: bool  # as of `perf_timing.joint.solver.solve`
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What is told of the fit of one combination.
-
-    Attributes
-    ----------
-    status : JointStatus
-    sum_of_squares : float
-    rank, n_parameters : int
-    has_negative : bool
-        Whether a parameter is negative; without one value for each, none is.
-    """
+    """What is told of the fit of one combination."""
 
     status: JointStatus
     sum_of_squares: float
     rank: int
     n_parameters: int
-    has_negative: bool
+    has_negative: bool  # whether a parameter is negative; without one value for each, none is
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -137,15 +117,7 @@ def fitted(problem: JointProblem, how: How) -> JointFit:
 
 
 def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
-    """A task: an `Outcome` for each combination, as MessagePack.
-
-    Parameters
-    ----------
-    message : bytes or str
-        Of `packed`.
-    combinations : sequence of sequence of int
-        Places of functions.
-    """
+    """A task: an `Outcome` for each combination, as MessagePack."""
     combined = msgspec.json.decode(message, type=_Combinations)
     with single_thread():
         return msgspec.msgpack.encode([_outcome(combined, members) for members in combinations])
@@ -162,17 +134,7 @@ def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
 
 
 def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
-    """A task: the parameters (k, P) of the refits that converge, as bytes.
-
-    Parameters
-    ----------
-    message : bytes or str
-        Of `packed_fit`.
-    seed, part : int
-        The weights come from the child of this number of the seed (`numpy.random.SeedSequence.spawn`).
-    draws : int
-        How many.
-    """
+    """A task: the parameters (k, P) of the refits that converge, as bytes."""
     fit = msgspec.json.decode(message, type=_Fit)
     problem, theta = fit.table.problem(), np.array(fit.theta)
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
@@ -191,14 +153,7 @@ def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> by
 
 
 def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
-    """A task: predictions of the observations of each cell from all others, cell after cell, as bytes.
-
-    Parameters
-    ----------
-    message : bytes or str
-        Of `packed_fit`.
-    cells : sequence of int
-    """
+    """A task: predictions of the observations of each cell from all others, cell after cell, as bytes."""
     fit = msgspec.json.decode(message, type=_Fit)
     problem, theta = fit.table.problem(), np.array(fit.theta)
     compressed = CompressedProblem.of(problem) if fit.compiled else None

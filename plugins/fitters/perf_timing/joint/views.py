@@ -14,18 +14,9 @@ from perf_views.drawable import parameter_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["JointViews"]
-
 
 class JointViews(ScalingViews):
-    """Views of a joint model.
-
-    Parameters
-    ----------
-    model : JointModel
-    data : Measurements or pandas.DataFrame, optional
-        Drawn instead of the observations that the model was fitted to.
-    """
+    """Views of a joint model."""
 
     def __init__(self, model: JointModel, data: Any = None) -> None:
         super().__init__(model, data)

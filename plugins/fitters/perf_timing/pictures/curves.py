@@ -14,7 +14,6 @@ from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import Selection, is_drawn_everywhere, named_places
 from perf_timing.scaling_model import ScalingModel
 
-__all__ = ["COVERAGE", "Curve", "predicted_curves"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,25 +23,14 @@ _BEYOND = 4.0  # how far lines go on outside of what was measured, a factor
 
 @dataclass(frozen=True)
 class Curve:
-    """The model of one code on one system over the first parameter.
-
-    Parameters
-    ----------
-    code, system : int
-    over : (k,) float
-        Values of the parameter, rising.
-    low, high : float
-        What was measured; NaN where nothing was.
-    value, lower, upper : (k,) float
-        Prediction and its bounds; NaN where there is none.
-    """
+    """The model of one code on one system over the first parameter."""
 
     code: int
     system: int
-    over: Floats
-    low: float
+    over: Floats  # values of the parameter, rising
+    low: float  # what was measured; NaN where nothing was
     high: float
-    value: Floats
+    value: Floats  # prediction and its bounds; NaN where there is none
     lower: Floats
     upper: Floats
 
@@ -52,15 +40,6 @@ def predicted_curves(selection: Selection) -> list[Curve]:
 
     A line runs from a fourth of the least to four times the largest value, and below 1 only as far as was measured;
     pairs that were never measured have one only where `is_drawn_everywhere` says so.
-
-    Parameters
-    ----------
-    selection : Selection
-
-    Returns
-    -------
-    list of Curve
-        Code by code, system by system.
     """
     model, shown_places, first = selection.model, selection.at, selection.first
     measured_places = model.measured_places

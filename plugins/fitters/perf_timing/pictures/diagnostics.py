@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["draw_residuals"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

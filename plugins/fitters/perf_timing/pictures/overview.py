@@ -19,25 +19,9 @@ from perf_views.short_names import shortened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_curves", "draw_scaling_model"]
-
 
 def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) -> None:
-    """Draw a panel for each code, the residuals, their quantiles, and the parameters of a joint model.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    figure : matplotlib Figure
-        Empty, in constrained layout; its size is set to what the model needs.
-    data : Measurements or pandas.DataFrame, optional
-        Drawn instead of the observations that the model was fitted to.
-
-    Raises
-    ------
-    DataError
-        The data have another unit or other parameters than the model, or none of its codes on its systems.
-    """
+    """Draw a panel for each code, the residuals, their quantiles, and the parameters of a joint model."""
     selection = select(model, data)
     count = len(selection.codes)
     rows, columns, height = _layout(selection)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from perf_timing.scaling_model import ScalingModel
 
-__all__ = ["add_system_legend", "draw_panels", "legend_columns", "scaling_panels"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,16 +33,7 @@ _BAND = f"{COVERAGE:.0%} of single runs"
 
 
 def draw_panels(selection: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> None:
-    """Draw points and lines of each code, with what line styles mean above them and what colours mean below.
-
-    Parameters
-    ----------
-    selection : Selection
-    area : matplotlib FigureBase
-        Holds the panels, and gets the legends.
-    grid : (rows, columns) array of matplotlib Axes
-        At least one for each code, with a common horizontal axis; those left over are removed.
-    """
+    """Draw points and lines of each code, with what line styles mean above them and what colours mean below."""
     model, curves, drawn = selection.model, predicted_curves(selection), set[str]()
     panels: list[Axes] = list(grid.flat[: len(selection.codes)])
     for unused in grid.flat[len(panels) :]:

@@ -17,21 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["draw_parameters"]
-
 
 def draw_parameters(selection: Selection, model: JointModel, area: FigureBase) -> None:
-    """Draw work of the codes and speed of the systems with their standard errors, function by function.
-
-    Parameters
-    ----------
-    selection : Selection
-        Its codes and systems are drawn, but the reference, whose speed is 1.
-    model : JointModel
-        That of the selection.
-    area : matplotlib FigureBase
-        Empty.
-    """
+    """Draw work of the codes and speed of the systems with their standard errors, function by function."""
     unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
     systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
     blocks = [("w", [model.codes[code] for code in selection.codes], f"work{unit}")]

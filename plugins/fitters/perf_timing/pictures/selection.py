@@ -15,7 +15,6 @@ from perf_views.colours import SERIES
 from perf_views.pictures.style import MARKERS
 from perfcore.base.errors import DataError
 
-__all__ = ["MOST_BANDS", "MOST_FUNCTIONS", "Selection", "is_drawn_everywhere", "named_places", "select"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -29,39 +28,18 @@ _MOST_PREDICTED = 4  # systems of a model that is drawn also where a code never 
 
 @dataclass(frozen=True)
 class Selection:
-    """Measured points, and what is drawn of them.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    at : Places
-        Of the points: the model's own, or those of other data.
-    value, spread : (n,) float
-        In the user's unit; the spread of repeated runs is NaN for a single one.
-    are_own : bool
-        Whether the model was fitted to exactly these points.
-    codes : tuple of int
-        One panel for each.
-    systems : mapping of int to (str, str)
-        Colour and marker; points of all other systems are grey.
-    others : mapping of str to float
-        Parameters but the first, and the values at which the panels show the model.
-    in_panels : (n,) bool
-        Points at these values.
-    remarks : tuple of str
-        What a reader must know about the picture.
-    """
+    """Measured points, and what is drawn of them."""
 
     model: ScalingModel
-    at: Places
-    value: Floats
+    at: Places  # of the points: the model's own, or those of other data
+    value: Floats  # in the user's unit; the spread of repeated runs is NaN for a single one
     spread: Floats
-    are_own: bool
-    codes: tuple[int, ...]
-    systems: dict[int, tuple[str, str]]
-    others: dict[str, float]
-    in_panels: Bools
-    remarks: tuple[str, ...]
+    are_own: bool  # whether the model was fitted to exactly these points
+    codes: tuple[int, ...]  # one panel for each
+    systems: dict[int, tuple[str, str]]  # colour and marker; points of all other systems are grey
+    others: dict[str, float]  # parameters but the first, and the values at which the panels show the model
+    in_panels: Bools  # points at these values
+    remarks: tuple[str, ...]  # what a reader must know about the picture
 
     @property
     def first(self) -> str:
@@ -70,19 +48,7 @@ class Selection:
 
 
 def select(model: ScalingModel, data: Any) -> Selection:
-    """The codes and systems with most points, at the most frequent values of the parameters but the first.
-
-    Parameters
-    ----------
-    model : ScalingModel
-    data : Measurements or pandas.DataFrame, or None
-        Drawn instead of the observations that the model was fitted to.
-
-    Raises
-    ------
-    DataError
-        The data have another unit or other parameters than the model, or none of its codes on its systems.
-    """
+    """The codes and systems with most points, at the most frequent values of the parameters but the first."""
     places, value, spread, are_own, remarks = _measured(model, data)
     others: dict[str, float] = {}
     in_panels = np.ones(len(places), dtype=np.bool_)

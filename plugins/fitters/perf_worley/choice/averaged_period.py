@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perf_worley.choice.cells import Cells
 
-__all__ = ["averaged_over_period", "period_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,17 +30,6 @@ def period_of(values: Floats) -> float:
     """How many cells it takes until the curve repeats itself; 0 where it does not.
 
     By the autocorrelation of differences, to which breaks and trends are single cells.
-
-    Parameters
-    ----------
-    values : (n_cells,) float
-
-    Examples
-    --------
-    >>> round(period_of(np.tile([4.0, 4, 4, 4, 3, 1], 20) + np.repeat([0.0, 5.0], 60)), 1)
-    6.0
-    >>> period_of(np.random.default_rng(1).normal(0, 1, 512))
-    0.0
     """
     jumps = np.diff(values)
     longest = len(values) // _FEWEST_PERIODS
@@ -70,17 +58,7 @@ def period_of(values: Floats) -> float:
 
 
 def averaged_over_period(cells: Cells) -> Cells:
-    """Each cell the mean over one period about it; the same object where the curve does not repeat itself.
-
-    Towards the ends of the run it is the mean of the first and of the last period.
-
-    Examples
-    --------
-    >>> values = np.tile([4.0, 4, 4, 4, 3, 1], 20)
-    >>> averaged = averaged_over_period(Cells(values, 1.0, -1.0, np.inf, 4.0))
-    >>> round(averaged.period, 1), bool(np.ptp(averaged.values) < 0.1)
-    (6.0, True)
-    """
+    """Each cell the mean over one period about it; the same object where the curve does not repeat itself."""
     period = period_of(cells.values)
     if not period:
         return cells

@@ -16,15 +16,6 @@ import numpy.typing as npt
 from perf_worley.choice.cells import Cells
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = [
-    "MOST",
-    "BoundedModels",
-    "bounded_costs",
-    "bounded_models",
-    "least_totals",
-    "leaves_bounds",
-    "shortest_phase",
-]
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
 
@@ -33,23 +24,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BoundedModels:
-    """The best models of 1, 2, ... phases of one degree.
-
-    Attributes
-    ----------
-    degree : int
-    squares : (n,) float
-        Sum over cells of (mean - model)^2.
-    breaks : tuple of (n_phases + 1,) int
-        In cells.
-    degrees : tuple of (n_phases,) int
-        Of each phase: `degree`, or lower where that would leave the bounds.
-    """
+    """The best models of 1, 2, ... phases of one degree."""
 
     degree: int
-    squares: Floats
-    breaks: tuple[npt.NDArray[np.int64], ...]
-    degrees: tuple[npt.NDArray[np.int64], ...]
+    squares: Floats  # sum over cells of (mean - model)^2
+    breaks: tuple[npt.NDArray[np.int64], ...]  # in cells
+    degrees: tuple[npt.NDArray[np.int64], ...]  # of each phase: `degree`, or lower where that would leave the bounds
 
 
 @kernel
@@ -133,21 +113,7 @@ def best_partitions(costs, most, shortest, total, back):  # type: ignore[no-unty
 
 
 def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
-    """The best models of 1 to ``most`` phases, fewer where the cells do not suffice.
-
-    Parameters
-    ----------
-    cells : Cells
-    degree : int, 0 to 2
-    most : int
-
-    Examples
-    --------
-    >>> cells = Cells(np.array([1.0, 1, 1, 4, 4, 4]), 1.0, -0.1, np.inf, 4.0)
-    >>> found = bounded_models(cells, 0, 2)
-    >>> found.squares.round(12).tolist(), found.breaks[1].tolist()
-    ([13.5, 0.0], [0, 3, 6])
-    """
+    """The best models of 1 to ``most`` phases, fewer where the cells do not suffice."""
     n_cells = len(cells.values)
     shortest = min(shortest_phase(cells, degree), n_cells)
     most = max(1, min(most, n_cells // shortest))
@@ -158,10 +124,7 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
 
 
 def shortest_phase(cells: Cells, degree: int) -> int:
-    """How many cells a phase has at least.
-
-    Of a curve averaged over its period two periods: the slope between two levels would be a phase of its own.
-    """
+    """How many cells a phase has at least."""
     return max(2, degree + 1, math.ceil(2.0 * cells.period))
 
 

@@ -11,7 +11,6 @@ from perf_worley.trees.moment_kernels import interval
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
-__all__ = ["CELLS", "LONGEST_OUTLIER", "TOLERANCE", "Cells", "cells_of", "even_cells", "without_outliers"]
 
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
@@ -24,27 +23,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cells:
-    """Means over cells of equal duration.
+    """Means over cells of equal duration."""
 
-    Attributes
-    ----------
-    values : (n_cells,) float
-        In processors.
-    width : float
-        Duration of a cell, in the curve's time unit.
-    low, high : float
-        What a phase must stay within; ``high`` is infinite where the number of processors is not known.
-    scale : float
-        Number of processors, else the highest height: what a small difference is small beside.
-    period : float
-        Cells that each value is the mean over (`perf_worley.choice.averaged_period`); 0 for the cells themselves.
-    """
-
-    values: Floats
-    width: float
-    low: float
+    values: Floats  # in processors
+    width: float  # duration of a cell, in the curve's time unit
+    low: float  # what a phase must stay within; ``high`` is infinite where the number of processors is not known
     high: float
-    scale: float
+    scale: float  # number of processors, else the highest height: what a small difference is small beside
     period: float = 0.0
 
 
@@ -60,23 +45,7 @@ def _means(edges, heights, origin, nodes, cuts, last_steps, means):  # type: ign
 
 
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
-    """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves.
-
-    Parameters
-    ----------
-    tree : MomentTree
-        Of the curve with equal neighbours joined.
-    n_locations : int or None
-        Number of processors.
-    fine : bool
-        Split the samples of short series, so that a phase may be a single one.
-
-    Examples
-    --------
-    >>> from perfcore import UtilizationCurve
-    >>> cells_of(MomentTree(UtilizationCurve([0, 1, 3, 4], [5, 1, 2])), None).values
-    array([5., 1., 1., 2.])
-    """
+    """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""
     samples = _samples(tree)
     return even_cells(
         tree, n_locations, CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
@@ -95,17 +64,7 @@ def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) 
 
 
 def without_outliers(cells: Cells) -> Cells:
-    """Cells that are far from the median of their neighbours moved near it; the same object where there are none.
-
-    Up to `LONGEST_OUTLIER` cells in a row are outliers; what lasts longer may be a phase.
-
-    Examples
-    --------
-    >>> values = np.tile([1.0, 2.0], 8)
-    >>> values[5] = 90.0
-    >>> bool(without_outliers(Cells(values, 1.0, -1.0, np.inf, 90.0)).values.max() < 7.0)
-    True
-    """
+    """Cells that are far from the median of their neighbours moved near it; the same object where there are none."""
     windows = np.lib.stride_tricks.sliding_window_view(
         np.pad(cells.values, LONGEST_OUTLIER, mode="edge"), 2 * LONGEST_OUTLIER + 1
     )

@@ -9,18 +9,12 @@ from perf_worley.choice.cells import Cells, cells_of
 from perf_worley.trees.error_trees import moment_tree
 from perfcore import UtilizationCurve
 
-__all__ = ["MOST_BOUNDED", "CurveModels", "curve_models"]
 
 MOST_BOUNDED = 128  # phases that are looked for on cells
 
 
 class CurveModels:
-    """Cells of one curve and the best models on them.
-
-    Attributes
-    ----------
-    cells : Cells
-    """
+    """Cells of one curve and the best models on them."""
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells

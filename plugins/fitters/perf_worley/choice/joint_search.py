@@ -19,7 +19,6 @@ from perf_worley.choice.cells import Cells
 from perf_worley.choice.number_of_phases import FIRST_ORDER, MATERIAL, Choice, needed_gain
 from perf_worley.trees.moment_tree import MomentTree
 
-__all__ = ["JointModels", "joint_models", "placed_together"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,49 +29,18 @@ _ROUNDS = 4
 
 @dataclass(frozen=True)
 class JointModels:
-    """The best models of 1, 2, ... phases of several curves, and how many the rule takes.
-
-    Attributes
-    ----------
-    models : BoundedModels
-        ``squares`` are those of all curves together, in units of the first curve's noise, and ``degrees`` the first
-        curve's.
-    degrees : tuple of tuple of (n_phases,) int
-        Of each curve, by number of phases.
-    choice : Choice
-    noises : (K,) float
-        Long-run variance of a cell of each curve.
-    """
+    """The best models of 1, 2, ... phases of several curves, and how many the rule takes."""
 
     models: BoundedModels
-    degrees: tuple[tuple[npt.NDArray[np.int64], ...], ...]
+    degrees: tuple[tuple[npt.NDArray[np.int64], ...], ...]  # of each curve, by number of phases
     choice: Choice
-    noises: Floats
+    noises: Floats  # long-run variance of a cell of each curve
 
 
 def joint_models(
     curve_cells: Sequence[Cells], degree: int, noises: Floats, first: int = 1, last: int = MOST
 ) -> JointModels:
-    """Search the breaks that several curves share, and choose their number.
-
-    Parameters
-    ----------
-    curve_cells : sequence of Cells
-        Of each curve, equally many of the same width.
-    degree : int, 0 to 2
-    noises : (K,) float, > 0
-        Long-run variance of a cell of each curve.
-    first, last : int
-        Fewest and most phases to choose.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> level = np.repeat([3.0, 5.0], 64)
-    >>> cells = [Cells(level * k + rng.normal(0, 1, 128), 1.0, -1.0, np.inf, 8.0) for k in (1, -1)]
-    >>> joint_models(cells, 0, np.ones(2), last=9).choice.n_phases
-    2
-    """
+    """Search the breaks that several curves share, and choose their number."""
     n_cells, k = len(curve_cells[0].values), len(curve_cells)
     costs = [bounded_costs(cells, degree) for cells in curve_cells]
     weights = noises[0] / noises
@@ -113,20 +81,7 @@ def joint_models(
 def placed_together(
     trees: Sequence[MomentTree], breaks: Floats, degrees: Sequence[npt.NDArray[np.int64]], noises: Floats, width: float
 ) -> Floats:
-    """Breaks moved to the edges near them where all curves together have the least sum of squares.
-
-    Parameters
-    ----------
-    trees : sequence of MomentTree
-        Of each curve.
-    breaks : (n_phases + 1,) float
-        From 0 to the duration.
-    degrees : sequence of (n_phases,) int
-        Of each curve.
-    noises : (K,) float
-    width : float
-        Of a cell.
-    """
+    """Breaks moved to the edges near them where all curves together have the least sum of squares."""
     breaks = breaks.copy()
 
     def total(i: int, place: float) -> float:

@@ -38,7 +38,6 @@ from perf_worley.choice.long_run_variance import (
 from perf_worley.choice.wandering import WanderingLevel, may_wander
 from perfcore.base.kernels import announce_compilation
 
-__all__ = ["FEW", "FIRST_ORDER", "MATERIAL", "Choice", "choose", "gains_of", "needed_gain"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,49 +53,20 @@ FEW = 16.0  # stretches that are too few to tell
 
 @dataclass(frozen=True)
 class Choice:
-    """What the rule found.
-
-    Attributes
-    ----------
-    n_phases, degree : int
-    gain : float
-        What the phases gain over one, in units of the noise: ``(S(1) - S(n)) / (noise (d + 2) (n - 1) log N)``, the
-        largest of 2 to `n_phases`; of two phases where one was chosen.
-    needed : float
-        What it must be above.
-    stretches : float
-        N, how many independent stretches the curve is worth.
-    noise : float
-        Long-run variance of a cell.
-    reason : str
-        Why it is one phase; empty where it is several.
-    cells : Cells or None
-        Those that it is the answer of, and whose breaks are then taken, too, if not of the curve's own: without
-        outliers, or averaged over the curve's period.
-    """
+    """What the rule found."""
 
     n_phases: int
     degree: int
     gain: float
-    needed: float
-    stretches: float
-    noise: float
-    reason: str
+    needed: float  # what it must be above
+    stretches: float  # N, how many independent stretches the curve is worth
+    noise: float  # long-run variance of a cell
+    reason: str  # why it is one phase; empty where it is several
     cells: Cells | None = None
 
 
 def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
-    """Number of phases and degree.
-
-    Parameters
-    ----------
-    cells : Cells
-    models : mapping of int to BoundedModels
-        By degree; of several one is chosen.
-    first, last : int
-        Fewest and most phases to choose. The questions are asked of all models, and the answer is moved into the
-        range; where both are the same, the degree is all that is chosen.
-    """
+    """Number of phases and degree."""
     announce_compilation(residuals, first_order, autoregressive)
     last = _most(models) if last is None else last
 

@@ -20,7 +20,6 @@ from perf_worley.choice.bounded_search import BoundedModels
 from perf_worley.choice.long_run_variance import residuals
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["WanderingLevel", "likeliest", "may_wander"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,26 +35,12 @@ _CLEARLY, _MOST_ASKED = 20.0, 5
 
 
 def may_wander(values: Floats) -> bool:
-    """Whether the level of a curve may wander: not of one that often stands still, which is made of few steps.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Of cells.
-    """
+    """Whether the level of a curve may wander: not of one that often stands still, which is made of few steps."""
     return bool(np.mean(np.abs(np.diff(values)) <= _STILL * np.ptp(values)) <= _OFTEN)
 
 
 class WanderingLevel:
-    """A level that wanders about one curve, which phases are compared with.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Of cells.
-    models : mapping of int to BoundedModels
-        By degree.
-    """
+    """A level that wanders about one curve, which phases are compared with."""
 
     def __init__(self, values: Floats, models: Mapping[int, BoundedModels]) -> None:
         announce_compilation(likeliest)
@@ -63,18 +48,7 @@ class WanderingLevel:
         self._parameter = 0.5 * math.log(len(values))
 
     def lead(self, degree: int, n_phases: int) -> tuple[float, int]:
-        """How much likelier phases are than one curve, and the degree of that curve.
-
-        Parameters
-        ----------
-        degree, n_phases : int
-            Of the phases; two or more.
-
-        Returns
-        -------
-        pair of float and int
-            The first is a difference of logarithms, after the price of the phases.
-        """
+        """How much likelier phases are than one curve, and the degree of that curve."""
         counts = np.ones(len(self._values), dtype=np.bool_)
         breaks = self._models[degree].breaks[n_phases - 1]
         counts[breaks[1:-1] - 1] = counts[breaks[1:-1]] = False
@@ -84,11 +58,7 @@ class WanderingLevel:
         return self._likelihood(degree, n_phases, counts) - price - single[best], best
 
     def is_refuted(self) -> bool:
-        """Whether phases of any number are far likelier, though those in question may not be.
-
-        Levels that change slowly, along a curve, leave much beside phases that are significant and material, which
-        then looks like a level that wanders; beside enough phases nothing is left of it.
-        """
+        """Whether phases of any number are far likelier, though those in question may not be."""
         numbers = range(2, _MOST_ASKED + 1)
         return any(
             self.lead(degree, n)[0] > _CLEARLY

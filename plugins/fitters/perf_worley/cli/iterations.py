@@ -10,8 +10,6 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, Json, Picture, TableFormat, names_of
 
-__all__ = ["command"]
-
 
 def command(
     data: Data,

@@ -13,7 +13,6 @@ from perf_worley.iterations.periods import FEWEST, Candidate
 from perf_worley.iterations.signal import Signal
 from perfcore.base.kernels import kernel
 
-__all__ = ["Aligned", "align"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,19 +46,11 @@ _LAST_STEPS = (0.015, 0.008, 0.004, 0.002, 0.001, 0.002, 0.001, 0.0005, 0.0005) 
 
 
 class Aligned(NamedTuple):
-    """Iterations.
+    """Iterations."""
 
-    Attributes
-    ----------
-    starts, ends : (n,) float
-        In cells of the signal, in order; an iteration may begin where the one before ends, or later.
-    explained : float
-        Share of the signal's variance in them that the mean of all other iterations explains.
-    """
-
-    starts: Floats
+    starts: Floats  # in cells of the signal, in order; an iteration may begin where the one before ends, or later
     ends: Floats
-    explained: float
+    explained: float  # share of the signal's variance in them that the mean of all other iterations explains
 
     @property
     def period(self) -> float:
@@ -94,13 +85,7 @@ class Aligned(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """Sections on cells of their own.
-
-    Attributes
-    ----------
-    gain : float
-    starts, ends : (n,) float
-    """
+    """Sections on cells of their own."""
 
     gain: float
     starts: Floats
@@ -162,13 +147,7 @@ def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
 
 
 class Search:
-    """Looks for the iterations of about one period, at first in no more than 100 of them.
-
-    Parameters
-    ----------
-    signal : Signal
-    candidate : Candidate
-    """
+    """Looks for the iterations of about one period, at first in no more than 100 of them."""
 
     def __init__(self, signal: Signal, candidate: Candidate) -> None:
         self.signal, self.candidate = signal, candidate
@@ -183,13 +162,7 @@ class Search:
         self.cells = self.all_cells[self.first : self.first + 2 * half]
 
     def fit(self, starts: Floats | None = None) -> _Fit | None:
-        """The sections that look like one profile, which is that of their mean.
-
-        Parameters
-        ----------
-        starts : (n,) float, optional
-            Of sections whose mean is the first profile, in cells of the signal; by default two neighbours are.
-        """
+        """The sections that look like one profile, which is that of their mean."""
         if starts is None:
             profile: Floats = self._first_profile()
         else:
@@ -303,10 +276,7 @@ def _as_good(share: float, best: float) -> bool:
 
 
 def _explained(signal: Signal, starts: Floats, ends: Floats, n: int) -> float:
-    """Share of the variance of sections, in so many parts, that the mean of the others explains.
-
-    A section that is far from all others, as the first or the last often is, does not count.
-    """
+    """Share of the variance of sections, in so many parts, that the mean of the others explains."""
     parts = signal.sections(starts, ends, n)
     others = (parts.sum(axis=0) - parts) / (len(parts) - 1)
     unexplained = ((parts - others) ** 2).sum(axis=(1, 2))

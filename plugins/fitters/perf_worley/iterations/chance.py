@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perf_worley.iterations.signal import Signal
 
-__all__ = ["chance"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,33 +19,7 @@ _MOST_CORRELATION = 0.97
 
 
 def chance(signal: Signal, starts: Floats, ends: Floats) -> float:
-    """Probability that the best sections of noise have as much in common.
-
-    That is the tail of F for the share of variance that their mean explains, times the number of places where a section
-    can begin. Deviations from the textbook: parts of a section are not independent, so it is worth as many values as it
-    has changes, and fewer where what the mean leaves is correlated from one part to the next (of first order); channels
-    count as one.
-
-    Parameters
-    ----------
-    signal : Signal
-    starts, ends : (n,) float
-        Of the sections, in cells of the signal; two or more.
-
-    Returns
-    -------
-    float
-        At most 1.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(1).normal(size=(1024, 1))
-    >>> starts = np.array([0.0, 4, 8, 12])
-    >>> chance(Signal(noise, 0.0, 1.0, 1024), starts, starts + 4.0)
-    1.0
-    >>> chance(Signal(np.tile([[1.0], [2.0], [5.0], [1.0]], (256, 1)), 0.0, 1.0, 1024), starts, starts + 4.0) < 1e-30
-    True
-    """
+    """Probability that the best sections of noise have as much in common."""
     from scipy.special import fdtrc
 
     n_sections, duration = len(starts), float(np.median(ends - starts))

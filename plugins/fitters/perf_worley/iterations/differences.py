@@ -11,21 +11,12 @@ import numpy.typing as npt
 
 from perf_worley.names.activity import Activity
 
-__all__ = ["Differences", "differences_of"]
-
 
 @dataclass(frozen=True)
 class Differences:
-    """Processor time of iterations by class of state; of each it adds up to duration x locations, to the nanosecond.
+    """Processor time of iterations by class of state; of each it adds up to duration x locations, to the nanosecond."""
 
-    Attributes
-    ----------
-    categories : tuple of str
-        Computing first, then those that take the longest.
-    times_ns : (n, n_categories) int64
-    """
-
-    categories: tuple[str, ...]
+    categories: tuple[str, ...]  # computing first, then those that take the longest
     times_ns: npt.NDArray[np.int64]
 
     @property
@@ -41,11 +32,7 @@ class Differences:
 
     @property
     def shares_of_variance(self) -> dict[str, float]:
-        """What part of the variance of durations each category makes; below 0 where it evens differences out.
-
-        The covariance of a category's time with the whole duration, over the variance of that: they add up to 1. Empty
-        where all durations are equal.
-        """
+        """What part of the variance of durations each category makes; below 0 where it evens differences out."""
         stray = self.times_ns - self.times_ns.mean(axis=0)
         totals = stray.sum(axis=1)
         variance = float(totals @ totals)
@@ -72,22 +59,7 @@ class Differences:
 
 
 def differences_of(activities: Sequence[Activity]) -> Differences:
-    """What makes iterations differ.
-
-    Parameters
-    ----------
-    activities : sequence of Activity
-        What runs in each iteration.
-
-    Examples
-    --------
-    >>> from perf_worley.names.activity import activities
-    >>> from perfcore import Trace
-    >>> trace = Trace([0] * 4, [0, 1, 0, 1], [0, 8, 10, 18], [8, 10, 18, 30], ["a"], ["run", "MPI_Send"])
-    >>> found = differences_of(activities(trace, [0, 10, 30]))
-    >>> found.categories, found.slowest, found.shares_of_variance
-    (('computing', 'communicating'), 1, {'computing': 0.0, 'communicating': 1.0})
-    """
+    """What makes iterations differ."""
     total: dict[str, int] = {}
     for activity in activities:
         for name, time in activity.categories_ns.items():

@@ -31,7 +31,6 @@ from perfcore.stochastic import default_name, representation_named
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["Iterations", "Unusual", "iterations", "iterations_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,21 +41,11 @@ _REASON = 0.3  # of the difference in processor time that a state must account f
 
 @dataclass(frozen=True)
 class Unusual:
-    """An iteration whose duration differs from the others'.
+    """An iteration whose duration differs from the others'."""
 
-    Attributes
-    ----------
-    number : int
-        Counted from 1.
-    difference : float
-        Of its duration, as a share of the median; negative where it is shorter.
-    reason : str or None
-        The state that most of the difference is spent in; None where no single one is.
-    """
-
-    number: int
-    difference: float
-    reason: str | None
+    number: int  # counted from 1
+    difference: float  # of its duration, as a share of the median; negative where it is shorter
+    reason: str | None  # the state that most of the difference is spent in; None where no single one is
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,18 +107,7 @@ class Iterations(Result):
         return float(self.durations.std(ddof=1) / self.durations.mean()) if self.count > 1 else None
 
     def value(self, representation: str | None = None) -> StochasticValue:
-        """The duration of an iteration in seconds as a stochastic value, for structural models.
-
-        Parameters
-        ----------
-        representation : str, optional
-            Such as ``"normal"`` or ``"histogram"``; by default what samples become.
-
-        Raises
-        ------
-        DataError
-            There are no iterations.
-        """
+        """The duration of an iteration in seconds as a stochastic value, for structural models."""
         if not self.count:
             raise DataError(f"{self.source}: has no iterations, whose duration could be a value")
         seconds = self.durations * (NANOSECONDS[self.time_unit] / NANOSECONDS["s"])

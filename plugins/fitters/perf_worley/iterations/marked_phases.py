@@ -15,42 +15,13 @@ from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["OUTSIDE", "by_markers", "marked_stretches"]
 
 OUTSIDE = "outside"  # what a phase between markers is called
 _OBJECTIVE = "as marked"
 
 
 def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Stretches of a run by its markers; each lasts until its marker ends or the next one begins.
-
-    Parameters
-    ----------
-    trace : Trace
-    markers : sequence of str
-        As for `perf_traces.markers.occurrences`.
-
-    Returns
-    -------
-    edges : list of int
-        In nanoseconds, from the start of the run to its end; one more than labels.
-    labels : list of str
-        The marker of each, or ``"outside"`` of all.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such marker.
-    DataError
-        None of them lies within the run.
-
-    Examples
-    --------
-    >>> marks = [("step#1", 10, 40), ("step#2", 40, 60), ("io", 50, 70)]
-    >>> trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks)
-    >>> marked_stretches(trace, ["step", "io"])
-    ([0, 10, 40, 50, 70, 100], ['outside', 'step#1', 'step#2', 'io', 'outside'])
-    """
+    """Stretches of a run by its markers; each lasts until its marker ends or the next one begins."""
     first, last = trace.span_ns
     spans = []
     for name in dict.fromkeys(markers):
@@ -74,15 +45,7 @@ def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], l
 
 
 def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found:
-    """The best function of each stretch that markers make.
-
-    Parameters
-    ----------
-    trace : Trace
-    maker : PhaseMaker
-        Of its curve.
-    markers : sequence of str
-    """
+    """The best function of each stretch that markers make."""
     curve, factor = maker.curve, nanoseconds_per(maker.curve.time_unit)
     edges, labels = marked_stretches(trace, markers)
     breaks = (np.array(edges, dtype=np.int64) - edges[0]) / factor

@@ -9,7 +9,6 @@ from perf_traces.markers import CUT, families, occurrences
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["marked_iterations", "named_iterations"]
 
 _FEWEST = 3
 _GAP = 1.5  # of the median distance between two starts: beyond it, no iteration lasts until the next one
@@ -18,29 +17,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Integers, Integers]:
-    """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends.
-
-    Those that reach beyond the part of the run that the trace is are left out.
-
-    Parameters
-    ----------
-    trace : Trace
-    marker : str
-        As for `perf_traces.markers.occurrences`.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such marker.
-    DataError
-        None of them lies within the trace.
-
-    Examples
-    --------
-    >>> marks = [("step", 0, 30), ("step", 40, 60)]
-    >>> named_iterations(Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks), "step")
-    (('step', 'step'), array([ 0, 40]), array([30, 60]))
-    """
+    """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends."""
     marks = occurrences(trace, marker)
     starts, ends = marks.starts, marks.ends.copy()
     ends[:-1] = np.minimum(ends[:-1], starts[1:])  # of several ranks: until the first one begins the next
@@ -55,18 +32,6 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
 
     An iteration begins when its name first occurs anywhere, and lasts until the next one begins; the last one, and one
     before a gap, until its own name ends.
-
-    Parameters
-    ----------
-    trace : Trace
-
-    Examples
-    --------
-    >>> names = ["step#1", "work", "step#2", "step#3"]
-    >>> trace = Trace([0] * 6, [0, 1, 2, 1, 3, 1], [0, 5, 20, 25, 40, 45], [5, 20, 25, 40, 45, 60], ["cpu"], names)
-    >>> name, starts, ends = marked_iterations(trace)
-    >>> name, starts.tolist(), ends.tolist()
-    ('step', [0, 20, 40], [20, 40, 45])
     """
     cut = frozenset(trace.facts.get(CUT, ()))
     markers = [marker for index, marker in enumerate(trace.markers) if index not in cut]

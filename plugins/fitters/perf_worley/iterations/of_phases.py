@@ -20,7 +20,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["as_one_phase", "period_text", "repetition"]
 
 # Of a curve they do not depend on the options, with which a page fits it again and again.
 _known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
@@ -32,16 +31,7 @@ _NEARLY_ALL = 0.8  # of the time of the iterations
 def repetition(
     curve: UtilizationCurve, trace: Trace | None, busy: Sequence[str] | None, idle: Sequence[str] | None
 ) -> Repetition | None:
-    """The iterations of a run, for its model; None where there are none.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-    trace : Trace, optional
-        That the curve is of.
-    busy, idle : sequence of str, optional
-        As for `Trace.utilization`.
-    """
+    """The iterations of a run, for its model; None where there are none."""
     if curve not in _known:
         _known[curve] = _repetition(iterations_of(curve, trace, busy=busy, idle=idle))
     return _known[curve]
@@ -63,17 +53,7 @@ def _repetition(iterations: Iterations) -> Repetition | None:
 
 
 def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetition) -> list[Phase]:
-    """The phases, but one constant phase for the iterations where the phases in them are only parts of iterations.
-
-    Parameters
-    ----------
-    maker : PhaseMaker
-        Of the curve.
-    phases : sequence of Phase
-        As the rule chose them.
-    iterations : Repetition
-        Phases are parts of them where there are at least half as many breaks as iterations.
-    """
+    """The phases, but one constant phase for the iterations where the phases in them are only parts of iterations."""
     curve, half = maker.curve, 0.5 * iterations.period
     start, end = iterations.start, iterations.end
     breaks = [phase.start for phase in phases[1:]]

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perf_worley.iterations.signal import Signal
 
-__all__ = ["FEWEST", "Candidate", "candidates"]
 Floats = npt.NDArray[np.float64]
 
 FEWEST = 4  # sections that are called iterations
@@ -26,20 +25,12 @@ _FLOOR = 0.02  # share of the run's variance below which a window has nothing to
 
 
 class Candidate(NamedTuple):
-    """A duration that may be a period.
-
-    Attributes
-    ----------
-    period, start, end : float
-        In cells of the signal: the duration, and the stretch in which neighbouring windows of it are alike.
-    score : float
-        How many windows are alike, each counted by its correlation.
-    """
+    """A duration that may be a period."""
 
     period: float
     start: float
     end: float
-    score: float
+    score: float  # how many windows are alike, each counted by its correlation
 
 
 def candidates(signal: Signal) -> list[Candidate]:

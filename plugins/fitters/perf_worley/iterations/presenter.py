@@ -18,41 +18,19 @@ if TYPE_CHECKING:
 
     from perf_worley.iterations.iterations import Iterations
 
-__all__ = ["IterationsPresenter", "in_a_line", "ordinal"]
 
 _MOST_ROWS = 40
 _LEAST_SHARE = 0.01
 
 
 def ordinal(number: int) -> str:
-    """A number in an order.
-
-    Examples
-    --------
-    >>> ordinal(1), ordinal(12), ordinal(23)
-    ('1st', '12th', '23rd')
-    """
+    """A number in an order."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
-    """Number, duration, spread, and the iteration that differs.
-
-    Parameters
-    ----------
-    count : int
-    period : float
-        In ``unit``.
-    spread : float or None
-    unit : str
-    unusual : Unusual, optional
-
-    Examples
-    --------
-    >>> in_a_line(12, 110.0, 0.041, "ms")
-    '12 x 110 ms, spread 4.1%'
-    """
+    """Number, duration, spread, and the iteration that differs."""
     text = f"{count} x {_rounded(period, unit)}"
     if spread is not None:
         text += f", spread {spread:.1%}"

@@ -10,7 +10,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["Signal", "signal_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,17 +21,7 @@ _FEWEST_CELLS, _SHORTEST_NS = 1 << 10, 16  # cells of the states, whose edges ar
 
 
 class Signal:
-    """Step functions on common cells, whose means between any two times are known.
-
-    Parameters
-    ----------
-    cells : (n, n_channels) float
-        Means in cells of equal duration.
-    start, end : float
-        Of the run, in the data's unit.
-    n_changes : int
-        How often the step functions change: what the cells are worth, however many they are.
-    """
+    """Step functions on common cells, whose means between any two times are known."""
 
     def __init__(self, cells: Floats, start: float, end: float, n_changes: int) -> None:
         self.start, self.end, self.n_changes = start, end, n_changes
@@ -67,14 +56,7 @@ class Signal:
 
 
 def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
-    """The signal of a run.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-    trace : Trace, optional
-        That the curve is of: then the states that take most processor time are channels, too.
-    """
+    """The signal of a run."""
     start, end = float(curve.start), float(curve.end)
     changes = max(curve.n_steps, 0 if trace is None else trace.n_intervals // len(trace.locations))
     n_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 1 << (_CELLS_PER_CHANGE * changes - 1).bit_length()))

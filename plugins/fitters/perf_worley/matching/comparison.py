@@ -14,7 +14,6 @@ from perf_worley.names.activity import Activity, joined
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
 
-__all__ = ["PhaseComparison", "Side", "compare_phases", "side_of"]
 
 _NORMAL = 1.959964
 _SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
@@ -39,27 +38,15 @@ class HasPhases(Protocol):
 
 @dataclass(frozen=True)
 class Side:
-    """Some neighbouring phases of one run together; times in the unit of the comparison.
+    """Some neighbouring phases of one run together; times in the unit of the comparison."""
 
-    Attributes
-    ----------
-    phases : range
-        Counted from 0.
-    duration, processor_time, level : float
-        ``level`` in processors is the mean, ``processor_time`` its integral.
-    duration_within, level_within : pair of float, or None
-        95 % intervals, where the model has any.
-    activity : Activity or None
-        What runs in them.
-    """
-
-    phases: range
-    duration: float
+    phases: range  # counted from 0
+    duration: float  # ``level`` in processors is the mean, ``processor_time`` its integral
     processor_time: float
     level: float
-    duration_within: tuple[float, float] | None
+    duration_within: tuple[float, float] | None  # 95 % intervals, where the model has any
     level_within: tuple[float, float] | None
-    activity: Activity | None = None
+    activity: Activity | None = None  # what runs in them
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,14 +96,7 @@ class PhaseComparison(Result):
 
 
 def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> PhaseComparison:
-    """Match the phases of two runs and compare them.
-
-    Parameters
-    ----------
-    one, other : PhaseModel
-        Times of the second are converted to the unit of the first.
-    names : pair of str
-    """
+    """Match the phases of two runs and compare them."""
     models = (one, other)
     factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
     processors = [model.n_locations for model in models]

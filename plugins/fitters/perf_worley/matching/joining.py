@@ -20,7 +20,6 @@ from perfcore.base.errors import OptionError, listing
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS
 
-__all__ = ["join_runs"]
 
 _PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
@@ -34,29 +33,6 @@ def join_runs(
 
     Each run is fitted by itself, phases of neighbours are matched in their order, and a phase is called by its place:
     ``phase 1``. Several phases of one run count together where another has them as one.
-
-    Parameters
-    ----------
-    parts : iterable of (Path, UtilizationCurve)
-        At least one.
-    fields : sequence of mapping of str to int, float or str
-        What the name of each file says. Numbers are parameters; where none counts processors, the number of locations
-        of each run is ``p``, if it is known.
-    name : str
-        How the user names the set.
-
-    Returns
-    -------
-    Measurements
-        Columns ``phase``, the parameters, ``duration_s``, ``processor_time_s``, and ``file``; a row for each phase of
-        each run that has it.
-
-    Raises
-    ------
-    DataError
-        Runs that do not look alike.
-    OptionError
-        Nothing says what was varied, or a field of the names is a column of the table.
     """
     import pandas as pd
 

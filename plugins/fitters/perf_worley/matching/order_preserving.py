@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ALIKE", "Pair", "Shape", "match_phases", "unlike"]
 
 # Measured on simulated pairs of runs of one program, and on recorded ones.
 _RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
@@ -23,24 +22,12 @@ ALIKE = 0.25  # cost above which two runs are not one program's: one program's c
 
 
 class Shape(NamedTuple):
-    """One phase, or some neighbouring ones together.
+    """One phase, or some neighbouring ones together."""
 
-    Attributes
-    ----------
-    share : float
-        Of the run's duration.
-    level : float
-        Mean, as a share of the processors.
-    rise : float
-        Mean of the second half less that of the first, likewise.
-    runs : mapping of str to float, optional
-        Share of each state in the computing time.
-    """
-
-    share: float
-    level: float
-    rise: float
-    runs: Mapping[str, float] | None = None
+    share: float  # of the run's duration
+    level: float  # mean, as a share of the processors
+    rise: float  # mean of the second half less that of the first, likewise
+    runs: Mapping[str, float] | None = None  # share of each state in the computing time
 
 
 class Pair(NamedTuple):
@@ -53,32 +40,7 @@ class Pair(NamedTuple):
 def match_phases(
     counts: tuple[int, int], shapes: tuple[Callable[[int, int], Shape], Callable[[int, int], Shape]], ratio: float = 1.0
 ) -> tuple[list[Pair], float]:
-    """Match the phases of two runs.
-
-    Parameters
-    ----------
-    counts : pair of int
-        Phases of each run.
-    shapes : pair of callables
-        Shape of phases i to j - 1 together.
-    ratio : float
-        Processors of the first run over those of the second: where they differ, a level may agree as a share of the
-        processors or as their number.
-
-    Returns
-    -------
-    pairs : list of Pair
-        In order.
-    cost : float
-        Of the shapes, 0 for equal runs; see `ALIKE`.
-
-    Examples
-    --------
-    >>> runs = [[Shape(0.5, 0.9, 0.0), Shape(0.5, 0.2, 0.0)], [Shape(0.4, 0.9, 0.0), Shape(0.6, 0.2, 0.0)]]
-    >>> one, other = (lambda i, j, run=run: run[i] if j == i + 1 else Shape(1.0, 0.5, -0.6) for run in runs)
-    >>> match_phases((2, 2), (one, other))[0]
-    [Pair(first=range(0, 1), second=range(0, 1)), Pair(first=range(1, 2), second=range(1, 2))]
-    """
+    """Match the phases of two runs."""
     n, m = counts
     spans = [(1, 1), *((1, q) for q in range(2, _MOST_JOINED + 1)), *((q, 1) for q in range(2, _MOST_JOINED + 1))]
     all_shapes = [
@@ -115,12 +77,8 @@ def match_phases(
 
 
 def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> float:
-    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not known.
-
-    Examples
-    --------
-    >>> unlike({"dgemm": 1.0}, {"dgemm": 0.75, "dtrsm": 0.25})
-    0.25
+    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
+    known.
     """
     if not one or not other:
         return 0.0

@@ -10,8 +10,6 @@ from perf_traces.options import CurveOptions
 from perf_traces.windows import wanted_part
 from perfcore.data.curve import UtilizationCurve
 
-__all__ = ["join_curves"]
-
 
 def join_curves(
     parts: Iterable[tuple[Path, UtilizationCurve]],

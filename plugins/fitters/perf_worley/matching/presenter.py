@@ -14,7 +14,6 @@ from perfcore.results import Presenter, Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PhaseComparisonPresenter"]
 
 _SIDES = ("first", "second")
 

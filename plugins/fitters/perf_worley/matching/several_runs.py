@@ -9,8 +9,6 @@ from perf_worley.matching.comparison import compare_phases
 from perf_worley.matching.order_preserving import ALIKE
 from perfcore.base.errors import DataError
 
-__all__ = ["agreed_models", "same_phases"]
-
 
 def agreed_models(
     models: Sequence[Any], names: Sequence[str], with_phases: Callable[[int, int], Any]
@@ -18,20 +16,6 @@ def agreed_models(
     """Models with the number of phases that most runs have, where a run agrees better with the others so.
 
     Runs of one program have the same phases; of which one that is noisier may show fewer, or one too many.
-
-    Parameters
-    ----------
-    models : sequence of PhaseModel
-        Of each run, in order of what was varied.
-    names : sequence of str
-        Of the runs.
-    with_phases : callable
-        The model of a run (its index) with a number of phases.
-
-    Returns
-    -------
-    list of (PhaseModel, bool)
-        And whether it is another than was given.
     """
     counts = [len(model.phases) for model in models]
     usual = max(set(counts), key=lambda count: (counts.count(count), count))
@@ -49,26 +33,7 @@ def agreed_models(
 
 
 def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]]:
-    """Phases of several runs that are the same, in order.
-
-    Parameters
-    ----------
-    models : sequence of PhaseModel
-        In order of what was varied: neighbours are matched.
-    names : sequence of str
-        Of the runs, for the message.
-
-    Returns
-    -------
-    list of list of range
-        For each phase its phases in each run, counted from 0: empty in a run that lacks it, several that follow one
-        another where some run has them as one.
-
-    Raises
-    ------
-    DataError
-        Two neighbours do not look alike.
-    """
+    """Phases of several runs that are the same, in order."""
     parent = {(run, phase): (run, phase) for run, model in enumerate(models) for phase in range(len(model.phases))}
 
     def root(node: tuple[int, int]) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from perf_views.function_names import plain_names
 from perf_worley.names.clipped_sums import clipped_sums
 from perfcore.data.trace import Trace, busy_mask
 
-__all__ = ["Activity", "StateTime", "activities", "joined"]
 
 _MOST_STATES = 20  # that are kept by name
 _MOST_NAMED = 3
@@ -28,50 +27,25 @@ _NO_STATE = "no state"
 
 
 class StateTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Processor time of one state.
-
-    Attributes
-    ----------
-    state : str
-    time_ns : int
-    computing : bool
-        Whether it counts as computing.
-    """
+    """Processor time of one state."""
 
     state: str
     time_ns: int
-    computing: bool
+    computing: bool  # whether it counts as computing
 
 
 class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all locations do in a stretch: every nanosecond of each is in exactly one of the fields.
+    """What all locations do in a stretch: every nanosecond of each is in exactly one of the fields."""
 
-    Attributes
-    ----------
-    name : str
-        In a line, as ``"84% dgemm, 12% dtrsm; 3 of 16 idle (MPI_Wait)"``: shares of the computing time, and how many
-        locations do not compute; with a decimal it is their mean number.
-    states : tuple of StateTime
-        The longest, at most 20.
-    others_computing_ns, others_ns : int
-        Of further states that compute, and that do not.
-    no_state_ns : int
-        Of locations that are in no state.
-    duration_ns, n_locations, idle_locations : int
-        ``idle_locations`` hardly compute at all: less than 1 % of the stretch.
-    categories_ns : dict
-        The same time by class of state, computing first, and ``"no state"`` last.
-    """
-
-    name: str
-    states: tuple[StateTime, ...]
-    others_computing_ns: int
+    name: str  # in a line, as ``"84% dgemm, 12% dtrsm
+    states: tuple[StateTime, ...]  # the longest, at most 20
+    others_computing_ns: int  # of further states that compute, and that do not
     others_ns: int
-    no_state_ns: int
-    duration_ns: int
+    no_state_ns: int  # of locations that are in no state
+    duration_ns: int  # ``idle_locations`` hardly compute at all: less than 1 % of the stretch
     n_locations: int
     idle_locations: int
-    categories_ns: dict[str, int]
+    categories_ns: dict[str, int]  # the same time by class of state, computing first, and ``"no state"`` last
 
     @property
     def computing_ns(self) -> int:
@@ -99,23 +73,7 @@ def activities(
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> list[Activity]:
-    """What runs in each stretch of a trace.
-
-    Parameters
-    ----------
-    trace : Trace
-    edges_ns : (n + 1,) int, nanoseconds, increasing
-    busy, idle : sequence of str, optional
-        As for `Trace.utilization`.
-
-    Examples
-    --------
-    >>> trace = Trace([0, 0, 1], [0, 1, 2], [0, 80, 0], [80, 100, 40], ["a", "b"], ["dgemm", "dtrsm", "wait"])
-    >>> [each.name for each in activities(trace, [0, 50, 100])]
-    ['dgemm; 1 of 2 idle (80% wait)', '60% dgemm, 40% dtrsm; 1 of 2 idle']
-    >>> activities(trace, [0, 50])[0].categories_ns
-    {'computing': 50, 'synchronizing': 40, 'no state': 10}
-    """
+    """What runs in each stretch of a trace."""
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
     categories = _categories(trace.states, computes.tolist())
     edges = np.asarray(edges_ns, np.int64)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["clipped_sums"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -17,28 +16,7 @@ _CHUNK = 1 << 18  # intervals at a time: temporaries stay within the cache
 def clipped_sums(
     start_ns: Integers, end_ns: Integers, edges_ns: Integers, codes: Sequence[tuple[npt.NDArray[np.integer], int]]
 ) -> list[Integers]:
-    """Sum up the intervals' time by stretch and code, to the nanosecond.
-
-    Parameters
-    ----------
-    start_ns, end_ns : (n,) int64, nanoseconds
-        In any order.
-    edges_ns : (m + 1,) int64, nanoseconds, not decreasing
-        Of the stretches; what lies outside of all counts nowhere.
-    codes : sequence of ((n,) int, int)
-        What to sum by: a code for each interval, and how many codes there are.
-
-    Returns
-    -------
-    list of (m, n_codes) int64, nanoseconds
-        One for each entry of ``codes``.
-
-    Examples
-    --------
-    >>> edges, state = np.array([0, 10, 20]), np.array([0, 1])
-    >>> clipped_sums(np.array([2, 8]), np.array([5, 25]), edges, [(state, 2)])[0].tolist()
-    [[3, 2], [0, 10]]
-    """
+    """Sum up the intervals' time by stretch and code, to the nanosecond."""
     n_stretches = len(edges_ns) - 1
     sums = [np.zeros(n_stretches * n_codes, np.int64) for _, n_codes in codes]
     for begin in range(0, len(start_ns), _CHUNK):

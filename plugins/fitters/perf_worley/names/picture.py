@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["draw_activity"]
 
 _MOST_COMPUTING, _MOST_IDLE = 5, 2
 _COLUMNS, _LETTERS, _LINE = 3, 40, 130  # of the legend; letters of a name in it, and of a line

@@ -10,8 +10,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["ErrorTree", "Mixed", "Partition", "PhaseRule", "Uniform", "partition"]
-
 
 class ErrorTree(Protocol):
     """What computes local errors: the moment tree, the factor tree, or Worley's linear update."""
@@ -110,44 +108,17 @@ class Mixed:
 
 @dataclass
 class Partition:
-    """Result of Algorithm K.
+    """Result of Algorithm K."""
 
-    Attributes
-    ----------
-    tolerance : float
-        The error tolerance that made it.
-    breaks : list of float
-        From 0 to the duration; one more than there are phases.
-    degrees : list of int
-    objective : float
-        Worley's f of equation (5): negative where the tolerance is too small for n phases.
-    updates : int
-        Least-squares updates that it took.
-    """
-
-    tolerance: float
-    breaks: list[float] = field(default_factory=lambda: [0.0])
+    tolerance: float  # the error tolerance that made it
+    breaks: list[float] = field(default_factory=lambda: [0.0])  # from 0 to the duration
     degrees: list[int] = field(default_factory=list)
-    objective: float = 0.0
-    updates: int = 0
+    objective: float = 0.0  # worley's f of equation (5): negative where the tolerance is too small for n phases
+    updates: int = 0  # least-squares updates that it took
 
 
 def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule, gap: float = 0.0) -> Partition:
-    """Run Algorithm K.
-
-    Parameters
-    ----------
-    tree : ErrorTree
-        Gives local errors.
-    n_phases : int, >= 1
-        Most phases; the last one then takes all that is left.
-    tolerance : float, > 0
-        Largest local L2 error of the others.
-    rule : PhaseRule
-        `Uniform` or `Mixed`.
-    gap : float
-        How exactly breakpoints are placed (Worley's xi_2); 0 means as exactly as numbers allow.
-    """
+    """Run Algorithm K."""
     result = Partition(tolerance)
     begin, step = 0.0, 0
     for number in range(1, n_phases + 1):

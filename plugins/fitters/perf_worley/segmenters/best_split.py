@@ -15,7 +15,6 @@ from perf_worley.trees.moment_kernels import interval, squared_error
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
-__all__ = ["best_split"]
 
 # Ranges looked at before the best split so far is taken. Where a break is clear some hundred are enough; the limit is
 # reached where the sum of squares is flat, as along a smooth trend (measured at 10^7 steps and 20 phases: the sum is
@@ -72,37 +71,7 @@ def best_split(
     right_degree: int | None = None,
     below: float = math.inf,
 ) -> tuple[int, float]:
-    """Split the steps between two edges.
-
-    Parameters
-    ----------
-    tree : MomentTree
-        Of the curve.
-    first, last : int
-        Indices of the edges; at least one edge lies between them.
-    degree : int, 0 to 3
-        Of the polynomial on the left, and on the right unless ``right_degree`` says otherwise.
-    initial : int, optional
-        A split to improve on.
-    right_degree : int, optional
-        Of the polynomial on the right.
-    below : float
-        Only splits with a smaller error are of interest, which spares the search where there are none.
-
-    Returns
-    -------
-    edge : int
-        Index of the best edge; ``initial`` where nothing is better.
-    squared : float
-        Sum of the two squared L2 errors, or ``below`` where none is smaller.
-
-    Examples
-    --------
-    >>> from perfcore import UtilizationCurve
-    >>> tree = MomentTree(UtilizationCurve([0, 1, 2, 3, 4], [5, 5, 1, 1]))
-    >>> best_split(tree, 0, 4, degree=0)
-    (2, 0.0)
-    """
+    """Split the steps between two edges."""
     if initial is None:
         initial = (first + last) // 2
     if right_degree is None:

@@ -10,8 +10,6 @@ from perf_worley.segmenters.minimax import Minimax
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["Bounded"]
-
 
 class Bounded(SequenceSegmenter):
     """Dynamic programme over 512 cells of equal duration, whose phases do not leave [0, P] by more than 2 % of P.

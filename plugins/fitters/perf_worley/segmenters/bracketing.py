@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["close_in"]
 
 _MACHINE_EPSILON = 2.0**-52
 _MAX_EVALUATIONS = 400
@@ -22,26 +21,6 @@ def close_in(
 
     Regula falsi after Anderson and Bjorck ("A new high order method of regula falsi type", BIT 13, 1973), with a
     bisection whenever three steps did not halve the bracket: a jump through zero costs no more than bisection.
-
-    Parameters
-    ----------
-    function : callable
-        Evaluated inside the bracket only; the caller may keep what it sees.
-    lower, f_lower, upper, f_upper : float
-        The bracket and its values.
-    width : float
-        Largest width of the result; rounding bounds it from below.
-
-    Returns
-    -------
-    lower, upper : float
-        The narrowed bracket.
-
-    Examples
-    --------
-    >>> lower, upper = close_in(lambda x: x * x - 2.0, 1.0, -1.0, 2.0, 2.0, 1e-12)
-    >>> upper - lower <= 1e-12, abs(upper**2 - 2.0) < 1e-11
-    (True, True)
     """
     checkpoint, steps, moved = upper - lower, 0, 0
     for _ in range(_MAX_EVALUATIONS):

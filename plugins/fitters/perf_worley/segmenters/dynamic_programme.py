@@ -15,7 +15,6 @@ from perf_worley.trees.moment_tree import EMPTY
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["least_partitions"]
 
 _ENDS_AT_ONCE = 256
 
@@ -59,27 +58,7 @@ def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
 
 
 def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list[npt.NDArray[np.int64]]:
-    """Where the phases begin, and the number of pieces, for each number of phases.
-
-    Parameters
-    ----------
-    pieces : (n_pieces, 6) float
-        Summaries of neighbouring stretches, whose heights count from one origin.
-    counts : sequence of int
-        Numbers of phases; at most ``n_pieces`` are made.
-    degree : int, 0 to 3
-
-    Returns
-    -------
-    list of (n_phases + 1,) int
-        Indices of pieces.
-
-    Examples
-    --------
-    >>> pieces = np.array([[1.0, height, 0, 0, 0, 0] for height in (0.0, 9.0, 1.0)])
-    >>> [places.tolist() for places in least_partitions(pieces, [1, 2], 0)]
-    [[0, 3], [0, 1, 3]]
-    """
+    """Where the phases begin, and the number of pieces, for each number of phases."""
     announce_compilation(_one_phase, _extend_table)
     n_pieces = len(pieces)
     most = min(max(counts), n_pieces)

@@ -13,8 +13,6 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["Greedy"]
-
 
 class Greedy(SequenceSegmenter):
     """Inserts breakpoints one by one and never moves one that is placed.

@@ -21,7 +21,6 @@ from perfcore.base import progress
 from perfcore.base.scratch_arrays import chunks
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["HillClimb", "climb"]
 
 _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
@@ -144,17 +143,7 @@ def _sum_of_squares(tree: MomentTree, segmentation: Segmentation) -> float:
 
 
 def climb(tree: MomentTree, breaks: npt.NDArray[np.float64], degrees: npt.NDArray[np.int64]) -> Segmentation:
-    """Move breakpoints until no shift and no relocation of one lowers the sum of squared errors.
-
-    Parameters
-    ----------
-    tree : MomentTree
-        Of the curve.
-    breaks : (n_phases + 1,) float
-        Where to start, counted from the curve's start; breakpoints move to edges of the curve.
-    degrees : (n_phases,) int
-        Degree of each phase; it is kept.
-    """
+    """Move breakpoints until no shift and no relocation of one lowers the sum of squared errors."""
     edges = _snap(tree, breaks)
     degrees = degrees.copy()
     moves = _shift_all(tree, edges, degrees, set(range(1, len(edges) - 1)))

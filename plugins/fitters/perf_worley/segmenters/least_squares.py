@@ -10,8 +10,6 @@ from perf_worley.segmenters.dynamic_programme import least_partitions
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["LeastSquares"]
-
 
 class LeastSquares(SequenceSegmenter):
     """Hawkins' dynamic programme: no partition into n phases has a smaller sum of squared errors.

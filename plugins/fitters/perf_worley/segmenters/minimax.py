@@ -15,7 +15,6 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["Minimax", "least_tolerance"]
 
 # Relative width at which the search for the tolerance ends when the user sets none.
 _RELATIVE = 1e-12
@@ -101,30 +100,7 @@ def least_tolerance(
     absolute: float | None = None,
     gap: float = 0.0,
 ) -> tuple[Partition, int, int]:
-    """Solve f(epsilon) = 0 for the least tolerance that n phases can meet.
-
-    Parameters
-    ----------
-    tree : ErrorTree
-        Gives local errors.
-    n_phases : int
-        Number of phases.
-    rule : PhaseRule
-        `Uniform` or `Mixed`.
-    upper : float
-        A tolerance that is large enough: that of one phase, or of a smaller n.
-    absolute : float, optional
-        Worley's xi_1; by default the search ends at 1e-12 of the tolerance.
-    gap : float
-        Worley's xi_2.
-
-    Returns
-    -------
-    partition : Partition
-        Of the smallest tolerance found that is large enough, so that every bound holds.
-    evaluations, updates : int
-        Evaluations of f, and least-squares updates in all of them.
-    """
+    """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
     evaluations = updates = 0
     best: Partition | None = None
 

@@ -15,23 +15,13 @@ import math
 from perf_worley.segmenters.algorithm_k import ErrorTree, Mixed, Partition, partition
 from perf_worley.segmenters.bracketing import close_in
 
-__all__ = ["MixedTolerances"]
 
 _RATIO = 1.001  # between two tolerances of the grid
 _RELATIVE = 1e-12
 
 
 class MixedTolerances:
-    """Least tolerances of one curve.
-
-    Parameters
-    ----------
-    tree : ErrorTree
-    most : int
-        Phases that are asked for, at most.
-    gap : float
-        How exactly breakpoints are placed (Worley's xi_2).
-    """
+    """Least tolerances of one curve."""
 
     def __init__(self, tree: ErrorTree, most: int, gap: float = 0.0) -> None:
         self.tree, self.most, self.gap, self.rule = tree, most, gap, Mixed()
@@ -40,16 +30,7 @@ class MixedTolerances:
         self._needed: dict[int, int] = {}
 
     def least(self, n_phases: int, below: float, absolute: float | None = None) -> Partition:
-        """The partition of the least tolerance.
-
-        Parameters
-        ----------
-        n_phases : int
-        below : float
-            The least tolerance of quadratics.
-        absolute : float, optional
-            Worley's xi_1; by default the search ends at 1e-12 of the tolerance.
-        """
+        """The partition of the least tolerance."""
         if self.largest <= 0.0:
             result = partition(self.tree, 1, 1.0, self.rule, self.gap)
             result.tolerance = 0.0

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-__all__ = ["HillClimbOptions", "MinimaxOptions"]
-
 
 @dataclass(frozen=True)
 class MinimaxOptions:

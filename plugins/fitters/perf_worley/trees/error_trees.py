@@ -12,7 +12,6 @@ from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
 
-__all__ = ["error_tree", "extend_tree", "factor_tree", "moment_tree"]
 
 # A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
 _moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
@@ -41,13 +40,7 @@ def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
 
 
 def error_tree(curve: UtilizationCurve, basis: Basis, *, linear: bool = False) -> ErrorTree:
-    """The tree for a basis; with ``linear`` Worley's own update, which takes polynomials of one degree.
-
-    Raises
-    ------
-    OptionError
-        The linear update was asked for functions or for the mixed basis.
-    """
+    """The tree for a basis; with ``linear`` Worley's own update, which takes polynomials of one degree."""
     if basis.functions:
         if linear:
             raise OptionError("--update givens takes polynomials only; leave it out with --functions")

@@ -26,7 +26,6 @@ from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import zeros
 from perfcore.contracts import Basis
 
-__all__ = ["FactorTree"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -74,20 +73,7 @@ def stack(left, right):  # type: ignore[no-untyped-def]
 
 
 class FactorTree:
-    """Tree of triangular factors of one curve; the same face as `MomentTree`.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        The curve.
-    basis : Basis
-        With ``functions``; the constant is added to them.
-
-    Raises
-    ------
-    OptionError
-        A function is not finite on the curve, or the functions are linearly dependent there.
-    """
+    """Tree of triangular factors of one curve; the same face as `MomentTree`."""
 
     def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
         announce_compilation(factor_blocks, stack, absorb)

@@ -17,7 +17,6 @@ from perf_worley.trees.relative_edges import relative_edges
 from perfcore import UtilizationCurve
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["GivensUpdate", "rotate_in"]
 
 # Rows k = 0..3: weights of the closed rule with 2 k + 1 points on an interval of length 1 (one point: the midpoint).
 _WEIGHTS = np.array(

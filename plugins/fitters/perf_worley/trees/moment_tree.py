@@ -32,7 +32,6 @@ from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation
 from perfcore.base.scratch_arrays import chunks, zeros
 
-__all__ = ["EMPTY", "MomentTree", "Reach", "Summary"]
 
 Floats = npt.NDArray[np.float64]
 Summary = tuple[float, float, float, float, float, float]
@@ -53,28 +52,7 @@ class Reach(NamedTuple):
 
 
 class MomentTree:
-    """Moment tree of one curve.
-
-    Parameters
-    ----------
-    curve : UtilizationCurve
-        Any curve; it is read once.
-    before : MomentTree, optional
-        Of a curve with the same beginning: the summaries of blocks whose steps are the same are taken from it.
-
-    Attributes
-    ----------
-    duration : float
-        Length of the curve in its time unit; times below count from its start.
-    n_steps : int
-        Number of steps.
-
-    Examples
-    --------
-    >>> tree = MomentTree(UtilizationCurve([0, 1, 2], [0, 2]))
-    >>> tree.error(tree.interval(0.0, 2.0), degree=0)
-    2.0
-    """
+    """Moment tree of one curve."""
 
     def __init__(self, curve: UtilizationCurve, before: MomentTree | None = None) -> None:
         announce_compilation(build, join_levels, interval, squared_error)
@@ -117,20 +95,7 @@ class MomentTree:
         return float(min(lowest)), float(max(highest))
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
-        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``.
-
-        Parameters
-        ----------
-        begin : float
-            Start of the phase.
-        step : int
-            Step in which ``begin`` lies.
-        limit : float, >= 0
-            Largest squared L2 error.
-        degree : int, 0 to 3
-        gap : float
-            The end is placed at least this exactly; 0 means as exactly as numbers allow.
-        """
+        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
         announce_compilation(reach)
         return Reach(*reach(*self.arrays, begin, step, limit, degree, gap))
 

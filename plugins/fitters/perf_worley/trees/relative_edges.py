@@ -8,17 +8,9 @@ import numpy.typing as npt
 from perfcore import UtilizationCurve
 from perfcore.base.scratch_arrays import chunks, zeros
 
-__all__ = ["relative_edges"]
-
 
 def relative_edges(curve: UtilizationCurve) -> npt.NDArray[np.float64]:
-    """`UtilizationCurve.relative_edges` (n_steps + 1,), read-only; of a long curve mapped from a file.
-
-    Examples
-    --------
-    >>> relative_edges(UtilizationCurve([5, 6, 9], [4, 1]))
-    array([0., 1., 4.])
-    """
+    """`UtilizationCurve.relative_edges` (n_steps + 1,), read-only; of a long curve mapped from a file."""
     if curve.edges.dtype == np.float64 and curve.edges[0] == 0.0:
         return curve.edges
     edges = zeros(curve.edges.shape)

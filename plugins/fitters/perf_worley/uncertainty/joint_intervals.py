@@ -25,7 +25,6 @@ from perf_worley.uncertainty.phase_errors import (
     tried_places,
 )
 
-__all__ = ["joint_break_intervals"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,23 +39,7 @@ def joint_break_intervals(
     noises: Floats,
     n_locations: int | None,
 ) -> list[tuple[float, float] | None]:
-    """95 % intervals of when the program changed, at the start of each phase; None for the first, and for few cells.
-
-    Parameters
-    ----------
-    trees : sequence of MomentTree
-        Of each curve, the utilization first.
-    curve_cells : sequence of Cells
-        Of the same curves.
-    breaks : (n_phases + 1,) float
-        From 0 to the duration.
-    degrees : sequence of (n_phases,) int
-        Of each curve.
-    noises : (K,) float, > 0
-        Long-run variance of a cell of each curve, in which their squares were counted.
-    n_locations : int or None
-        Number of processors; without it no cycle is known.
-    """
+    """95 % intervals of when the program changed, at the start of each phase; None for the first, and for few cells."""
     n_cells, n_phases, width = len(curve_cells[0].values), len(breaks) - 1, curve_cells[0].width
     places = np.round(breaks / width).astype(np.int64)
     if (

@@ -30,17 +30,6 @@ from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 from perfcore.base.scratch_arrays import chunks
 
-__all__ = [
-    "COVERAGE",
-    "LIMIT",
-    "PhaseErrors",
-    "near_least",
-    "noises_of_phases",
-    "phase_errors",
-    "processor_cycle",
-    "split_squares",
-    "tried_places",
-]
 
 COVERAGE = 0.95
 LIMIT = -2.0 * math.log(1.0 - math.sqrt(COVERAGE))  # 7.35
@@ -54,39 +43,17 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PhaseErrors:
-    """How sure one phase is.
+    """How sure one phase is."""
 
-    Attributes
-    ----------
-    coefficients : tuple of float
-        Standard errors, of powers of ``t - start``.
-    level : float
-        Standard error of the phase's mean.
-    start : pair of float, or None
-        Interval of the break at its start, from the curve's start; None for the first phase.
-    """
-
-    coefficients: tuple[float, ...]
-    level: float
-    start: tuple[float, float] | None
+    coefficients: tuple[float, ...]  # standard errors, of powers of ``t - start``
+    level: float  # standard error of the phase's mean
+    start: tuple[float, float] | None  # interval of the break at its start, from the curve's start
 
 
 def phase_errors(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], n_locations: int | None
 ) -> list[PhaseErrors] | None:
-    """How sure the phases of a fit are; None where the curve has too few cells to tell.
-
-    Parameters
-    ----------
-    tree : MomentTree
-    cells : Cells
-        Of the same curve.
-    breaks : (n_phases + 1,) float
-        From 0 to the duration.
-    degrees : (n_phases,) int
-    n_locations : int or None
-        Number of processors; without it no cycle is known.
-    """
+    """How sure the phases of a fit are; None where the curve has too few cells to tell."""
     n_cells, n_phases = len(cells.values), len(degrees)
     if n_cells < 3 * n_phases * (max(degrees) + 1) or n_cells < 8:
         return None
@@ -113,14 +80,7 @@ def phase_errors(
 
 
 def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
-    """Mean time from one start of work of a processor to its next; 0 where their number is not known.
-
-    Examples
-    --------
-    >>> from perfcore import UtilizationCurve
-    >>> processor_cycle(MomentTree(UtilizationCurve([0, 1, 2, 3, 4], [2, 0, 2, 0])), 2)
-    2.0
-    """
+    """Mean time from one start of work of a processor to its next; 0 where their number is not known."""
     if not n_locations:
         return 0.0
     heights = tree.heights
@@ -206,10 +166,7 @@ def split_squares(tree: MomentTree, places: Floats, breaks: Floats, degrees: Seq
 
 
 def near_least(places: Floats, squares: Floats, limits: Floats, breaks: Floats, cells: Cells) -> tuple[float, float]:
-    """First and last place whose squares are within the limits, and one cell more.
-
-    Moving the break to the left costs the left phase cells, and the other way round: so are the limits chosen.
-    """
+    """First and last place whose squares are within the limits, and one cell more."""
     begin, middle, end = (float(value) for value in breaks)
     near = places[squares - squares.min() <= limits]
     low, high = min(float(near.min(initial=middle)), middle), max(float(near.max(initial=middle)), middle)

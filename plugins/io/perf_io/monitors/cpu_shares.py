@@ -11,19 +11,12 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
 
-__all__ = ["CpuLoad", "CpuShares", "shares_of"]
 
 Floats = npt.NDArray[np.float64]
 
 
 def shares_of(idle: Floats, iowait: Floats, steal: Floats) -> dict[str, Floats]:
-    """All measures, by name, of shares of a processor's time.
-
-    Examples
-    --------
-    >>> shares_of(np.array([0.25]), np.array([0.15]), np.array([0.0]))["busy"]
-    array([0.6])
-    """
+    """All measures, by name, of shares of a processor's time."""
     # Printed with two digits, the parts may sum to a little more than 1.
     available = np.clip(idle + iowait, 0.0, 1.0)
     return {"busy": 1.0 - available, "available": available, "iowait": iowait, "steal": steal}
@@ -52,13 +45,6 @@ class CpuShares:
 
     Busy is what is neither idle nor iowait: a processor that waits for I/O has nothing to run, so another process could
     have it. Time that a hypervisor took (steal) is busy, since it was not to be had.
-
-    Examples
-    --------
-    >>> shares = CpuShares("demo")
-    >>> shares.add(10.0, "all", {"usr": 60.0, "iowait": 15.0, "idle": 25.0})
-    >>> shares.series(("busy", "available")).columns
-    {'cpu all busy': array([0.6]), 'cpu all available': array([0.4])}
     """
 
     def __init__(self, source: str) -> None:
@@ -75,18 +61,7 @@ class CpuShares:
         return self._times[-1] if self._times else None
 
     def add(self, time_s: float, cpu: str, percent: Mapping[str, float]) -> None:
-        """Take one record.
-
-        Parameters
-        ----------
-        time_s : float
-            End of the interval that the record is about.
-        cpu : str
-            ``"all"`` or a number.
-        percent : mapping
-            Per cent of the interval by what it was spent on; at least ``idle``. Where all are zero the processor was
-            offline and the sample is missing.
-        """
+        """Take one record."""
         if not self._times or time_s != self._times[-1]:
             self._times.append(time_s)
         self._rows.append(len(self._times) - 1)
@@ -102,13 +77,7 @@ class CpuShares:
             self.add(time_s, str(percent.pop("cpu")), percent)
 
     def series(self, measures: Sequence[str], notes: Sequence[str] = ()) -> Series:
-        """One column for each processor and measure; NaN where a processor was offline or not recorded.
-
-        Raises
-        ------
-        InputError
-            There are no records, or times do not increase.
-        """
+        """One column for each processor and measure; NaN where a processor was offline or not recorded."""
         if not self._times:
             raise InputError(
                 self._source,

@@ -26,7 +26,6 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
 
-__all__ = ["DstatReader"]
 
 Floats = npt.NDArray[np.float64]
 

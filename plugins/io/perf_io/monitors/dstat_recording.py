@@ -11,35 +11,13 @@ import numpy.typing as npt
 
 from perfcore.base.errors import InputError
 
-__all__ = ["Recordings"]
 
 _HEAD = re.compile(r"(?:dstat|dool|pcp-dstat) [0-9][\w.]* CSV output|Author:|Host:|Cmdline:", re.IGNORECASE)
 _COMMAND, _DATE = "Cmdline:", "Date:"
 
 
 class Recordings:
-    """The samples of one or several recordings with the same columns.
-
-    Parameters
-    ----------
-    source : str
-        The file as the user named it.
-    since_start : bool
-        Whether the first sample of a recording is about the time since the machine was started.
-
-    Attributes
-    ----------
-    names : list of str
-        Names of the columns, which differ.
-    rows : list of lists of str
-        Texts of the samples.
-    lines : list of int
-        Their lines.
-    command, date : str
-        Of the first head.
-    count : int
-        Number of recordings.
-    """
+    """The samples of one or several recordings with the same columns."""
 
     def __init__(self, source: str, *, since_start: bool) -> None:
         self.source = source
@@ -78,23 +56,12 @@ class Recordings:
             self._add(list(fields), line)
 
     def check(self) -> None:
-        """Refuse a file without samples.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse a file without samples."""
         if not self.rows:
             raise InputError(self.source, "holds no samples after the first, which is about the time since the start")
 
     def numbers(self, column: int) -> npt.NDArray[np.float64] | None:
-        """A column as numbers, NaN where a sample is missing; None where it holds texts.
-
-        Raises
-        ------
-        InputError
-            A text among numbers; with its line.
-        """
+        """A column as numbers, NaN where a sample is missing; None where it holds texts."""
         parsed = np.full(len(self.rows), np.nan)
         has_number = False
         for position, (row, line) in enumerate(zip(self.rows, self.lines, strict=True)):
@@ -136,13 +103,7 @@ class Recordings:
 
 
 def _names(groups: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """Names of columns: a group stands for what follows it; pcp-dstat repeats it before a field.
-
-    Examples
-    --------
-    >>> _names(["epoch", "cpu0 usage", "", "dsk/total"], ["epoch", "usr", "idl", "dsk/total:read"])
-    ['epoch', 'cpu0 usage usr', 'cpu0 usage idl', 'dsk/total read']
-    """
+    """Names of columns: a group stands for what follows it; pcp-dstat repeats it before a field."""
     names, group = [], ""
     for position, field in enumerate(fields):
         group = (groups[position].strip() if position < len(groups) else "") or group

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-__all__ = ["CpuOptions"]
 
 _MEASURES = ("busy", "available", "iowait", "steal")
 

@@ -17,7 +17,6 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
 
-__all__ = ["PrometheusReader"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -113,15 +112,7 @@ def _numbers(samples: _Samples, position: int, source: str) -> tuple[Floats, Flo
 
 
 def _column_names(metrics: Sequence[Mapping[str, str]]) -> tuple[list[str], str]:
-    """A name for each series from the labels that differ, and the labels that all share.
-
-    Examples
-    --------
-    >>> _column_names([{"__name__": "load1", "instance": "a"}, {"__name__": "load1", "instance": "b"}])
-    (['instance=a', 'instance=b'], '__name__=load1')
-    >>> _column_names([{"__name__": "load1", "instance": "a"}])
-    (['load1'], 'instance=a')
-    """
+    """A name for each series from the labels that differ, and the labels that all share."""
     labels = sorted({label for metric in metrics for label in metric})
     differing = [label for label in labels if len({metric.get(label) for metric in metrics}) > 1]
     if not differing and _NAME in labels:

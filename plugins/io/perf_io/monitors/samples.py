@@ -14,20 +14,13 @@ from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["read_samples", "read_steps"]
 
 Times = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
 def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
-    """A curve from rows ``start, end, value`` that follow one another without gaps.
-
-    Raises
-    ------
-    InputError
-        An end before its start, a gap or an overlap between rows, or a value that is no height; with its line.
-    """
+    """A curve from rows ``start, end, value`` that follow one another without gaps."""
     assert roles.start is not None
     assert roles.end is not None
     (starts, ends), (heights,) = _load(table, roles, (roles.start, roles.end))
@@ -118,11 +111,7 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
 
 
 def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
-    """SQL for a column of times, and what to divide by to get the unit of the roles.
-
-    Whole numbers stay whole and fractions become the nearest float64, so that a written curve reads back exactly; only
-    timestamps pass through nanoseconds.
-    """
+    """SQL for a column of times, and what to divide by to get the unit of the roles."""
     name, kind = table.number(column), table.types[column.name]
     if kind.endswith("timestamp"):
         return table.ns(column, "ns"), nanoseconds_per(roles.time_unit)

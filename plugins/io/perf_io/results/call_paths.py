@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from perf_io.results.result_table import Row
 
-__all__ = ["ARROW", "exclusive_of", "profile_rows"]
 
 ARROW = "->"  # between the regions of a call path, as in Extra-P
 
@@ -20,15 +19,7 @@ def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[st
 
 
 def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:
-    """What was spent in each call path itself: the inclusive amount less that of the paths called from it.
-
-    Amounts are rounded in files, so that a difference may come out below 0 by as much; it is then 0.
-
-    Examples
-    --------
-    >>> exclusive_of({("main",): 10.0, ("main", "solve"): 7.0})
-    {'main': 3.0, 'main->solve': 7.0}
-    """
+    """What was spent in each call path itself: the inclusive amount less that of the paths called from it."""
     left = dict(inclusive)
     for path, amount in inclusive.items():
         # The nearest caller that was measured; regions between may have been filtered out.

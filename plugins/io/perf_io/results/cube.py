@@ -30,7 +30,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
-__all__ = ["CubeReader"]
 
 _RUN = re.compile(r"(?P<code>[^.]+)\.(?P<parameters>(?:[A-Za-z_]+[0-9][0-9.,]*)+)\.r(?P<repetition>[0-9]{1,9})")
 _PARAMETER = re.compile(r"([A-Za-z_]+)([0-9][0-9.,]*)")
@@ -56,15 +55,7 @@ class CubeReader(Reader):
         return 0.95 if archive else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
-        """Read one metric.
-
-        Raises
-        ------
-        InputError
-            No Cube archive, a damaged one, or one that decompresses to more than a profile holds.
-        UnknownNameError
-            The profile has no such metric.
-        """
+        """Read one metric."""
         with source.plain_file() as path, warnings.catch_warnings():
             # CubeWriter 4.8 writes wrong checksums, about which pycubexr warns.
             warnings.simplefilter("ignore")
@@ -122,15 +113,7 @@ def _paths(cube: CubexParser) -> Iterator[tuple[str, object]]:
 
 
 def _run(folder: str) -> Row:
-    """Program, parameters and repetition that a folder's name says.
-
-    Examples
-    --------
-    >>> _run("mm.x10y1.5.r2")
-    {'program': 'mm', 'x': 10, 'y': 1.5, 'repetition': 2}
-    >>> _run("results")
-    {}
-    """
+    """Program, parameters and repetition that a folder's name says."""
     match = _RUN.fullmatch(folder)
     if match is None:
         return {}
@@ -141,12 +124,7 @@ def _run(folder: str) -> Row:
 
 
 def _check(path: Path, source: str) -> None:
-    """Refuse an archive whose members lead elsewhere or would fill the memory.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse an archive whose members lead elsewhere or would fill the memory."""
     try:
         archive = tarfile.open(path, "r:")  # noqa: SIM115 - closed below
     except tarfile.ReadError:

@@ -27,7 +27,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["ExtrapArchiveReader"]
 
 _DOCUMENT = "experiment.json"
 _VALUES, _INDEX = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
@@ -86,12 +85,7 @@ class ExtrapArchiveReader(Reader):
 
 
 def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
-    """One file of the archive, as long as it is not made to fill the memory.
-
-    Raises
-    ------
-    InputError
-    """
+    """One file of the archive, as long as it is not made to fill the memory."""
     try:
         info = archive.getinfo(name)
     except KeyError:
@@ -115,13 +109,7 @@ class _Chunks:
         self._content = b""
 
     def runs(self, chunk: int, number: int) -> list[float]:
-        """One value for each run; of several processes of a run their mean.
-
-        Raises
-        ------
-        InputError
-            There is no such array, or it is none of numbers.
-        """
+        """One value for each run; of several processes of a run their mean."""
         if chunk != self._chunk:
             self._read(chunk)
         if number >= len(self._index):
@@ -142,12 +130,7 @@ class _Chunks:
 
 
 def _array_means(content: bytes, position: int, member: str, source: str) -> list[float]:
-    """The mean of each first index of an array; nothing is taken on trust, and no object is ever made of it.
-
-    Raises
-    ------
-    InputError
-    """
+    """The mean of each first index of an array; nothing is taken on trust, and no object is ever made of it."""
     import numpy as np
     from numpy.lib import format as npy
 

@@ -22,7 +22,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["ExtrapBinaryReader"]
 
 T = TypeVar("T")
 
@@ -121,12 +120,7 @@ class _Experiment:
         self._coordinates: dict[int, dict[str, float]] = {}
 
     def read(self) -> list[Summary]:
-        """All points.
-
-        Raises
-        ------
-        InputError
-        """
+        """All points."""
         content = self._content
         content.text()
         content.text()  # the version

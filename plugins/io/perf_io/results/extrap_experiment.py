@@ -10,17 +10,6 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 
-__all__ = [
-    "DEFAULT_CALLPATH",
-    "DEFAULT_METRIC",
-    "Observation",
-    "Summary",
-    "as_measurements",
-    "as_observations",
-    "columns_as_measurements",
-    "sample_deviation",
-    "summaries_as_measurements",
-]
 
 # What Extra-P itself shows where a file names none.
 DEFAULT_CALLPATH = "<root>"
@@ -37,51 +26,29 @@ class Observation(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What an experiment holds of the runs of one call path at one point, besides or instead of the runs.
-
-    Attributes
-    ----------
-    runs : sequence of float
-        Single runs; empty where there is only their mean.
-    mean, median, minimum, maximum : float or None
-    std : float or None
-        Standard deviation of a sample of runs.
-    repetitions : int or None
-    """
+    """What an experiment holds of the runs of one call path at one point, besides or instead of the runs."""
 
     point: Mapping[str, float]
     callpath: str
     metric: str
-    runs: Sequence[float]
+    runs: Sequence[float]  # single runs; empty where there is only their mean
     mean: float
     median: float | None
     minimum: float | None
     maximum: float | None
-    std: float | None
+    std: float | None  # standard deviation of a sample of runs
     repetitions: int | None
 
 
 def sample_deviation(deviation: float | None, repetitions: int | None) -> float | None:
-    """The standard deviation of a sample, of that of the runs themselves (over N, as Extra-P 4 stores it).
-
-    Examples
-    --------
-    >>> sample_deviation(1.0, 2)  # of -1 and 1
-    1.4142135623730951
-    """
+    """The standard deviation of a sample, of that of the runs themselves (over N, as Extra-P 4 stores it)."""
     if deviation is None or repetitions is None or repetitions < 2:
         return deviation
     return deviation * math.sqrt(repetitions / (repetitions - 1))
 
 
 def summaries_as_measurements(summaries: Sequence[Summary], source: str, unit: str | None = None) -> Measurements:
-    """Runs as rows; where there are none, a row with the mean, the spread, and how many runs they are of.
-
-    Raises
-    ------
-    InputError
-        As by `columns_as_measurements`.
-    """
+    """Runs as rows; where there are none, a row with the mean, the spread, and how many runs they are of."""
     rows = [(summary, run, False) for summary in summaries for run in summary.runs]
     rows += [(summary, summary.mean, True) for summary in summaries if not summary.runs]
     figures = ("median", "minimum", "maximum", "std", "repetitions")
@@ -114,24 +81,7 @@ def columns_as_measurements(
     further: Mapping[str, Sequence[float | None]] | None = None,
     unit: str | None = None,
 ) -> Measurements:
-    """A table with columns for parameters, ``callpath``, ``repetition``, and the metric or ``metric`` and ``value``.
-
-    Parameters
-    ----------
-    points, callpaths, metrics, values : sequence
-        Of each row.
-    source : str
-    lines : sequence of int, optional
-    further : mapping of str to sequence, optional
-        More columns, such as the spread of the runs that a value is the mean of; those without a number are left out.
-    unit : str, optional
-        Of the value.
-
-    Raises
-    ------
-    InputError
-        There is nothing, or a parameter has the name of another column.
-    """
+    """A table with columns for parameters, ``callpath``, ``repetition``, and the metric or ``metric`` and ``value``."""
     import pandas as pd
 
     if not values:
@@ -161,13 +111,7 @@ def columns_as_measurements(
 
 
 def as_observations(data: Measurements) -> list[Observation]:
-    """The values of a table, its code and category as call path and its value column as metric.
-
-    Raises
-    ------
-    DataError
-        Data of another type, without parameters or a value, or a point or value that is no finite number.
-    """
+    """The values of a table, its code and category as call path and its value column as metric."""
     import pandas as pd
 
     if not isinstance(data, Measurements):

@@ -19,7 +19,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["ExtrapJsonReader"]
 
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
 _OLDER = re.compile(rb'"(?:callpath|coordinate|metric|parameter)s?_?(?:id|value_pairs|value)"\s*:')

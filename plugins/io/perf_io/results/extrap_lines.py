@@ -24,7 +24,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["ExtrapLinesReader"]
 
 _STARTS = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{')
 
@@ -113,13 +112,7 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:
-    """Numbers and objects of a block of lines; line by line only where one is wrong or empty.
-
-    Raises
-    ------
-    InputError
-        A line that is no such object.
-    """
+    """Numbers and objects of a block of lines; line by line only where one is wrong or empty."""
     raws = block.splitlines()
     try:
         decoded = _DECODER.decode_lines(block)

@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["FioReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"fio version"\s*:')
 # fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
@@ -120,12 +119,6 @@ def _count(text: str) -> int | None:
 
 
 def _bytes(text: str) -> int | None:
-    """A size as fio reads it; None for ranges, shares and what else is not one number.
-
-    Examples
-    --------
-    >>> _bytes("64k"), _bytes("1GiB"), _bytes("4k-16k")
-    (65536, 1073741824, None)
-    """
+    """A size as fio reads it; None for ranges, shares and what else is not one number."""
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else None

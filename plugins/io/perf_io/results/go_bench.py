@@ -15,7 +15,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["GoBenchReader"]
 
 _IN_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
 _LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
@@ -85,13 +84,7 @@ def _measured(fields: list[str], source: str, line: int) -> Row:
 
 
 def _taken_apart(name: str) -> tuple[str, dict[str, str]]:
-    """Code and arguments of a name without its first word.
-
-    Examples
-    --------
-    >>> _taken_apart("Sort/n=100/stable-8"), _taken_apart("Fib")
-    (('Sort/stable', {'n': '100', 'procs': '8'}), ('Fib', {'procs': '1'}))
-    """
+    """Code and arguments of a name without its first word."""
     match = _PROCESSORS.fullmatch(name)
     name, processors = (match[1], match[2]) if match else (name, "1")
     parts = [part.partition("=") for part in name.split("/")]

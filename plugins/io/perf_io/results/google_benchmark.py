@@ -20,7 +20,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.source import Source
 
-__all__ = ["GoogleBenchmarkReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
 _KNOWN = re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:')
@@ -123,15 +122,7 @@ def _common_unit(runs: Sequence[_Benchmark], source: str) -> str:
 
 
 def _taken_apart(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
-    """Family and arguments of a benchmark's name.
-
-    Examples
-    --------
-    >>> _taken_apart("BM_copy<int>/1024/n:8/real_time/threads:4", None)
-    ('BM_copy<int>', {'arg1': '1024', 'n': '8', 'threads': '4'})
-    >>> _taken_apart("suite/BM_sum", 1)
-    ('suite/BM_sum', {'threads': '1'})
-    """
+    """Family and arguments of a benchmark's name."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0

@@ -19,7 +19,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["IorReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"Version"\s*:\s*"')
 _KEYS = re.compile(rb'"(?:Command line|tests|TestID)"\s*:')

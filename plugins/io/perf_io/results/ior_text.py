@@ -16,7 +16,6 @@ from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["text_results"]
 
 _TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O")
 _HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\)[^\n]*")
@@ -38,13 +37,7 @@ _AFTER_TABLE = ("Max ", "Summary of all tests", "Operation ")
 
 
 def text_results(source: Source) -> tuple[list[Row], list[int]]:
-    """Rows of all tables of a text, and their lines.
-
-    Raises
-    ------
-    InputError
-        A row has other fields than its heading, or no numbers; with its line.
-    """
+    """Rows of all tables of a text, and their lines."""
     setup: Row = {}
     headings: Sequence[str] = ()
     rows: list[Row] = []
@@ -72,13 +65,7 @@ def _fields(text: str) -> list[str]:
 
 
 def _setting(name: str, text: str) -> Row:
-    """Columns of one line of the setup.
-
-    Examples
-    --------
-    >>> _setting("clients", "16 (8 per node)")
-    {'tasks': 16, 'tasks_per_node': 8}
-    """
+    """Columns of one line of the setup."""
     if name != "clients":
         return {_SETTINGS[name]: number_or_text(text)}
     match = _CLIENTS.fullmatch(text)

@@ -10,17 +10,9 @@ from perf_io.results.result_table import Row
 from perfcore.base import progress
 from perfcore.data.units import same_unit
 
-__all__ = ["named", "without_empty_messages"]
-
 
 def named(heading: str) -> tuple[str, str]:
-    """Column and unit of a heading.
-
-    Examples
-    --------
-    >>> named("t_avg[usec]"), named("Avg Latency(us)"), named("Mbytes/sec"), named("MB/s")
-    (('t_avg', 'us'), ('avg_latency', 'us'), ('bandwidth', 'Mbytes/sec'), ('bandwidth', 'MB/s'))
-    """
+    """Column and unit of a heading."""
     match = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
     if match:
         return re.sub(r"\W+", "_", match[1].lower()).strip("_"), same_unit(match[2])

@@ -19,7 +19,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["ModelFactorsReader"]
 
 _STARTS = re.compile(rb'\s*"?Number of processes"?;')
 _NONE = {"", "nan", "non-avail", "warning!", "n/a"}
@@ -77,13 +76,7 @@ def _cells(text: str, source: str, line: int) -> list[str]:
 
 
 def _called(label: str) -> str:
-    """A factor as `perf overheads` calls it.
-
-    Examples
-    --------
-    >>> _called("Serialization efficiency"), _called("Load balance"), _called("IPC scalability"), _called("MPI I/O")
-    ('serialisation', 'load balance', 'IPC scalability', 'MPI I/O')
-    """
+    """A factor as `perf overheads` calls it."""
     words = label.removesuffix(" efficiency").replace("erialization", "erialisation").split(" ")
     if words[0][1:].islower():
         words[0] = words[0].lower()

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-__all__ = ["MessageOptions", "ProfileOptions", "SacctOptions", "ServingOptions"]
-
 
 @dataclass(frozen=True)
 class SacctOptions:

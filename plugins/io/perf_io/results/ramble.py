@@ -18,7 +18,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["RambleReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"')
 _REPEAT = "repeat_index"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["TASKS", "name_and_parameters"]
 
 # Fields of a test that count what it ran on.
 TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
@@ -12,12 +11,6 @@ _PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
 
 
 def name_and_parameters(displayed: str) -> tuple[str, dict[str, str]]:
-    """Test and parameters of a name as ReFrame displays it; parameters of fixtures keep the fixture's name.
-
-    Examples
-    --------
-    >>> name_and_parameters("Sombrero %tasks=1 %build.flags=O2 /52e1ce98 @archer2:compute+gnu")
-    ('Sombrero', {'tasks': '1', 'build.flags': 'O2'})
-    """
+    """Test and parameters of a name as ReFrame displays it; parameters of fixtures keep the fixture's name."""
     plain = " ".join(displayed.split())
     return re.split(r" [%/@~]", plain, maxsplit=1)[0], dict(_PARAMETER.findall(plain))

@@ -17,7 +17,6 @@ from perfcore.data.units import unit_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SHARE", "joined", "number_or_text", "one_line", "results"]
 
 Row = dict[str, Any]
 SHARE = "share"  # unit of efficiencies
@@ -42,30 +41,6 @@ def results(
 
     Rows with the columns ``metric`` and ``unit`` hold one of several metrics each. Where all hold the same, these two
     columns go and the value is called by the metric's name; otherwise the metric is part of the code.
-
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Columns to values; a column that a row lacks is empty there.
-    source : str
-        The file as the user named it.
-    parameters : sequence of str
-        Columns that may have been varied. Those are taken that hold numbers and differ on their own, or, where none
-        differs, all that hold numbers. A number of processors comes first; the first is called ``p`` in formulas.
-    value : str
-        Column of what was measured.
-    code, system, category : sequence of str
-        Columns that name the code, the system, and a part of a run; those in which no row has a name are passed over,
-        and a row that has none is called ``unnamed``.
-    unit : str, optional
-        Unit of the value, where neither its name nor a column says it.
-    lines : (n_rows,) sequence of int, optional
-        Line of each row.
-
-    Raises
-    ------
-    InputError
-        There are no rows.
     """
     import pandas as pd
 
@@ -97,18 +72,7 @@ def results(
 
 
 def joined(columns: Row, user_columns: Mapping[str, Any], source: str) -> Row:
-    """Columns of a format with columns that the user named, such as the parameters of a benchmark.
-
-    Raises
-    ------
-    InputError
-        One of the user's names is the name of another column.
-
-    Examples
-    --------
-    >>> joined({"time_s": 2.5}, {"n": "16"}, "runs.json")
-    {'time_s': 2.5, 'n': 16}
-    """
+    """Columns of a format with columns that the user named, such as the parameters of a benchmark."""
     row = dict(columns)
     for name, value in user_columns.items():
         column = one_line(name)
@@ -119,13 +83,7 @@ def joined(columns: Row, user_columns: Mapping[str, Any], source: str) -> Row:
 
 
 def number_or_text(value: Any) -> Any:
-    """A finite number where a text is one; anything that is neither number nor text as a text.
-
-    Examples
-    --------
-    >>> number_or_text("1e3"), number_or_text(" 8 "), number_or_text("nan"), number_or_text("0x10")
-    (1000.0, 8, 'nan', '0x10')
-    """
+    """A finite number where a text is one; anything that is neither number nor text as a text."""
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return value
     text = str(value).strip()
@@ -139,13 +97,7 @@ def number_or_text(value: Any) -> Any:
 
 
 def one_line(name: str) -> str:
-    """A name that can stand in a message and above a column.
-
-    Examples
-    --------
-    >>> one_line(" wall  time ")
-    'wall time'
-    """
+    """A name that can stand in a message and above a column."""
     return " ".join(name.split())[:_LONGEST_NAME] or _UNNAMED
 
 

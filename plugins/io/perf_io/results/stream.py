@@ -16,7 +16,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["StreamReader"]
 
 _RATES = {"Best Rate MB/s": "MB/s", "Rate (MB/s)": "MB/s", "MBytes/sec": "MB/s", "MiBytes/sec": "MiB/s"}
 _TIMES = {

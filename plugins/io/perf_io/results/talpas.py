@@ -16,7 +16,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-__all__ = ["TalpasReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\{[^{}\n]*\}\s*;')
 _PART = re.compile(r'[^"\\;]+|\\.?|[";]')
@@ -58,13 +57,7 @@ class TalpasReader(Reader):
 
 
 def _with_commas(text: str) -> str:
-    """The line as JSON; a semicolon within a text is not one that separates.
-
-    Examples
-    --------
-    >>> _with_commas('{"callpath":"a;b";"value":1}')
-    '{"callpath":"a;b","value":1}'
-    """
+    """The line as JSON; a semicolon within a text is not one that separates."""
     parts, quoted = [], False
     for part in _PART.findall(text):
         quoted ^= part == '"'

@@ -13,27 +13,13 @@ from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["CaliperRecords"]
 
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 
 
 class CaliperRecords(io.TextIOBase):
-    """Lines for the library, after a look at what it would follow for ever: a node that is above itself.
-
-    Attributes
-    ----------
-    line : int
-        The line that was given last, from 1; 0 before the first and after the last, since what goes wrong then is in
-        none of them.
-
-    Raises
-    ------
-    InputError
-        While it is iterated: a node is its own parent or more than 1,000 levels deep, a line is longer than 1 MiB or
-        not UTF-8; with its line.
-    """
+    """Lines for the library, after a look at what it would follow for ever: a node that is above itself."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 from perfcore.reading.source import Source
 
-__all__ = ["export_command"]
 
 _HPCTOOLKIT = (b"HPCTOOLKIT", b"HPCRUN-profile", b"HPCRUN-trace")  # databases; measurements that no database is of yet
 _HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
@@ -27,15 +26,7 @@ _VARINT_BYTES = 10
 
 
 def export_command(source: Source) -> str | None:
-    """What to do with a file of such a format, as one line; None for any other file.
-
-    Examples
-    --------
-    >>> from perfcore.reading.source import Source
-    >>> with Source("examples/step.csv") as source:
-    ...     print(export_command(source))
-    None
-    """
+    """What to do with a file of such a format, as one line; None for any other file."""
     head, name = source.head, source.name
     if head.startswith(_HPCTOOLKIT) or _HPCTOOLKIT_XML in head[:_XML_HEAD]:
         folder = shlex.quote(str(PurePath(name).parent))

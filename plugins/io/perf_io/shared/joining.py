@@ -13,7 +13,6 @@ from perfcore.data.roles import guess_roles
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["join_measurements", "varied_columns"]
 
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 _REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
@@ -106,16 +105,7 @@ def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: S
 
 
 def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:
-    """The columns that differ between rows, less those that say the same as one before, such as nodes beside tasks.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    columns : sequence of str
-        Candidates, the most telling first.
-    named : sequence of str
-        Those that the user named: they are kept also where they go together, as in weak scaling.
-    """
+    """The columns that differ between rows, less those that say the same as one before, such as nodes beside tasks."""
     kept: list[str] = []
     for column in columns:
         levels = table[column].nunique()

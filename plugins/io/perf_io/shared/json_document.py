@@ -9,7 +9,6 @@ import msgspec
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["LARGEST_DOCUMENT", "decode_content", "decode_document"]
 
 T = TypeVar("T")
 
@@ -20,22 +19,7 @@ _STEP = 1 << 20
 
 
 def decode_document(source: Source, shape: type[T], description: str) -> T:
-    """Decode the whole input as one document.
-
-    Parameters
-    ----------
-    source : Source
-    shape : type
-        What the document must be, as `msgspec` understands types; fields that it does not name are passed over.
-    description : str
-        What was expected, for messages, such as ``"the output of mpstat -o JSON"``.
-
-    Raises
-    ------
-    InputError
-        Not JSON, with the line; of another shape, with the path to the place; nested too deeply; or larger than 256 MiB
-        when decompressed.
-    """
+    """Decode the whole input as one document."""
     with source.open() as stream:  # counted first, so that what is too large is never held
         size = 0
         while size <= LARGEST_DOCUMENT and (piece := stream.read(_STEP)):
@@ -48,13 +32,7 @@ def decode_document(source: Source, shape: type[T], description: str) -> T:
 
 
 def decode_content(content: bytes, shape: type[T], description: str, name: str) -> T:
-    """Decode a document that is in memory; ``name`` is that of its file, for messages.
-
-    Raises
-    ------
-    InputError
-        As by `decode_document`.
-    """
+    """Decode a document that is in memory; ``name`` is that of its file, for messages."""
     try:
         return msgspec.json.decode(content, type=shape)
     except msgspec.ValidationError as error:

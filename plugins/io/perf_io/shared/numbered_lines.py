@@ -7,17 +7,9 @@ from collections.abc import Iterator
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["numbered_lines"]
-
 
 def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and text of each line, without its end.
-
-    Raises
-    ------
-    InputError
-        A line is longer than 1 MiB, or not UTF-8.
-    """
+    """Number, from 1, and text of each line, without its end."""
     for number, raw in source.lines():
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["line_of_record"]
-
 
 def line_of_record(path: Path, is_record: Callable[[str], bool], index: int) -> tuple[int, str]:
-    """The number (from 1) and the text of the ``index``-th line (from 0) that is a record.
-
-    A query over many threads does not number the lines that it reads; only an error needs the number, so only an error
-    pays for it. Should the query have taken something else for a line end, the last line stands for what was not found.
-    """
+    """The number (from 1) and the text of the ``index``-th line (from 0) that is a record."""
     number, record, text = 0, -1, ""
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:

@@ -7,7 +7,6 @@ import decimal
 from perfcore.base.errors import InputError
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["parse_ns", "sql_decimal", "sql_ns"]
 
 _INT64 = 1 << 63
 # Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
@@ -15,17 +14,7 @@ _CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
 
 
 def sql_ns(column: str, kind: str, time_unit: str) -> str:
-    """A SQL expression for whole nanoseconds, NULL where a value is no time or does not fit 64 bits.
-
-    Parameters
-    ----------
-    column : str
-        SQL expression of the column.
-    kind : {"text", "integer", "float", "timestamp", "text timestamp"}
-        What the expression gives; "text" are decimal digits, which lose nothing, and decimals.
-    time_unit : str
-        Unit of numbers.
-    """
+    """A SQL expression for whole nanoseconds, NULL where a value is no time or does not fit 64 bits."""
     if kind == "text timestamp":
         # Only one type heeds an offset from UTC and only the other keeps nanoseconds, which no offset changes.
         zoned = f"epoch_us(TRY_CAST({column} AS TIMESTAMPTZ)) * 1000"
@@ -50,13 +39,7 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
 
 
 def sql_decimal(column: str, time_unit: str, largest_ns: int) -> str:
-    """A SQL expression that turns whole nanoseconds into an exact decimal of ``time_unit``.
-
-    Parameters
-    ----------
-    largest_ns : int
-        No time is farther from 0.
-    """
+    """A SQL expression that turns whole nanoseconds into an exact decimal of ``time_unit``."""
     digits = len(str(nanoseconds_per(time_unit))) - 1
     if digits == 0:
         return column
@@ -65,18 +48,7 @@ def sql_decimal(column: str, time_unit: str, largest_ns: int) -> str:
 
 
 def parse_ns(text: str, time_unit: str, source: str, line: int) -> int:
-    """Whole nanoseconds of a decimal text.
-
-    Raises
-    ------
-    InputError
-        It is no number, not finite, or beyond 64 bits.
-
-    Examples
-    --------
-    >>> parse_ns("0.1234567895", "s", "demo", 1)
-    123456790
-    """
+    """Whole nanoseconds of a decimal text."""
     try:
         number = _CONTEXT.multiply(_CONTEXT.create_decimal(text), nanoseconds_per(time_unit))
         if number.is_finite() and abs(number) < _INT64 - 1:

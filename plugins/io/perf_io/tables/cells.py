@@ -13,7 +13,6 @@ from perf_io.tables.table import Table
 from perfcore.base.errors import InputError
 from perfcore.data.units import LABELS, KnownUnit, unit_in_name, unit_of_text
 
-__all__ = ["with_plain_numbers"]
 
 _SAMPLE_ROWS = 200
 _MOST_UNITS = 20
@@ -40,19 +39,7 @@ class _Notation(NamedTuple):
 
 
 def with_plain_numbers(table: Table) -> Table:
-    """The table with plain numbers where cells are numbers with units, or in groups of digits.
-
-    A column of cells with a unit is called by its name and the unit, ``time [ms]``, unless its name says the unit. The
-    cells of one column may be in several units of one kind; they are converted to that of the name, or of the
-    first cell.
-    Durations such as ``1:02:03`` and ``4m0.5s`` are in seconds. Left as they are: ``1,234``, which may be a decimal
-    comma, and ``3.2k``, which may be 3200 or 3276.8.
-
-    Raises
-    ------
-    InputError
-        The cells of a column are in another unit than its name says.
-    """
+    """The table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
     table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
     originals, parts, columns = {}, [], []
@@ -159,13 +146,7 @@ def _with_units(table: Table, column: Column, cell: str, spellings: Sequence[str
 
 
 def _unit_wanted(table: Table, column: Column, units: Sequence[tuple[str, KnownUnit]]) -> KnownUnit:
-    """The unit of a column: that of its name, or else of its first cell.
-
-    Raises
-    ------
-    InputError
-        No cell is in the unit that the name says.
-    """
+    """The unit of a column: that of its name, or else of its first cell."""
     wanted = unit_in_name(column.name) or units[0][1]
     if wanted.label not in {unit.label for _, unit in units}:
         problem = f"its name says {wanted.label!r} and its cells say {units[0][0]!r}; correct one of them"

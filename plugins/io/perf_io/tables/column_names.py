@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit
 
-__all__ = ["LEVELS", "SYNONYMS", "TIMES", "plain_name", "split_name", "without_row"]
 
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
 
@@ -59,13 +58,7 @@ class _SplitName(NamedTuple):
 
 
 def plain_name(name: str) -> str:
-    """A name in lower case with low lines, also for CamelCase.
-
-    Examples
-    --------
-    >>> plain_name("WorkerId"), plain_name("MPIRank"), plain_name("Event Type"), plain_name("start.time")
-    ('worker_id', 'mpi_rank', 'event_type', 'start_time')
-    """
+    """A name in lower case with low lines, also for CamelCase."""
     return _GAPS.sub("_", _HUMP.sub("_", name.strip())).strip("_").lower()
 
 
@@ -73,14 +66,8 @@ def plain_name(name: str) -> str:
     1 << 10
 )  # a table's columns are looked up for each role, and thousands of files have the same ones
 def split_name(name: str) -> _SplitName:
-    """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``, ``start_millis``.
-
-    Examples
-    --------
-    >>> [(found.bare, found.unit.label) for found in map(split_name, ["startMs", "Start (us)", "begin/ns", "end_secs"])]
-    [('start', 'ms'), ('start', 'us'), ('begin', 'ns'), ('end', 's')]
-    >>> split_name("WorkerId")
-    _SplitName(bare='worker_id', unit=None)
+    """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``,
+    ``start_millis``.
     """
     bare, unit = split_unit(name)
     if unit is not None and unit.kind != "rate":
@@ -105,11 +92,5 @@ def _time_unit(label: str) -> KnownUnit:
 
 
 def without_row(bare: str) -> str:
-    """A plain name without the word for what a row is: ``task_start`` is a start.
-
-    Examples
-    --------
-    >>> without_row("task_start"), without_row("start")
-    ('start', 'start')
-    """
+    """A plain name without the word for what a row is: ``task_start`` is a start."""
     return _OF_ROWS.sub("", bare, count=1)

@@ -15,7 +15,6 @@ from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import existing_column, guess_roles
 from perfcore.data.units import NANOSECONDS, unit_in_name
 
-__all__ = ["Column", "Look", "Roles", "assign_roles", "one_line", "unit_of_times"]
 
 _ACCEPTED = (
     "time,value or start,end,value (a curve), start,end or start,duration, with location and state where there are any "
@@ -25,18 +24,10 @@ _ACCEPTED = (
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
+    """One column of a table."""
 
-    Parameters
-    ----------
-    name : str
-        As the file spells it.
-    kind : {"text", "number", "timestamp", "other"}
-        What its values are; a text column of numbers is "number".
-    """
-
-    name: str
-    kind: str
+    name: str  # as the file spells it
+    kind: str  # what its values are; a text column of numbers is "number"
 
 
 @dataclass(frozen=True)
@@ -81,23 +72,6 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     """Decide what a table is.
 
     A sampling time is in ``start`` and leaves ``end`` None.
-
-    Raises
-    ------
-    UnknownNameError
-        An option names a column that the table does not have.
-    InputError
-        The columns are none of the accepted sets; the message lists them and the command to give.
-
-    Examples
-    --------
-    >>> table = [Column("Time_ms", "number"), Column("busy", "number")]
-    >>> roles = assign_roles(table, TableOptions(), "demo.csv")
-    >>> roles.kind, roles.time_unit
-    ('curve', 'ms')
-    >>> jobs = [Column("StartTime", "number"), Column("EndTime", "number"), Column("WorkerId", "text")]
-    >>> assign_roles(jobs, TableOptions(), "demo.csv").location
-    (Column(name='WorkerId', kind='text'),)
     """
     finder = _Finder(columns, source)
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
@@ -287,13 +261,7 @@ class _Finder:
 
 
 def unit_of_times(columns: Sequence[Column], source: str) -> str:
-    """The unit that the names of columns of times end with; empty where they say nothing.
-
-    Raises
-    ------
-    InputError
-        They say several, or one in which traces are not counted.
-    """
+    """The unit that the names of columns of times end with; empty where they say nothing."""
     units = {unit.label if unit and unit.kind == "time" else "" for _, unit in (split_name(c.name) for c in columns)}
     names = " and ".join(one_line(column.name) for column in columns)
     if len(units) > 1:

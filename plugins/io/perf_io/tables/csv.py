@@ -28,7 +28,6 @@ from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 
-__all__ = ["CsvReader"]
 
 _DELIMITERS = ",;\t|"
 _INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them

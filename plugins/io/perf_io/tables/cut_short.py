@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["cut_cell", "ends_within_line"]
 
 _LOOKED_AT = 4096  # bytes at the end, of which the first line may be a part
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
@@ -20,16 +19,8 @@ def ends_within_line(path: Path) -> bool:
 
 
 def cut_cell(path: Path, delimiter: str) -> str | None:
-    r"""The last number of a file whose last line has no end, where it breaks off or has fewer decimals than all above.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "runs.csv"
-    ...     _ = path.write_text("p,time_s\n1,64.25\n2,32.75\n4,16.50\n8,8.2")
-    ...     cut_cell(path, ",")
-    '8.2'
+    r"""The last number of a file whose last line has no end, where it breaks off or has fewer decimals than all
+    above.
     """
     if not ends_within_line(path):
         return None

@@ -6,7 +6,6 @@ import re
 
 from perf_io.tables.duck import quoted_name
 
-__all__ = ["decimal_hint", "has_decimal_comma", "number_of", "sql_number"]
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
@@ -14,13 +13,7 @@ _SWAPPED = str.maketrans(".,", ",.")
 
 
 def has_decimal_comma(text: str) -> bool:
-    """Whether a text is a number if its comma is a decimal sign.
-
-    Examples
-    --------
-    >>> has_decimal_comma("1,5"), has_decimal_comma(",5e-3"), has_decimal_comma("1.5"), has_decimal_comma("1,2,3")
-    (True, True, False, False)
-    """
+    """Whether a text is a number if its comma is a decimal sign."""
     return _WITH_COMMA.fullmatch(text) is not None
 
 
@@ -37,27 +30,12 @@ def decimal_hint(text: str, decimal: str) -> str:
 
 
 def sql_number(name: str, decimal: str) -> str:
-    """SQL for a column of texts as numbers are spelt in SQL.
-
-    Point and comma change places, so that with a decimal comma a point makes no number: in 1.234 it separates thousands
-    as often as not.
-    """
+    """SQL for a column of texts as numbers are spelt in SQL."""
     return f"translate({quoted_name(name)}, '.,', ',.')" if decimal == "," else quoted_name(name)
 
 
 def number_of(text: str, decimal: str = ".") -> float:
-    """The number that a text is.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-
-    Examples
-    --------
-    >>> number_of("1e3"), number_of("0,5", ",")
-    (1000.0, 0.5)
-    """
+    """The number that a text is."""
     if "_" in text:  # Python's own way of grouping digits, which no table means
         raise ValueError
     return float(text.translate(_SWAPPED) if decimal == "," else text)

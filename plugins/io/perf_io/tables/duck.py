@@ -28,17 +28,6 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.base.executors.threads import thread_count
 
-__all__ = [
-    "MEMORY_LIMIT",
-    "METADATA_KEY",
-    "Database",
-    "TableError",
-    "csv_scan",
-    "lines_scan",
-    "parquet_scan",
-    "quoted",
-    "quoted_name",
-]
 
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry beside their columns
@@ -61,18 +50,7 @@ class TableError(InputError):
 
 
 class Database:
-    """Tables in a temporary folder that is removed with this object.
-
-    Parameters
-    ----------
-    source : str
-        Name of the input, for messages.
-
-    Examples
-    --------
-    >>> Database("demo").rows("SELECT 1 + 1")
-    [(2,)]
-    """
+    """Tables in a temporary folder that is removed with this object."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -87,22 +65,13 @@ class Database:
         weakref.finalize(self, _discard, self._thread, self._connection, self._folder)
 
     def link(self, path: Path) -> str:
-        """A SQL literal that names the one input under a name without wildcards and endings.
-
-        DuckDB takes ``*``, ``?`` and ``[`` in names for patterns, and guesses compression from endings.
-        """
+        """A SQL literal that names the one input under a name without wildcards and endings."""
         alias = self._folder / "input"
         alias.symlink_to(path.resolve())
         return quoted(str(alias))
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
-        """Run one statement in a thread beside this one, so that progress shows and Ctrl-C interrupts it.
-
-        Raises
-        ------
-        TableError
-            DuckDB cannot do it; its message is cut to the line that tells why.
-        """
+        """Run one statement in a thread beside this one, so that progress shows and Ctrl-C interrupts it."""
         cursor = self._session()
         with progress.bar(f"{label} {self.source}", 100) as advance:
             work = self._thread.submit(cursor.execute, sql, list(parameters))
@@ -219,14 +188,7 @@ class Database:
             raise self._problem(error) from None
 
     def copy(self, query: str, path: Path, file_format: str, metadata: Mapping[str, Any] | None = None) -> None:
-        """Write the result of ``query``.
-
-        Parameters
-        ----------
-        file_format : {"csv", "parquet"}
-        metadata : mapping, optional
-            JSON-ready facts that a Parquet file carries beside its columns.
-        """
+        """Write the result of ``query``."""
         options = "FORMAT csv, HEADER true" if file_format == "csv" else "FORMAT parquet, COMPRESSION zstd"
         if metadata is not None and file_format == "parquet":
             options += f", KV_METADATA {{{METADATA_KEY}: {quoted(json.dumps(metadata))}}}"
@@ -259,24 +221,12 @@ def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyCon
 
 
 def quoted(text: str) -> str:
-    """A SQL literal.
-
-    Examples
-    --------
-    >>> print(quoted("it's"))
-    'it''s'
-    """
+    """A SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted_name(name: str) -> str:
-    """The name of a column as SQL takes it, whatever its characters.
-
-    Examples
-    --------
-    >>> print(quoted_name('mean"s'))
-    "mean""s"
-    """
+    """The name of a column as SQL takes it, whatever its characters."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -12,7 +12,6 @@ from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
-__all__ = ["are_changes", "read_event_table"]
 
 _ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
 _LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
@@ -22,32 +21,13 @@ _NEITHER = frozenset({"instant", "mark", "point", "i"})
 
 
 def are_changes(words: Iterable[str]) -> bool:
-    """Whether texts in lower case are words for entering and leaving, both of them, and nothing else.
-
-    Examples
-    --------
-    >>> are_changes(["begin", "end"]), are_changes(["begin", "run", "end"]), are_changes(["end"])
-    (True, False, False)
-    """
+    """Whether texts in lower case are words for entering and leaving, both of them, and nothing else."""
     distinct = set(words)
     return bool(distinct & _ENTER) and bool(distinct & _LEAVE) and distinct <= _ENTER | _LEAVE | _NEITHER
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
-    """States between the rows that enter and leave them.
-
-    Parameters
-    ----------
-    table : Table
-    roles : Roles
-        Of kind "events".
-
-    Raises
-    ------
-    InputError
-        A row without a time, a state that is left and is not the innermost, a time that goes back, or no states; with
-        its line.
-    """
+    """States between the rows that enter and leave them."""
     assert roles.start is not None
     assert roles.change is not None
     location_sql = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["Lanes"]
 
 Integers = npt.NDArray[np.int64]
 _FREE = np.iinfo(np.int64).min
@@ -38,22 +37,7 @@ def _first_free(start: Integers, end: Integers, first: int, until: Integers, lan
 
 
 class Lanes:
-    """Puts intervals on lanes, block by block; there are as many lanes as intervals are at once.
-
-    Parameters
-    ----------
-    n_locations : int
-        Each has lanes of its own.
-
-    Examples
-    --------
-    >>> lanes = Lanes(1)
-    >>> zero = np.zeros(3, np.int64)
-    >>> list(lanes.split([(zero, np.array([0, 2, 5]), np.array([4, 9, 6]))]))
-    [array([0, 1, 0])]
-    >>> lanes.names(["w1"])
-    ['w1 #1', 'w1 #2']
-    """
+    """Puts intervals on lanes, block by block; there are as many lanes as intervals are at once."""
 
     def __init__(self, n_locations: int) -> None:
         self._count = np.ones(n_locations, np.int64)
@@ -61,13 +45,7 @@ class Lanes:
         self._until = np.empty(0, np.int64)
 
     def split(self, blocks: Iterable[tuple[Integers, Integers, Integers]]) -> Iterator[Integers]:
-        """The lane of each interval, counted through all locations.
-
-        Parameters
-        ----------
-        blocks : iterable of (location, start, end)
-            In the order of location, start and end, also from one block to the next.
-        """
+        """The lane of each interval, counted through all locations."""
         announce_compilation(_first_free)
         for location, start, end in blocks:
             lane = np.empty(len(start), np.int64)

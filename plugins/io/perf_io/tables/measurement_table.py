@@ -19,8 +19,6 @@ from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 
-__all__ = ["read_measurements", "sql_fields"]
-
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:
     """Read the whole table; a column is one of numbers where all its values are.
@@ -75,14 +73,7 @@ def sql_fields(table: Table) -> list[str]:
 
 
 def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse numbers with the other decimal sign in what was varied or measured; elsewhere they may be names.
-
-    With a decimal comma, every column counts that no role or option calls a name: 1.234 would pass for a number.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse numbers with the other decimal sign in what was varied or measured; elsewhere they may be names."""
     numeric = {column.name for column in table.columns if column.kind == "number"}
     roles = guess_roles([column.name for column in table.columns], numeric)
     if table.decimal == ".":

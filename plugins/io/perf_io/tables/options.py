@@ -9,7 +9,6 @@ from typing import Any
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-__all__ = ["KINDS", "TableOptions", "TextTableOptions", "options_of_tables"]
 
 KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
 
@@ -59,11 +58,7 @@ class TextTableOptions(TableOptions):
 
 
 def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
-    """Options with which a table is read as one of the types wanted.
-
-    For a fitter of measurements it is one of measurements, whatever its columns are called; for who wants a series
-    first, one column of values is a series, which keeps its name and may be negative, and no curve.
-    """
+    """Options with which a table is read as one of the types wanted."""
     from perfcore.data.measurements import Measurements
     from perfcore.data.series import Series
 

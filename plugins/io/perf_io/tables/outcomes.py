@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-__all__ = ["completed"]
 
 _WORDS = {
     name: frozenset(words.split())
@@ -39,19 +38,6 @@ def completed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bo
     """Which rows (n,) count: all, but for those that a state or an exit code says did not complete.
 
     A column counts where all its cells are states that are known, so that one of measured results is none.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    source : str
-        The file as the user named it.
-    keep : bool
-        Count all.
-
-    Raises
-    ------
-    InputError
-        No row completed.
     """
     import numpy as np
 
@@ -91,13 +77,7 @@ def _plain(name: str) -> str:
 
 
 def _outcome(cell: object) -> str:
-    """What a state says: ``good``, ``bad``, ``unknown`` of an empty cell; nothing of any other word.
-
-    Examples
-    --------
-    >>> [_outcome(cell) for cell in ("COMPLETED", "CANCELLED by 1000", "OUT_OF_MEMORY", None, "MPI_Wait", 3.5)]
-    ['good', 'bad', 'bad', 'unknown', '', '']
-    """
+    """What a state says: ``good``, ``bad``, ``unknown`` of an empty cell; nothing of any other word."""
     if _is_empty(cell):
         return "unknown"
     word = _plain(re.sub(r" by \w+$|\+$", "", str(cell).strip()))
@@ -105,13 +85,7 @@ def _outcome(cell: object) -> str:
 
 
 def _exit_outcome(cell: object) -> str:
-    """What an exit code says, also one of Slurm with a signal: ``0:0``.
-
-    Examples
-    --------
-    >>> [_exit_outcome(cell) for cell in (0.0, 137, "0:0", "0:9", None, "late")]
-    ['good', 'bad', 'good', 'bad', 'unknown', '']
-    """
+    """What an exit code says, also one of Slurm with a signal: ``0:0``."""
     if _is_empty(cell):
         return "unknown"
     match = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0)?(?::([0-9]{1,3}))?", str(cell).strip())

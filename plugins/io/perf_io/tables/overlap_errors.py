@@ -7,18 +7,9 @@ from collections.abc import Callable, Mapping
 from perf_io.tables.duck import Database
 from perfcore.base.errors import InputError
 
-__all__ = ["overlap_error", "overlapping_rows"]
-
 
 def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
-    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be.
-
-    Parameters
-    ----------
-    database : Database
-    intervals : str
-        Table or view with columns ``location, start_ns, end_ns``.
-    """
+    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be."""
     pairs = database.rows(
         "SELECT earlier, row FROM (SELECT row, start_ns, "
         "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "

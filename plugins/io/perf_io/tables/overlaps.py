@@ -16,7 +16,6 @@ from perf_io.traces.interval_store import IntervalStore
 from perf_traces.nesting import mark_nested
 from perfcore.data.trace import Trace
 
-__all__ = ["counted", "united"]
 
 _LARGEST_BLOCK = 10_000_000  # rows of whole locations that are held at once, unless one location alone has more
 
@@ -24,18 +23,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def counted(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:
-    """A trace in which overlapping intervals count each: a location is as many lanes as its intervals need.
-
-    Parameters
-    ----------
-    database : Database
-        With the intervals, and the names of locations and states as enumerations; see `coded_query`.
-    n_intervals : int
-    locations : sequence of str
-        By code; a location without a name is that of a table without locations.
-    **facts
-        As for `IntervalStore.trace`: ``keys``, ``states``, ``notes`` and others.
-    """
+    """A trace in which overlapping intervals count each: a location is as many lanes as its intervals need."""
     store, lanes = IntervalStore(database.source), Lanes(len(locations))
     query = f"{coded_query()} ORDER BY location, start_ns, end_ns"
     states: list[Any] = []

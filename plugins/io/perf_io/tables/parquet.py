@@ -19,7 +19,6 @@ from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 
-__all__ = ["ParquetReader"]
 
 _MAGIC = b"PAR1"
 _INTEGERS = (
@@ -81,17 +80,7 @@ class ParquetReader(Reader):
 
 
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
-    """A file as a table of which nothing but its columns was read.
-
-    Parameters
-    ----------
-    source : Source
-        The file as the user named it.
-    path : Path
-        Where it lies without compression.
-    lasting : bool
-        It lies there until the end.
-    """
+    """A file as a table of which nothing but its columns was read."""
     database = Database(source.name)
     link = database.link(path)
     relation = parquet_scan(link)
@@ -116,12 +105,7 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 
 def _check_growth(table: Table, packed_bytes: int) -> None:
-    """Refuse what would fill the memory.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what would fill the memory."""
     ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
     n_values = n_rows * len(table.columns)
     if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):

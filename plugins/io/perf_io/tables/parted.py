@@ -23,7 +23,6 @@ from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read_named
 from perfcore.reading.source import Source
 
-__all__ = ["PartedMeasurements", "read_part"]
 
 _SAMPLE_ROWS = 10_000  # that tell what the columns are
 _LINE, _FILE, _PART = "perfcore_line", "file", "perfcore_part"
@@ -33,33 +32,7 @@ Strings = Sequence[str]
 
 
 class PartedMeasurements:
-    """Rows of a file, a folder or a pattern in parts by what names a path; removed from disk with this object.
-
-    Parameters
-    ----------
-    name : str
-        A file, also compressed, a folder or a pattern.
-    key : callable
-        Of the first rows the columns that together name a path, all rows of which go to one part.
-    rows_of_part : int
-        About how many rows a part has.
-    folder : Path
-        Where the parts are kept meanwhile.
-    how : mapping
-        Arguments of `perfcore.reading.recognise.read_named`.
-
-    Attributes
-    ----------
-    sample : Measurements
-        The first rows, with the roles of all.
-    parts : tuple of Path
-    n_rows : int
-
-    Raises
-    ------
-    PerfError
-        What cannot be read, in one line.
-    """
+    """Rows of a file, a folder or a pattern in parts by what names a path; removed from disk with this object."""
 
     def __init__(
         self,
@@ -126,17 +99,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 def read_part(folder: Path, source: str, roles: Mapping[str, Any]) -> Measurements:
-    """The rows of one part, with the lines of the file that they came from.
-
-    Parameters
-    ----------
-    folder : Path
-        One of `PartedMeasurements.parts`.
-    source : str
-        What the parts are of, for messages.
-    roles : mapping
-        Arguments of `perfcore.Measurements`: what was told of the columns.
-    """
+    """The rows of one part, with the lines of the file that they came from."""
     database = Database(source)
     relation = parquet_scan(quoted(str(folder / "*.parquet")))
     return _measurements(database.columns(f"SELECT * FROM {relation}"), source, roles)
@@ -168,13 +131,7 @@ def _rows_of(tables: Sequence[Table], several: bool) -> tuple[str, Mapping[str, 
 
 
 def _gather(database: Database, name: str, files: Sequence[Path] | None, how: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Write the rows of files to a table, one file, or piece of one, after the other; what their readers told.
-
-    Raises
-    ------
-    DataError
-        The files measure different things.
-    """
+    """Write the rows of files to a table, one file, or piece of one, after the other; what their readers told."""
     first_roles: dict[str, Any] = {}
     parameters: dict[str, str] = {}
     columns: list[str] = []

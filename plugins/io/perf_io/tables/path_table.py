@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan, quoted, quoted_name
 from perfcore.base.errors import InputError, OptionError, PerfError
 
-__all__ = ["PathTable", "column_of", "is_path_table", "write_path_table"]
 
 _KIND = "laws of paths"
 _NEAR = 3  # names that are told where one is unknown
@@ -25,24 +24,7 @@ Row = dict[str, Any]
 
 
 class PathTable:
-    """Laws of paths as `perf fit -o FILE.parquet` writes them, the largest share first.
-
-    Parameters
-    ----------
-    file : str or path
-
-    Attributes
-    ----------
-    facts : dict
-        ``source``, ``value``, ``unit``, ``columns`` (symbol to column), ``points``, ``target``, ``options``, ``paths``
-        and ``unfitted`` (how many), ``notes``, ``inclusive`` and ``several`` (metrics).
-    columns : tuple of str
-
-    Raises
-    ------
-    InputError
-        The file is none of these.
-    """
+    """Laws of paths as `perf fit -o FILE.parquet` writes them, the largest share first."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self.file = os.fsdecode(file)
@@ -81,13 +63,7 @@ class PathTable:
         return int(rows[0][0])
 
     def row(self, path: str) -> Row:
-        """The row of a path.
-
-        Raises
-        ------
-        OptionError
-            There is none of this name; the nearest are told.
-        """
+        """The row of a path."""
         rows = self._rows(f"SELECT * FROM {self._relation} WHERE path = $1 LIMIT 1", [path])
         if not rows:
             nearest = f"ORDER BY jaro_winkler_similarity(path, $1) DESC, path LIMIT {_NEAR}"
@@ -125,19 +101,7 @@ def column_of(file: Path, column: str) -> npt.NDArray[Any]:
 def write_path_table(
     parts: Sequence[Path], target: Path, group: str, totals: Mapping[str, float], facts: Mapping[str, Any]
 ) -> None:
-    """Write the laws of all parts to one file, the largest share first; paths without a law come last.
-
-    Parameters
-    ----------
-    parts : sequence of Path
-    target : Path
-    group : str
-        Column of the parts by which shares are told; it is left out.
-    totals : mapping of str to float
-        What the shares of each group are shares of.
-    facts : mapping
-        See `PathTable`.
-    """
+    """Write the laws of all parts to one file, the largest share first; paths without a law come last."""
     database = Database(target.name)
     database.add_arrays(
         "totals", {group: np.array(list(totals), dtype=object), "total": np.array(list(totals.values()))}

@@ -9,7 +9,6 @@ from perfcore.data.roles import is_processors
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["grid_size"]
 
 _SIZE = "processes"
 # HPL and ScaLAPACK; stencils and solvers. p and q in lower case may be anything.
@@ -22,16 +21,7 @@ _GRIDS: tuple[tuple[str, ...], ...] = (
 
 
 def grid_size(table: pd.DataFrame) -> tuple[tuple[str, ...], pd.Series] | None:
-    """The sides of a grid and the number of its processors in each row, where these are told in no other way.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"N": [1000, 1000], "P": [1, 2], "Q": [2, 4], "Time": [4.0, 1.1]})
-    >>> sides, size = grid_size(runs)
-    >>> sides, size.name, size.tolist()
-    (('P', 'Q'), 'processes', [2, 8])
-    """
+    """The sides of a grid and the number of its processors in each row, where these are told in no other way."""
     sides = next((grid for grid in _GRIDS if set(grid) <= set(table.columns)), None)
     if sides is None or any(is_processors(name) for name in table.columns if name not in sides):
         return None

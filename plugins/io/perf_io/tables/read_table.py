@@ -21,7 +21,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
-__all__ = ["read_table"]
 
 _STATE = "running"  # of intervals without a state
 _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
@@ -29,13 +28,7 @@ _ROWS = 10_000  # that tell what names do not
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
-    """Read a table as what its columns, or the options, say it is.
-
-    Raises
-    ------
-    InputError
-        Columns of no accepted set, no rows, or a value that does not belong; with its line.
-    """
+    """Read a table as what its columns, or the options, say it is."""
     table = with_plain_numbers(table)
     options = _with_facts(options, table.facts)
     roles = assign_roles(table.columns, options, table.source, _Rows(table))

@@ -16,14 +16,6 @@ from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 
-__all__ = [
-    "BAD_ROW",
-    "IN_MEMORY_ROWS",
-    "StateTable",
-    "natural_order",
-    "read_states",
-    "refuse_overlap",
-]
 
 IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
 BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
@@ -32,51 +24,22 @@ _BEGINNING = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class StateTable:
-    """State intervals as a query, and what is known beside them.
-
-    Parameters
-    ----------
-    database : Database
-    query : str
-        SELECT that gives ``location, state`` (texts) and ``start_ns, end_ns`` (whole numbers), NULL where the file
-        has something else, in the order of the file.
-    at_row : callable
-        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``; also ``since``
-        and ``until`` where a start or an end is made of two texts.
-    keeps : bool
-        The query can be run again later; if not, its result is stored in the database.
-    time_unit : str
-        Unit of the curves.
-    locations, states : sequence of str
-        Names known beforehand, in their order; others that the table has are added.
-    state_names : mapping, optional
-        What the states of the table are called, for all of them.
-    busy_states, span_ns, notes
-        As for `perfcore.Trace`.
-    decimal : {".", ","}
-        Decimal sign of the times.
-    overlap : {"refuse", "count", "union"}
-        What to do with overlapping intervals of one location.
-    cure : str
-        What to add to the message about overlapping intervals.
-    columns : mapping
-        What the file calls ``start`` and ``end`` where they come from a duration, for messages.
-    """
+    """State intervals as a query, and what is known beside them."""
 
     database: Database
     query: str
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
-    keeps: bool = False
-    time_unit: str = "us"
-    locations: Sequence[str] = ()
+    keeps: bool = False  # the query can be run again later; if not, its result is stored in the database
+    time_unit: str = "us"  # unit of the curves
+    locations: Sequence[str] = ()  # names known beforehand, in their order; others that the table has are added
     states: Sequence[str] = ()
-    state_names: Mapping[str, str] | None = None
-    busy_states: Sequence[str] | None = None
+    state_names: Mapping[str, str] | None = None  # what the states of the table are called, for all of them
+    busy_states: Sequence[str] | None = None  # as for `perfcore.Trace`
     span_ns: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
-    decimal: str = "."
-    overlap: str = "refuse"
-    cure: str = ""
+    decimal: str = "."  # decimal sign of the times
+    overlap: str = "refuse"  # what to do with overlapping intervals of one location
+    cure: str = ""  # what to add to the message about overlapping intervals
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -205,13 +168,7 @@ def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, .
 
 
 def natural_order(name: str) -> list[tuple[int, str]]:
-    """Sort key by which ``cpu2`` comes before ``cpu10``.
-
-    Examples
-    --------
-    >>> sorted(["cpu10", "cpu2"], key=natural_order)
-    ['cpu2', 'cpu10']
-    """
+    """Sort key by which ``cpu2`` comes before ``cpu10``."""
     texts, numbers = (re.split("([0-9]+)", name)[first::2] for first in (0, 1))
     digits = [number.lstrip("0") for number in numbers]
     return [

@@ -10,7 +10,6 @@ from perf_io.tables.column_names import plain_name
 from perf_io.tables.options import TableOptions
 from perfcore.data.roles import is_processors
 
-__all__ = ["suggested_command"]
 
 # Words within names, of which one is enough to suppose a meaning that the user then confirms by typing it.
 _WORDS: Mapping[str, frozenset[str]] = {
@@ -37,15 +36,7 @@ class _Named(Protocol):
 
 
 def suggested_command(columns: Sequence[_Named], options: TableOptions, source: str) -> str:
-    """A whole ``perf fit`` with the file's own names, as near as words in them tell.
-
-    Examples
-    --------
-    >>> from perf_io.tables.columns import Column
-    >>> names = [Column("JobBegin", "number"), Column("JobDone", "number"), Column("Node", "text")]
-    >>> suggested_command(names, TableOptions(), "jobs.csv")
-    'perf fit jobs.csv -r start=JobBegin -r end=JobDone -r location=Node'
-    """
+    """A whole ``perf fit`` with the file's own names, as near as words in them tell."""
     left = list(columns)
 
     def take(role: str, kinds: Collection[str]) -> str | None:

@@ -11,7 +11,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from perf_io.tables.column_names import LEVELS, SYNONYMS, split_name, without_row
 
-__all__ = ["Sweep", "sweep_of"]
 
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(
@@ -68,20 +67,7 @@ class Sweep(NamedTuple, Generic[_C]):
 
 
 def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
-    """What was varied and how long it took or how fast it was, where a table has these two, and in this order.
-
-    Examples
-    --------
-    >>> from perf_io.tables.columns import Column
-    >>> sweep = sweep_of([Column("batch size", "number"), Column("time_ms", "number")])
-    >>> sweep.columns[0].name, sweep.counts_runs, sweep.may_be_moments
-    ('batch size', False, True)
-    >>> sweep_of([Column("time_ms", "number"), Column("queue", "number")]) is None
-    True
-    >>> names = ("n", "cache-misses", "instructions", "time_ms")
-    >>> [column.name for column in sweep_of([Column(name, "number") for name in names]).columns]
-    ['n', 'time_ms']
-    """
+    """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
     numbers = [column for column in columns if column.kind in ("number", "timestamp")]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None

@@ -12,42 +12,20 @@ from perf_io.tables.decimals import decimal_hint, sql_number
 from perf_io.tables.duck import Database
 from perfcore.base.errors import InputError
 
-__all__ = ["Table"]
-
 
 @dataclass(frozen=True)
 class Table:
-    """Columns in a database, before anyone knows what they mean.
-
-    Parameters
-    ----------
-    database : Database
-    relation : str
-        FROM item that gives the columns, in the order of the file.
-    columns : tuple of Column
-    types : mapping
-        For each column what its values are to `perf_io.shared.times.sql_ns`.
-    at_row : callable
-        For a row counted from 0: its line in the file, and its texts by column name.
-    facts : mapping
-        What the file says about its data beside the columns (only Parquet does).
-    lines : callable, optional
-        Gives the line in the file of each row; without it the first row is line 1. Call it before the file is closed.
-    keeps : bool
-        The relation can be read again later; if not, it is copied into the database.
-    decimal : {".", ","}
-        Decimal sign of numbers in texts.
-    """
+    """Columns in a database, before anyone knows what they mean."""
 
     database: Database
-    relation: str
+    relation: str  # FROM item that gives the columns, in the order of the file
     columns: tuple[Column, ...]
-    types: Mapping[str, str]
+    types: Mapping[str, str]  # for each column what its values are to `perf_io.shared.times.sql_ns`
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    lines: Callable[[], Sequence[int]] | None = None
-    keeps: bool = False
-    decimal: str = "."
+    lines: Callable[[], Sequence[int]] | None = None  # gives the line in the file of each row
+    keeps: bool = False  # the relation can be read again later; if not, it is copied into the database
+    decimal: str = "."  # decimal sign of numbers in texts
 
     @property
     def source(self) -> str:

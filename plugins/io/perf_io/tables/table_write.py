@@ -17,8 +17,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
-__all__ = ["TableFacts", "write_table"]
-
 
 class TableFacts(msgspec.Struct, omit_defaults=True):
     """What columns alone do not say; Parquet files carry it."""
@@ -35,17 +33,8 @@ class TableFacts(msgspec.Struct, omit_defaults=True):
 def write_table(data: Any, path: Path, file_format: str) -> None:
     """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns.
 
-    Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are
-    exact decimals.
-
-    Parameters
-    ----------
-    file_format : {"csv", "parquet"}
-
-    Raises
-    ------
-    DataError
-        Data of another type, or a series without room for its time column.
+    Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are exact
+    decimals.
     """
     if isinstance(data, Trace):
         _write_trace(data, path, file_format)

@@ -18,7 +18,6 @@ from perf_traces.lazy_columns import COLUMNS, LazyTrace
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import busy_mask, curve_from_intervals
 
-__all__ = ["INTERVALS", "TabularTrace", "coded_query"]
 
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
 
@@ -91,16 +90,7 @@ class TabularTrace(LazyTrace):
     def cut(
         self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> TabularTrace:
-        """The part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database.
-
-        Parameters
-        ----------
-        first, beyond : int
-        locations, states : sequence of int
-            Positions of those that are kept.
-        **facts
-            Of the part; ``span_ns`` is where its intervals are cut.
-        """
+        """The part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database."""
         start, end = facts["span_ns"]
         keys = [self._keys[index] for index in states]
         conditions = [f"start_ns < {beyond}", f"(end_ns > {first} OR start_ns >= {first})"]

@@ -9,7 +9,6 @@ from perf_io.tables.columns import Column, Roles, one_line
 from perf_io.tables.table import Table
 from perfcore.data.units import NANOSECONDS
 
-__all__ = ["with_unit"]
 
 _DEFAULT = "us"
 # From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for
@@ -20,15 +19,7 @@ _OF_TRACERS = frozenset({"ts"})
 
 
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
-    """The unit of a table's times, and what to say about it.
-
-    Parameters
-    ----------
-    table : Table
-    roles : Roles
-    chosen_unit : str or None
-        The unit that an option names.
-    """
+    """The unit of a table's times, and what to say about it."""
     times = [column for column in (roles.start, roles.end) if column is not None]
     if chosen_unit is not None:
         return chosen_unit, ()

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_traces.messages.communication import UNKNOWN, Calls, Communication, Messages
 from perf_traces.messages.matching import called_jointly, collectives_in_order, paired_in_order
 
-__all__ = ["CallRecorder"]
 
 _OF_ALL = -1  # in place of a communicator, and below
 _LARGEST = (1 << 63) - 1  # what a column holds; damaged files say more
@@ -26,22 +25,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class CallRecorder:
-    """Takes the events of one location after the other.
-
-    Parameters
-    ----------
-    regions : mapping of int to str
-        Names of the calls by number.
-    members : mapping of int to sequence of int
-        Places in each communicator, by number; empty where everyone is by himself.
-    nanoseconds : callable
-        Time of a tick.
-
-    Attributes
-    ----------
-    n_calls : int
-        Calls so far.
-    """
+    """Takes the events of one location after the other."""
 
     def __init__(
         self, regions: Mapping[int, str], members: Mapping[int, Sequence[int]], nanoseconds: Callable[[int], int]
@@ -146,18 +130,7 @@ class CallRecorder:
     def communication(
         self, places: Sequence[int], locations: Sequence[str], start_ns: int, source: str
     ) -> Communication:
-        """All that was taken.
-
-        Parameters
-        ----------
-        places : sequence of int
-            Those that the trace has, in its order.
-        locations : sequence of str
-            Their names.
-        start_ns : int, nanoseconds
-            Begin of the run.
-        source : str
-        """
+        """All that was taken."""
         rows = np.array(self._calls, np.int64).reshape(-1, 4)
         of_place = {place: code for code, place in enumerate(places)}
         location = np.array([of_place[place] for place in rows[:, 0].tolist()], np.int32)

@@ -7,19 +7,12 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CrossingError", "innermost"]
 
 Integers = npt.NDArray[np.int64]
 
 
 class CrossingError(Exception):
-    """Two intervals of one location overlap without one containing the other.
-
-    Parameters
-    ----------
-    one, two : int
-        Their positions.
-    """
+    """Two intervals of one location overlap without one containing the other."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__(one, two)
@@ -29,31 +22,7 @@ class CrossingError(Exception):
 def innermost(
     location: Integers, start: Integers, end: Integers, depth: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """Cut outer intervals where inner ones lie.
-
-    Parameters
-    ----------
-    location, start, end, depth : (n,) int
-        Intervals in any order, ``start <= end``. Of two that begin together the deeper one is the inner one.
-
-    Returns
-    -------
-    interval : (m,) int
-        Which of the given intervals each piece belongs to.
-    start, end : (m,) int
-        The pieces, each longer than nothing.
-
-    Raises
-    ------
-    CrossingError
-        Intervals of one location are not nested.
-
-    Examples
-    --------
-    >>> one = np.zeros(2, dtype=np.int64)
-    >>> innermost(one, np.array([0, 2]), np.array([9, 5]), np.array([0, 1]))
-    (array([0, 1, 0]), array([0, 2, 5]), array([2, 5, 9]))
-    """
+    """Cut outer intervals where inner ones lie."""
     pieces, starts, ends = array("q"), array("q"), array("q")
     stack: list[int] = []
     since = 0

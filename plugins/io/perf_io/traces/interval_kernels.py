@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["latest_running", "pair_events"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -59,28 +58,7 @@ def _running(
 
 
 def pair_events(location: Integers, time: Integers, begins: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
-    """Which event ends what another one began.
-
-    Parameters
-    ----------
-    location, time : (n,) int
-        Events in any order; of those of one location at one time the order is that in which they happened.
-    begins : (n,) bool
-        Whether an event begins something or ends what was begun last.
-
-    Returns
-    -------
-    order : (n,) int
-        The events by location and time.
-    partner : (n,) int
-        For each event in that order the position of the other one, -1 where it has none.
-
-    Examples
-    --------
-    >>> order, partner = pair_events(np.zeros(3, int), np.array([1, 2, 3]), np.array([True, False, False]))
-    >>> partner
-    array([ 1,  0, -1])
-    """
+    """Which event ends what another one began."""
     order = np.lexsort((time, location))
     partner = np.full(len(order), -1, np.int64)
     announce_compilation(_pairs)
@@ -102,27 +80,8 @@ def _by_location_and_start(location: Integers, start: Integers, end: Integers) -
 def latest_running(location: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
     """Cut intervals so that at each time and location only the one counts that began last and still runs.
 
-    For nested intervals that is the innermost one. Clocks of tracers let intervals cross by some nanoseconds; these
-    are no mistake of the user's, so they are not refused.
-
-    Parameters
-    ----------
-    location, start, end : (n,) int
-        Intervals in any order, ``start <= end``; of two that begin together the shorter one is within, of two that
-        are equal the second.
-
-    Returns
-    -------
-    interval : (m,) int
-        Which of the given intervals each piece belongs to.
-    start, end : (m,) int
-        The pieces, each longer than nothing, by location and time.
-
-    Examples
-    --------
-    >>> zero = np.zeros(2, int)
-    >>> latest_running(zero, np.array([0, 2]), np.array([9, 5]))
-    (array([0, 1, 0]), array([0, 2, 5]), array([2, 5, 9]))
+    For nested intervals that is the innermost one. Clocks of tracers let intervals cross by some nanoseconds; these are
+    no mistake of the user's, so they are not refused.
     """
     order = _by_location_and_start(location, start, end)
     place, first, last = location[order], start[order], end[order]

@@ -13,7 +13,6 @@ from perf_io.tables.tabular_trace import INTERVALS, TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 
-__all__ = ["IntervalStore"]
 
 _CODES = "interval_codes"  # the table of location and state as codes
 
@@ -24,20 +23,6 @@ class IntervalStore:
     """Intervals as a reader makes them, block by block.
 
     Choose it for a reader whose own codes name locations and states; `perf_io.tables.state_table` takes names.
-
-    Parameters
-    ----------
-    source : str
-        Name of the input, for messages.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> store = IntervalStore("demo")
-    >>> times = np.array([0, 5]), np.array([5, 9])
-    >>> store.add({"location": np.zeros(2, int), "state": np.array([0, 1]), "start_ns": times[0], "end_ns": times[1]})
-    >>> store.trace(["cpu"], ["0", "1"], ["run", "wait"], span_ns=(0, 10)).busy_states
-    ('run',)
     """
 
     def __init__(self, source: str) -> None:
@@ -48,13 +33,7 @@ class IntervalStore:
         self._span = (0, 0)
 
     def add(self, columns: Columns) -> None:
-        """Take in more than no intervals, which must not be changed afterwards.
-
-        Parameters
-        ----------
-        columns : dict of (n,) int
-            ``location, state`` (codes from 0), ``start_ns, end_ns``, in this order.
-        """
+        """Take in more than no intervals, which must not be changed afterwards."""
         first, last = int(columns["start_ns"].min()), int(columns["end_ns"].max())
         if not self._n_intervals:
             self._columns, self._span = columns, (first, last)
@@ -71,18 +50,7 @@ class IntervalStore:
         self._n_intervals += len(columns["start_ns"])
 
     def refuse_overlaps(self, at_row: Callable[[int], tuple[int, Mapping[str, str]]]) -> None:
-        """Compare the intervals of each location, sorted, on disk if need be.
-
-        Parameters
-        ----------
-        at_row : callable
-            As for `StateTable`.
-
-        Raises
-        ------
-        InputError
-            Two of them overlap; with the line.
-        """
+        """Compare the intervals of each location, sorted, on disk if need be."""
         if self._table is None:
             pair = first_overlap(*(self._columns[name] for name in ("location", "start_ns", "end_ns")))
         else:
@@ -102,24 +70,7 @@ class IntervalStore:
         notes: Sequence[str] = (),
         levels: Mapping[str, Sequence[str]] | None = None,
     ) -> Trace:
-        """All intervals, which the caller has checked.
-
-        Parameters
-        ----------
-        locations : sequence of str
-            Names by code.
-        keys, states : sequence of str
-            For each code of a state what the file calls it, in which no two are the same, and its name.
-        span_ns : (int, int)
-            Start and end of the run; intervals beyond it extend it.
-        time_unit, busy_states, notes, levels
-            As for `perfcore.Trace`.
-
-        Raises
-        ------
-        InputError
-            There are none.
-        """
+        """All intervals, which the caller has checked."""
         if not self._n_intervals:
             raise InputError(self._source, "contains no state intervals")
         facts: dict[str, Any] = {

@@ -17,7 +17,6 @@ import numpy as np
 
 from perfcore.base.errors import InputError
 
-__all__ = ["ArrayPieces"]
 
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
@@ -36,24 +35,7 @@ _Piece = tuple[list[Any], bytes, bool]  # elements, their text, and whether they
 
 
 class ArrayPieces:
-    """The elements of an array of objects in a stream.
-
-    Parameters
-    ----------
-    stream : binary file
-    source : str
-        Name of the input, for messages.
-    key : str
-        Key of the array where the document is an object.
-    to_the_cut : bool
-        Take what stands before the end of a file that is cut short.
-
-    Raises
-    ------
-    InputError
-        By `decoded`: no JSON, no such array, an element of another shape, with its line; an element longer than 64 MiB,
-        or nested too deeply.
-    """
+    """The elements of an array of objects in a stream."""
 
     def __init__(self, stream: BinaryIO, source: str, key: str, *, to_the_cut: bool = False) -> None:
         self._stream, self._source = stream, source

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 
-__all__ = ["UNKNOWN_NS", "WITHOUT_LAUNCHES", "with_gaps"]
 
 Integers = npt.NDArray[Any]
 
@@ -35,31 +34,7 @@ def with_gaps(
     first: int,
     states: list[str],
 ) -> tuple[Integers, Integers, Integers, Integers]:
-    """Intervals of streams, and those in which they are empty.
-
-    Parameters
-    ----------
-    location, state, start, end : (n,) int
-        By location and time.
-    launched : (n,) int
-        When the call that launched it had returned; `UNKNOWN_NS` where that is not known.
-    first : int
-        Start of the run.
-    states : list of str
-        Names of states; those of empty streams are appended.
-
-    Returns
-    -------
-    location, state, start, end : (m,) int
-        By location and time.
-
-    Examples
-    --------
-    >>> columns = np.array([[0, 0], [0, 0], [0, 9], [4, 12], [0, 6]])
-    >>> states = ["gemm"]
-    >>> [found.tolist() for found in with_gaps(*columns, 0, states)]
-    [[0, 0, 0, 0], [0, 1, 2, 0], [0, 4, 6, 9], [4, 6, 9, 12]]
-    """
+    """Intervals of streams, and those in which they are empty."""
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]
     before[1:][location[1:] != location[:-1]] = first

@@ -27,7 +27,6 @@ from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, RECEIVE
 if TYPE_CHECKING:
     from perf_io.traces.trace_event import TraceEvent
 
-__all__ = ["LibraryEvents"]
 
 _OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)
 _NAMED = b'"Collective name"'
@@ -270,11 +269,7 @@ def _launched_within(records: Columns, launched: tuple[Integers, Integers]) -> I
 def _with_batches(
     kernels: Columns, records: Columns, launched: tuple[Integers, Integers]
 ) -> tuple[dict[str, Integers], int]:
-    """The kernels with one more for each message of a batch, and how many messages have none.
-
-    A batch of sends and receives is launched as one kernel at its end, after the records of all of them: the next one
-    of their thread, of which nothing is told.
-    """
+    """The kernels with one more for each message of a batch, and how many messages have none."""
     moment, thread = launched
     # Backwards in time the next one is the last before.
     kernel = _last_before((records["location"], -records["end"]), (thread, -moment))
@@ -292,13 +287,7 @@ def _with_batches(
 
 
 def _last_before(queries: tuple[Integers, Integers], entries: tuple[Integers, Integers]) -> Integers:
-    """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is.
-
-    Examples
-    --------
-    >>> _last_before((np.array([0, 0, 1]), np.array([5, 1, 9])), (np.array([0, 0]), np.array([2, 4]))).tolist()
-    [1, -1, -1]
-    """
+    """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is."""
     n_entries = len(entries[0])
     thread, time = (np.concatenate(both) for both in zip(entries, queries, strict=True))
     is_query = np.arange(len(thread)) >= n_entries

@@ -13,36 +13,9 @@ from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
-__all__ = ["NestedStates"]
-
 
 class NestedStates:
-    """Collects the intervals of all locations in 25 bytes each, and calls that have callees in 24.
-
-    Parameters
-    ----------
-    source : str
-        Name of the input, for messages.
-    background : int, optional
-        A state that a location is in while it is in no other one; it is no call.
-
-    Raises
-    ------
-    InputError
-        By every method with ``line``: the time is before that of the location's event before.
-
-    Examples
-    --------
-    >>> states = NestedStates("demo")
-    >>> states.push(0, 0, time=10, line=1)
-    >>> states.push(0, 1, time=20, line=2)
-    >>> states.pop(0, time=30, line=3)
-    True
-    >>> states.finish(time=40)
-    >>> trace = states.trace(["cpu"], ["outer", "inner"], time_unit="ns")
-    >>> trace.state.tolist(), trace.start_ns.tolist()
-    ([0, 1, 0], [10, 20, 30])
-    """
+    """Collects the intervals of all locations in 25 bytes each, and calls that have callees in 24."""
 
     def __init__(self, source: str, background: int | None = None) -> None:
         self._source, self._background = source, background
@@ -135,22 +108,7 @@ class NestedStates:
         return self._since.keys()
 
     def trace(self, locations: Sequence[str], states: Sequence[str], **facts: Any) -> Trace:
-        """All intervals.
-
-        Parameters
-        ----------
-        locations : sequence of str
-            A name for each of `locations`, in that order.
-        states : sequence of str
-            Names by state.
-        **facts
-            Keywords of `perfcore.Trace`.
-
-        Raises
-        ------
-        InputError
-            There are none.
-        """
+        """All intervals."""
         if not len(self):
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}

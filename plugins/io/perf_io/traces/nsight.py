@@ -37,7 +37,6 @@ from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-__all__ = ["NsightReader"]
 
 _MAGIC = b"SQLite format 3\0"
 _BATCH = 1 << 16

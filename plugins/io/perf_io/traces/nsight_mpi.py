@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
 
-__all__ = ["MPI_TABLES", "mpi_calls", "ranks_of_processes"]
 
 _MESSAGES, _COLLECTIVES, _WAITS, _OTHERS = (
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"
@@ -72,16 +71,7 @@ def mpi_calls(
     columns_of: Mapping[str, set[str]],
     place: Callable[[int, int], int],
 ) -> dict[int, RankCalls]:
-    """Calls of each process, by its number.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-    columns_of : mapping of str to set of str
-        Columns of the tables of MPI that there are.
-    place : callable
-        The position in the trace of a process and thread; -1 where it is none.
-    """
+    """Calls of each process, by its number."""
     of = {table: _rows(connection, table, columns_of[table]) for table in MPI_TABLES if table in columns_of}
     if not of:
         return {}

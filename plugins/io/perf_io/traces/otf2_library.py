@@ -18,7 +18,6 @@ from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.otf2_metrics import MetricRecorder, Metrics, metrics_of
 from perfcore.base.errors import DataError, InputError
 
-__all__ = ["Archive", "Place", "opened"]
 
 _BATCH = 1 << 14  # events that are decoded at a time
 _LARGEST_RESOLUTION = 10**15  # ticks per second; no clock is finer
@@ -63,13 +62,7 @@ class Archive:
             raise InputError(source, f"the clock has {self._ticks_per_s} ticks per second; the file is damaged")
 
     def nanoseconds(self, tick: int) -> int:
-        """Time since the beginning of the trace, half a nanosecond rounded up.
-
-        Raises
-        ------
-        InputError
-            It is beyond 64 bits.
-        """
+        """Time since the beginning of the trace, half a nanosecond rounded up."""
         time = ((tick - self.first_tick) * _NS_PER_S * 2 + self._ticks_per_s) // (2 * self._ticks_per_s)
         if not -_LARGEST_NS < time < _LARGEST_NS:
             raise InputError(self._source, f"tick {tick} is beyond 64 bits of nanoseconds; the file is damaged")
@@ -110,19 +103,7 @@ class Archive:
         return members
 
     def events(self, place: Place, recorder: CallRecorder) -> Iterator[tuple[int, int | None]]:
-        """Time in ticks and region that is entered, None where one is left, in order.
-
-        Parameters
-        ----------
-        place : Place
-        recorder : CallRecorder
-            Takes the calls, messages and collectives.
-
-        Raises
-        ------
-        InputError
-            There are fewer events than the definitions announce.
-        """
+        """Time in ticks and region that is entered, None where one is left, in order."""
         events: list[tuple[int, int | None]] = []
 
         def enter(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
@@ -147,13 +128,7 @@ class Archive:
         return metrics_of(self._reader.definitions)
 
     def read_metrics(self, place: Place, recorder: MetricRecorder) -> None:
-        """Let a recorder take the metric events of a location.
-
-        Raises
-        ------
-        DataError
-            A value is beyond what is held.
-        """
+        """Let a recorder take the metric events of a location."""
         failed: list[DataError] = []  # errors do not pass through the library
 
         def metric(
@@ -267,13 +242,7 @@ def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
 
 @contextlib.contextmanager
 def opened(anchor: Path, source: str) -> Iterator[Archive]:
-    """Open a trace and close it.
-
-    Raises
-    ------
-    InputError
-        The library cannot read it, here or later.
-    """
+    """Open a trace and close it."""
     _check_anchor(anchor, source)
     try:
         # Its callbacks print tracebacks of names that are no UTF-8.

@@ -20,7 +20,6 @@ import otf2  # type: ignore[import-untyped]
 from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
 from perfcore.base.errors import DataError
 
-__all__ = ["MetricRecorder", "Metrics", "metrics_of"]
 
 _LARGEST_EXPONENT = 18  # 10 to it is nearly what 64 bits hold
 _LARGEST = 1 << 62
@@ -35,37 +34,19 @@ _RELATIVE = (_MODE.RELATIVE_POINT, _MODE.RELATIVE_LAST, _MODE.RELATIVE_NEXT)
 
 @dataclass(frozen=True)
 class _Member:
-    """A counter among the values of a metric event.
-
-    Parameters
-    ----------
-    name : str
-    position : int
-        Among the values.
-    field : str
-        Of the union that holds a value.
-    base, exponent : int
-    is_total, from_zero, of_next : bool
-        Running total, counted from zero; counted until the next event.
-    """
+    """A counter among the values of a metric event."""
 
     name: str
-    position: int
-    field: str
+    position: int  # among the values
+    field: str  # of the union that holds a value
     base: int
     exponent: int
-    is_total: bool
+    is_total: bool  # running total, counted from zero; counted until the next event
     from_zero: bool
     of_next: bool
 
     def scaled(self, value: Any) -> int:
-        """The value as a whole number; a part of one is rounded.
-
-        Raises
-        ------
-        ValueError, OverflowError
-            It is no number, or too large.
-        """
+        """The value as a whole number; a part of one is rounded."""
         if isinstance(value, float):
             number = round(value * float(self.base) ** self.exponent)
         elif self.exponent >= 0:
@@ -80,20 +61,11 @@ class _Member:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Metrics that count, by the number of their events' metric.
+    """Metrics that count, by the number of their events' metric."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Of the counters; those of perf's are called as PAPI calls them.
-    members : mapping of int to tuple of _Member
-    scopes : mapping of int to int
-        Location that a metric is of, where it is another than the one that writes it; -1 where it is of none.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the counters; those of perf's are called as PAPI calls them
     members: Mapping[int, tuple[_Member, ...]]
-    scopes: Mapping[int, int]
+    scopes: Mapping[int, int]  # location that a metric is of, where it is another than the one that writes it
 
     def recorder(self, names: Sequence[str], source: str) -> MetricRecorder:
         """Takes the events."""
@@ -125,21 +97,7 @@ class MetricRecorder:
     def readings(
         self, names: Sequence[str], codes: Mapping[int, int], nanoseconds: Callable[[int], int]
     ) -> dict[str, Readings]:
-        """What was taken, by name.
-
-        Parameters
-        ----------
-        names : sequence of str
-        codes : mapping of int to int
-            Location of the trace by the archive's number of it.
-        nanoseconds : callable
-            Time of a tick.
-
-        Raises
-        ------
-        DataError
-            A running total falls.
-        """
+        """What was taken, by name."""
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in names}
         for (member, place), events in self._taken.items():
             if place in codes:
@@ -174,12 +132,7 @@ class MetricRecorder:
 
 
 def metrics_of(definitions: Any) -> Metrics:
-    """The metrics of an archive that count something.
-
-    Parameters
-    ----------
-    definitions : otf2.registry.DefinitionRegistry
-    """
+    """The metrics of an archive that count something."""
     members, scopes = {}, {}
     for metric in definitions.metric_classes:
         members[int(metric._ref)] = _members(metric)

@@ -15,7 +15,6 @@ from perfcore.base.errors import OptionError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 
-__all__ = ["NO_STATE", "write_archive_file", "write_files"]
 
 NO_STATE = "(no state)"  # region for the time in which a location is in no state
 
@@ -27,11 +26,6 @@ def write_files(trace: Trace, folder: Path, name: str = _NAME) -> Path:
     """Write the files of a trace: ``name.otf2``, ``name.def`` and the folder ``name``.
 
     Each state is a region, each location a thread of a process of its own.
-
-    Returns
-    -------
-    Path
-        The file that names the trace.
     """
     first, last = trace.span_ns
     order = np.lexsort((trace.start_ns, trace.location))
@@ -61,15 +55,7 @@ def write_files(trace: Trace, folder: Path, name: str = _NAME) -> Path:
 
 
 def write_archive_file(data: Any, path: Path) -> None:
-    """Write a trace as one tar archive of its files.
-
-    Raises
-    ------
-    OptionError
-        The data are no trace, or ``path`` does not end in ``.tar``.
-    OSError
-        The temporary folder or the archive cannot be written.
-    """
+    """Write a trace as one tar archive of its files."""
     if not isinstance(data, Trace):
         raise OptionError(f"OTF2 holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet")
     if path.suffix.lower() != ".tar":

@@ -22,7 +22,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-__all__ = ["PajeReader"]
 
 _LINES_PER_REPORT = 50_000
 

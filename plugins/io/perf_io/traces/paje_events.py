@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from perfcore.base.errors import InputError
 
-__all__ = ["PajeEvent", "paje_events"]
 
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -21,37 +20,15 @@ class _Definition(NamedTuple):
 
 
 class PajeEvent(NamedTuple):
-    """One event.
+    """One event."""
 
-    Parameters
-    ----------
-    name : str
-        Without the prefix ``Paje``.
-    fields : dict
-        Texts by field name.
-    line : int
-        Where it is.
-    """
-
-    name: str
-    fields: dict[str, str]
-    line: int
+    name: str  # without the prefix ``Paje``
+    fields: dict[str, str]  # texts by field name
+    line: int  # where it is
 
 
 def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
-    """Read definitions and give events.
-
-    Raises
-    ------
-    InputError
-        An event without definition, with too few fields, or text that is not UTF-8 or Latin-1; with its line.
-
-    Examples
-    --------
-    >>> text = [b"%EventDef PajePopState 14", b"% Time date", b"% Container string", b"%EndEventDef", b"14 0.5 p1"]
-    >>> next(paje_events(text, "demo"))
-    PajeEvent(name='PopState', fields={'Time': '0.5', 'Container': 'p1'}, line=5)
-    """
+    """Read definitions and give events."""
     definitions: dict[str, _Definition] = {}
     open_id: str | None = None
     event, fields = "", [""]

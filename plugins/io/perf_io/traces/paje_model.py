@@ -18,7 +18,6 @@ from perfcore.base.errors import InputError
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
-__all__ = ["PajeModel"]
 
 _Named = TypeVar("_Named")
 _ROOT = "0"  # the container and the type that every trace has without defining it
@@ -69,14 +68,7 @@ class _StateType:
 
 
 class PajeModel:
-    """Takes the events of a trace one by one.
-
-    Parameters
-    ----------
-    source : str
-        Name of the input, for messages.
-    options : PajeOptions
-    """
+    """Takes the events of a trace one by one."""
 
     def __init__(self, source: str, options: PajeOptions) -> None:
         self._source, self._options = source, options
@@ -128,13 +120,7 @@ class PajeModel:
         return STARPU_STATES in self._types.values()
 
     def result(self) -> Trace | Series:
-        """The states of one type; the variables where there are no states, or where they are asked for.
-
-        Raises
-        ------
-        InputError
-            There is neither.
-        """
+        """The states of one type; the variables where there are no states, or where they are asked for."""
         notes = tuple(f"{count} {name} events passed over" for name, count in sorted(self._passed_over.items()))
         if self._from_starpu and self._options.time_unit is None:
             notes = ("times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns", *notes)

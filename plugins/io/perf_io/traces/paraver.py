@@ -36,7 +36,6 @@ from perfcore.data.units import nanoseconds_per
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
 
-__all__ = ["ParaverReader"]
 
 _MAGIC = b"#Paraver"
 _HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
 from perfcore.reading.source import Source
 
-__all__ = ["USUAL", "counter_types", "read_counters"]
 
 USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
 _TYPES = range(42_000_000, 43_000_000)
@@ -21,19 +20,7 @@ _PRESET = re.compile(r"\bPAPI_[A-Z0-9_]+")
 
 
 def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
-    """Names of counters with their types.
-
-    Parameters
-    ----------
-    types : iterable of (int, str)
-        Types of events with what the ``.pcf`` calls them: ``PAPI_TOT_INS [Instr completed]``, or newer
-        ``Instructions completed (PAPI_TOT_INS)``; counters of the processor's own begin with their name.
-
-    Examples
-    --------
-    >>> counter_types([(42000050, "PAPI_TOT_INS [Instr completed]"), (50000001, "MPI Point-to-point")])
-    {'PAPI_TOT_INS': 42000050}
-    """
+    """Names of counters with their types."""
     named: dict[str, int] = {}
     for number, text in types:
         if number in _TYPES and text.split() and _SET not in text:
@@ -49,15 +36,7 @@ def read_counters(
     nanoseconds: int,
     types: Mapping[str, int],
 ) -> dict[str, Readings]:
-    """Read counters by name.
-
-    Parameters
-    ----------
-    source, n_locations, threads, nanoseconds
-        As of `perf_io.traces.paraver_messages.read_records`.
-    types : mapping of str to int
-        Type of the events of each.
-    """
+    """Read counters by name."""
     from perf_io.traces.paraver_messages import read_records
 
     events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, tuple(types.values()))

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perf_io.traces.paraver_scan import MOST_DIGITS
 
-__all__ = ["DAMAGED", "EVENTS", "MESSAGES", "MOST_FIELDS", "scan_messages"]
 
 # Positions in the cursor: rows of the two tables, and lines that could not be taken.
 EVENTS, MESSAGES, DAMAGED = range(3)
@@ -37,35 +36,7 @@ def scan_messages(
     events: Integers,
     messages: Integers,
 ) -> int:  # pragma: no cover
-    """Take records until a table is full or the lines end.
-
-    Parameters
-    ----------
-    text : (m,) uint8
-        Ends with a line.
-    start, end : int
-        Where the first line begins, and the last one ends.
-    task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
-        How many tasks stand before each application, and threads before each task.
-    nanoseconds : int
-        In the unit of the file's times.
-    types : (n_types,) int, sorted
-        Of the events that are taken.
-    last_end : (n_locations,) int, nanoseconds
-        When the last state of each location ended; changed.
-    cursor : (3,) int
-        Changed.
-    events : (n, 4) int
-        Location, time, type and value; changed.
-    messages : (n, 8) int
-        Sender, when it asked and data left, receiver, when it asked and data were there, bytes, tag; -1 for a location
-        that does not exist; changed.
-
-    Returns
-    -------
-    int
-        Where the line begins that was not taken.
-    """
+    """Take records until a table is full or the lines end."""
     fields = np.empty(MOST_FIELDS, np.int64)
     too_large = np.int64(np.iinfo(np.int64).max)
     largest = (too_large - 1) // nanoseconds

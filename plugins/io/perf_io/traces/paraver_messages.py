@@ -29,7 +29,6 @@ from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.reading.source import Source
 
-__all__ = ["read_communication", "read_records"]
 
 _BLOCK_BYTES = 1 << 22
 _SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
@@ -67,21 +66,7 @@ def read_communication(
     nanoseconds: int,
     names: Mapping[int, str],
 ) -> Communication:
-    """Read what a trace says of communication.
-
-    Parameters
-    ----------
-    source : Source
-        Of the ``.prv`` file.
-    locations : sequence of str
-        Names of all threads that the trace has.
-    threads : sequence of sequences of int
-        How many threads each task of each application has, as the header says.
-    nanoseconds : int
-        In the unit of the file's times.
-    names : mapping of int to str
-        Names of calls by number, from the ``.pcf``.
-    """
+    """Read what a trace says of communication."""
     sizes: dict[int, int] = {}
     events, messages, ends, damaged = read_records(
         source,
@@ -109,30 +94,7 @@ def read_records(
     types: Sequence[int],
     look: Callable[[bytes], object] = len,
 ) -> tuple[Integers, Integers, Integers, int]:
-    """Read events of some types, and messages.
-
-    Parameters
-    ----------
-    source, threads, nanoseconds
-        As of `read_communication`.
-    n_locations : int
-        How many threads the trace has.
-    types : sequence of int
-        Of the events that are wanted.
-    look : callable, optional
-        Is given the text in pieces of whole lines.
-
-    Returns
-    -------
-    events : (n, 4) int64
-        Location, time, type and value, in the order of the file.
-    messages : (m, 8) int64
-        See `perf_io.traces.paraver_message_scan.scan_messages`.
-    ends : (n_locations,) int64, nanoseconds
-        When the last state of each location ended.
-    damaged : int
-        Records that could not be read.
-    """
+    """Read events of some types, and messages."""
     tasks = np.array([0, *itertools.accumulate(map(len, threads))])
     offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
     event_types = np.array(sorted(types), np.int64)

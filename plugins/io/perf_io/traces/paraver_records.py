@@ -21,7 +21,6 @@ from perfcore.base.errors import InputError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["StateRecords"]
 
 _BLOCK_BYTES = 1 << 20
 _COMPILED_FROM = 1 << 18  # bytes of a block; below, loading the compiler takes longer than Python does for all lines
@@ -43,24 +42,7 @@ def _compiled() -> Any:
 
 
 class StateRecords:
-    """The state records of a trace, and what its other lines are.
-
-    Parameters
-    ----------
-    source : str
-        Name of the input, for messages.
-    threads : sequence of sequences of int
-        How many threads each task of each application has.
-    time_unit : str
-        Of the file's times.
-
-    Attributes
-    ----------
-    locations : list of str
-        Names by their code, ``application.task.thread``: those of the header, then others in the order of the file.
-    in_order : bool
-        The states of each location follow one another in the file, so they do not overlap.
-    """
+    """The state records of a trace, and what its other lines are."""
 
     def __init__(self, source: str, threads: Sequence[Sequence[int]], time_unit: str) -> None:
         self._source, self._unit = source, time_unit
@@ -97,14 +79,7 @@ class StateRecords:
         return int(self._counts[ord(kind)])
 
     def blocks(self, stream: BinaryIO, n_rows: int) -> Iterator[Columns]:
-        """Columns ``location, state, start_ns, end_ns``, of ``n_rows`` each but for the last; states as their codes.
-
-        Raises
-        ------
-        InputError
-            A record that is cut short, has no numbers or ends before it begins, one of an unknown kind, or a text that
-            is no UTF-8; with its line.
-        """
+        """Columns ``location, state, start_ns, end_ns``, of ``n_rows`` each but for the last; states as their codes."""
         types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
         columns: Columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
         for text, end in self._lines(stream):

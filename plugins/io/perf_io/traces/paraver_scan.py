@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DISORDER", "FIELDS", "LINE", "MET", "MOST_DIGITS", "ROW", "scan"]
 
 FIELDS = 8  # of a state record
 MOST_DIGITS = 18  # always fit 64 bits
@@ -36,34 +35,7 @@ def scan(
     start_ns: Integers,
     end_ns: Integers,
 ) -> int:  # pragma: no cover
-    """Take records until one is unusual, the columns are full, or the lines end.
-
-    Parameters
-    ----------
-    text : (m,) uint8
-        Ends with a line.
-    start, end : int
-        Where the first line begins, and the last one ends.
-    task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
-        How many tasks stand before each application, and threads before each task.
-    nanoseconds : int
-        In the unit of the file's times.
-    state_codes : (n,) int
-        Code of each state by its number, -1 for those not met; changed.
-    last_end : (n_locations,) int, nanoseconds
-        When the last state of each location ended; changed.
-    counts : (256,) int
-        Lines by their first character, -1 for those not to be counted; changed.
-    cursor : (4,) int
-        Changed.
-    location, state, start_ns, end_ns : (n_rows,) int
-        The columns; changed.
-
-    Returns
-    -------
-    int
-        Where the line begins that was not taken.
-    """
+    """Take records until one is unusual, the columns are full, or the lines end."""
     fields = np.empty(FIELDS, np.int64)
     largest = np.iinfo(np.int64).max // nanoseconds
     while start < end and cursor[ROW] < len(start_ns):

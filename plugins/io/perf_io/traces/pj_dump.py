@@ -29,7 +29,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-__all__ = ["PjDumpReader", "looks_like_pj_dump"]
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")
 _CURES = {"Variable": ", which -r kind=variables reads"}

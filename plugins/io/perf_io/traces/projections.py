@@ -32,8 +32,6 @@ from perfcore.data.trace import Trace
 from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 from perfcore.reading.source import Source
 
-__all__ = ["ProjectionsReader"]
-
 
 class _Kind(enum.IntEnum):
     """Types of the records that are read."""

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from perf_traces.messages.communication import NO_COLLECTIVES, Calls, Communication, Messages
 from perfcore.base.errors import listing
 
-__all__ = ["ProjectionsMessages"]
 
 _WITHOUT_MESSAGE = 0  # the number that a begin names which no message causes; it is also that of the first creation
 _NOT_REPLAYED = (
@@ -34,12 +33,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class ProjectionsMessages:
-    """Takes creations and begins of all processors, in 48 bytes each.
-
-    Parameters
-    ----------
-    n_processors : int
-    """
+    """Takes creations and begins of all processors, in 48 bytes each."""
 
     def __init__(self, n_processors: int) -> None:
         self._n_processors = n_processors
@@ -93,20 +87,7 @@ class ProjectionsMessages:
         span_ns: tuple[int, int],
         source: str,
     ) -> Communication:
-        """All messages.
-
-        Parameters
-        ----------
-        processors : sequence of int
-            Those that the trace has, in its order.
-        locations : sequence of str
-            Their names.
-        entries : sequence of str
-            Names of entry methods by number.
-        span_ns : (int, int), nanoseconds
-            Begin and end of the run.
-        source : str
-        """
+        """All messages."""
         place = np.full(self._n_processors, -1, np.int64)
         place[list(processors)] = np.arange(len(processors))
         created = np.array(self._created, np.int64).reshape(-1, 6)

@@ -18,7 +18,6 @@ from typing import BinaryIO, cast
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["anchor_file", "holds", "is_tar"]
 
 _MAGIC_AT, _MAGIC, _BLOCK = 257, b"ustar", 512
 _MOST_MEMBERS = 1 << 20
@@ -48,27 +47,7 @@ def holds(source: Source, endings: Sequence[bytes]) -> bool:
 def anchor_file(
     source: Source, anchor: str, others: Sequence[str], description: str, *, never: str = "\0"
 ) -> Iterator[Path]:
-    """The path of the file that names the trace, with its other files where they belong.
-
-    Parameters
-    ----------
-    source : Source
-        That file, or a tar archive of all.
-    anchor : str
-        Its ending, such as ``".otf2"``.
-    others : sequence of str
-        Endings of the other files.
-    description : str
-        What the trace is called, for messages.
-    never : str
-        Ending of files that look like the one that names the trace and are not.
-
-    Raises
-    ------
-    InputError
-        An archive that is damaged, has no such file or several, leads out of its folder or is too large; or one file
-        alone from standard input.
-    """
+    """The path of the file that names the trace, with its other files where they belong."""
     if not is_tar(source):
         if source.is_stdin or source.compression is not None:
             raise InputError(

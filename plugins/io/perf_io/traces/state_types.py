@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from perfcore.base.errors import InputError, UnknownNameError
 
-__all__ = ["STARPU_STATES", "choose_state_type"]
 
 # What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
 STARPU_STATES = "Worker State"
@@ -16,18 +15,6 @@ def choose_state_type(types: Sequence[str], state_type: str | None, source: str)
     """The type that was asked for, the only one, or StarPU's workers.
 
     Types are alternatives: states of two types overlap on one container, so their sum would count it twice.
-
-    Raises
-    ------
-    InputError
-        There are several and none was named, or there are no states at all.
-    UnknownNameError
-        The named one does not occur.
-
-    Examples
-    --------
-    >>> choose_state_type(["Thread State", "Worker State"], None, "demo.trace")
-    'Worker State'
     """
     if not types:
         raise InputError(source, "contains no state intervals")

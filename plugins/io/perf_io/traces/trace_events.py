@@ -16,7 +16,6 @@ from perf_io.traces.interval_kernels import pair_events
 from perf_io.traces.library_events import LibraryEvents
 from perf_io.traces.trace_event import MISSING, TraceEvent
 
-__all__ = ["MORE_NAMES", "Codes", "EventColumns", "TimeError"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -53,12 +52,7 @@ _EXACT = msgspec.json.Decoder(list[_ExactEvent])
 
 
 class TimeError(Exception):
-    """An event of a piece has no usable time.
-
-    Parameters
-    ----------
-    problem : str
-    """
+    """An event of a piece has no usable time."""
 
 
 class Codes(dict[K, int], Generic[K]):

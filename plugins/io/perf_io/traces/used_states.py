@@ -10,8 +10,6 @@ from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
-__all__ = ["used_states"]
-
 
 def used_states(
     original: Trace,
@@ -20,23 +18,7 @@ def used_states(
     duration_ns: int | None = None,
     notes: Sequence[str] = (),
 ) -> Trace:
-    """The trace with the states that occur.
-
-    Parameters
-    ----------
-    original : Trace
-    without : str, optional
-        A state that says that there is none.
-    duration_ns : int, optional
-        How long the run took from time 0, where the file says it.
-    notes : sequence of str
-        In place of the trace's own.
-
-    Raises
-    ------
-    InputError
-        Nothing is left.
-    """
+    """The trace with the states that occur."""
     is_wanted = np.array([name != without for name in original.states])
     keep = is_wanted[original.state]
     if not keep.any():

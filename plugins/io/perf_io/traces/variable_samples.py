@@ -17,7 +17,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["VariableSamples", "variables_for"]
 
 _MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
 
@@ -26,15 +25,6 @@ class VariableSamples:
     """Collects the changes of all variables in 20 bytes each.
 
     Amounts are added up as decimals, so that what was added and subtracted again leaves nothing.
-
-    Examples
-    --------
-    >>> samples = VariableSamples()
-    >>> samples.change("p1", "load", "SetVariable", "10", at_ns=0, line=1, source="demo")
-    >>> samples.change("p1", "load", "SubVariable", "4", at_ns=2_000_000_000, line=2, source="demo")
-    >>> samples.change("p2", "load", "SetVariable", "1", at_ns=2_000_000_000, line=3, source="demo")
-    >>> samples.series("s", "demo", ()).columns
-    {'load': array([10.,  7.]), 'p1 load': array([10.,  6.]), 'p2 load': array([0., 1.])}
     """
 
     def __init__(self) -> None:
@@ -51,13 +41,7 @@ class VariableSamples:
         return Counter(of_type for _, of_type in self._codes)
 
     def change(self, container: str, of_type: str, event: str, amount: str, at_ns: int, line: int, source: str) -> None:
-        """Take ``SetVariable``, ``AddVariable`` or ``SubVariable``.
-
-        Raises
-        ------
-        InputError
-            The amount is no finite number.
-        """
+        """Take ``SetVariable``, ``AddVariable`` or ``SubVariable``."""
         try:
             finite = math.isfinite(float(amount))
         except ValueError:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GAIN", "GRID", "first_variance", "whitened"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,30 +24,12 @@ GAIN: Floats = (1.0 - GRID[:, 1]) / (1.0 - GRID[:, 0])  # of the noise of long m
 
 
 def first_variance(phi: float, theta: float) -> float:
-    """Variance of the process over that of its innovations, which is the first value's.
-
-    Examples
-    --------
-    >>> first_variance(0.0, 0.0), round(first_variance(0.6, 0.0), 4)
-    (1.0, 1.5625)
-    """
+    """Variance of the process over that of its innovations, which is the first value's."""
     return (1.0 + theta * theta - 2.0 * phi * theta) / (1.0 - phi * phi)
 
 
 def whitened(rows: Floats, phi: float, theta: float) -> Floats:
-    """Rows in order of time with the noise's memory taken out.
-
-    z_1 = x_1 / sqrt(g_0), z_t = x_t - phi x_{t-1} + theta z_{t-1}.
-
-    Parameters
-    ----------
-    rows : (n, T) float
-
-    Examples
-    --------
-    >>> whitened(np.array([[1.0, 2.0, 3.0]]), 0.5, 0.0).round(3).tolist()
-    [[0.866, 1.5, 2.0]]
-    """
+    """Rows in order of time with the noise's memory taken out."""
     from scipy.signal import lfilter
 
     first = rows[:, :1] / np.sqrt(first_variance(phi, theta))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEWEST_ROUNDS", "SURE", "Estimates"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -19,31 +18,15 @@ _EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arit
 
 @dataclass(frozen=True)
 class Estimates:
-    """Logarithms of ratios of n benchmarks, slower is positive.
-
-    Parameters
-    ----------
-    log_ratio : (n,) float
-    standard_error : (n,) float, >= 0
-    freedom : (n,) float
-        Degrees of freedom of the standard error.
-    rounding : (n,) float, >= 0
-        By how much the values' last digits may have moved the logarithm.
-    rounds : (n,) int
-        Runs of each version that count.
-    may_pass : (n,) bool
-        Whether "not slower" can be told at all: not where nobody knows how sessions differ.
-    sure : float
-        How sure either bound is: more than 95 % where it is looked at again and again.
-    """
+    """Logarithms of ratios of n benchmarks, slower is positive."""
 
     log_ratio: Floats
     standard_error: Floats
-    freedom: Floats
-    rounding: Floats
-    rounds: Ints
+    freedom: Floats  # degrees of freedom of the standard error
+    rounding: Floats  # by how much the values' last digits may have moved the logarithm
+    rounds: Ints  # runs of each version that count
     may_pass: npt.NDArray[np.bool_]
-    sure: float = SURE
+    sure: float = SURE  # how sure either bound is: more than 95 % where it is looked at again and again
 
     def __len__(self) -> int:
         """How many benchmarks."""
@@ -73,12 +56,6 @@ class Estimates:
 
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
-
-        Examples
-        --------
-        >>> one = Estimates(*(np.array([v]) for v in (0.01, 0.03, 9.0, 0.0)), np.array([10]), np.array([True]))
-        >>> one.rounds_that_decide(np.log(1.05)).tolist()
-        [35]
         """
         from scipy.stats import t
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_statistics.gating.estimates import SURE, Estimates
 from perf_statistics.gating.multiple_tests import adjusted
 
-__all__ = ["Judged", "Outcome", "judge"]
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -28,22 +27,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Judged:
-    """Verdicts on n benchmarks.
+    """Verdicts on n benchmarks."""
 
-    Parameters
-    ----------
-    threshold : float
-        How many times as slow is too slow.
-    p_slow : (n,) float
-        Adjusted for their number.
-    p_not_slower : (n,) float
-        Not adjusted: that all are not slower is said only if each is surely not, which needs no correction (R. L.
-        Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982).
-    slower, not_slower : (n,) bool
-    """
-
-    threshold: float
-    p_slow: Floats
+    threshold: float  # how many times as slow is too slow
+    p_slow: Floats  # adjusted for their number
     p_not_slower: Floats
     slower: Booleans
     not_slower: Booleans
@@ -63,25 +50,7 @@ class Judged:
 
 
 def judge(estimates: Estimates, threshold: float, errors: str = "fwer") -> Judged:
-    """Say which benchmarks are slower than the threshold.
-
-    Parameters
-    ----------
-    estimates : Estimates
-    threshold : float, >= 1
-        Such as 1.05.
-    errors : {"fwer", "fdr"}
-        What is to be rare: any false alarm, or false ones among the alarms.
-
-    Examples
-    --------
-    >>> from perf_statistics.gating.rounds import in_turn
-    >>> rng = np.random.default_rng(1)
-    >>> old = [rng.normal(0.0, 0.01, 10) for _ in range(3)]
-    >>> new = [rng.normal(shift, 0.01, 10) for shift in (0.0, 0.0, 0.1)]
-    >>> [judge(in_turn(old, new), 1.05).outcome_of(k).value for k in range(3)]
-    ['passed', 'passed', 'failed']
-    """
+    """Say which benchmarks are slower than the threshold."""
     log_threshold = math.log(threshold)
     level = 1.0 - SURE
     p_slow = adjusted(estimates.p_slow(log_threshold), errors)

@@ -18,7 +18,6 @@ from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whiten
 from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.rounding import harmful
 
-__all__ = ["in_known_order"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,28 +33,7 @@ def in_known_order(
     log_threshold: float,
     last_digits: Floats | None = None,
 ) -> Estimates:
-    """Of runs whose order is known, in any layout.
-
-    Parameters
-    ----------
-    series : n sequences of (k,) float
-        Logarithms of the values of each benchmark in order of time, slower is larger.
-    is_second : n sequences of (k,) bool
-        Which version each run is of.
-    log_threshold : float
-        At which the hypotheses meet; the standard error is that of the test there.
-    last_digits : (n,) float, optional
-        By how much the last digits may have moved the logarithm.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(2)
-    >>> noise = rng.normal(0.0, 0.01, 20)
-    >>> second = np.arange(20) >= 10
-    >>> found = in_known_order([noise + 0.1 * second], [second], np.log(1.05))
-    >>> bool(found.p_slow(np.log(1.05))[0] < 0.001)
-    True
-    """
+    """Of runs whose order is known, in any layout."""
     count = len(series)
     ratio, error, spread = np.full(count, np.nan), np.full(count, np.nan), np.full(count, np.nan)
     freedom = np.zeros(count)

@@ -16,7 +16,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["moderated"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,22 +25,7 @@ _MOST_PRIOR = 20.0  # degrees of freedom that the others may be worth
 
 
 def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Variances and degrees of freedom with those of the prior.
-
-    Parameters
-    ----------
-    variances : (n,) float, >= 0
-        Zeros (ties, rounded values) don't form the prior.
-    freedom : (n,) float, >= 1
-
-    Examples
-    --------
-    >>> v, f = moderated(np.r_[np.full(9, 1.0), 0.1], np.full(10, 4.0))
-    >>> v.round(2).tolist()[8:], f.round(1).tolist()[0]
-    ([1.03, 0.88], 14.0)
-    >>> moderated(np.array([1.0, 4.0]), np.full(2, 4.0))[0].tolist()
-    [1.0, 4.0]
-    """
+    """Variances and degrees of freedom with those of the prior."""
     positive = variances > 0.0
     if positive.sum() < _FEWEST:
         return variances, freedom

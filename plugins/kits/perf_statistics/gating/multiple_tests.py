@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ERRORS", "adjusted", "benjamini_hochberg", "holm"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,11 +20,6 @@ def holm(probabilities: Floats) -> Floats:
     """Probabilities of which those below a level have any false one among them with that probability at most.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.06, 0.06]
     """
     order = np.argsort(probabilities, kind="stable")
     count = len(probabilities)
@@ -39,11 +33,6 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
 
     Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57,
     1995.
-
-    Examples
-    --------
-    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.04, 0.04]
     """
     from scipy.stats import false_discovery_control
 

@@ -11,7 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["harmful", "last_digit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,13 +19,7 @@ _MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
 
 
 def last_digit(values: Floats) -> float:
-    """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits.
-
-    Examples
-    --------
-    >>> last_digit(np.array([0.02, 0.02])), last_digit(np.array([1200.0])), last_digit(np.array([1 / 3]))
-    (0.25, 0.0004166666666666667, 0.0)
-    """
+    """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits."""
     if not len(values):
         return 0.0
     places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
@@ -37,31 +30,12 @@ def last_digit(values: Floats) -> float:
 
 
 def harmful(last_digits: Floats, spread: Floats) -> Floats:
-    """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it.
-
-    Parameters
-    ----------
-    last_digits : (n,) float
-        Of both versions together, as of `last_digit`.
-    spread : (n,) float
-        Standard deviation of single runs, as a logarithm.
-
-    Examples
-    --------
-    >>> harmful(np.array([0.4, 0.4]), np.array([0.0, 0.3])).tolist()
-    [0.4, 0.0]
-    """
+    """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it."""
     return np.where(spread > last_digits / 2.0, 0.0, last_digits)
 
 
 def _decimals(value: float) -> int | None:
-    """Decimal places of a value; None where it has so many digits that it was computed.
-
-    Examples
-    --------
-    >>> _decimals(0.02), _decimals(1200.0), _decimals(1 / 3)
-    (2, 0, None)
-    """
+    """Decimal places of a value; None where it has so many digits that it was computed."""
     digits = f"{value:.{_MOST_DIGITS}g}"
     if not math.isclose(float(digits), value, rel_tol=1e-12):
         return None

@@ -19,7 +19,6 @@ from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.moderation import moderated
 from perf_statistics.gating.rounding import harmful
 
-__all__ = ["in_turn", "trimmed_means"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,18 +27,7 @@ _FROM = 8  # rounds
 
 
 def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Trimmed mean of each sample.
-
-    Parameters
-    ----------
-    samples : n sequences of float
-
-    Returns
-    -------
-    means, variances, freedom, kept : (n,) float
-        The winsorised variance (k - 1) s^2 / (h - 1) of what is kept, so that the variance of a mean is that over h;
-        its degrees of freedom; h. Of one value, mean and NaN, 0, 1.
-    """
+    """Trimmed mean of each sample."""
     count = len(samples)
     means, variances = np.full(count, np.nan), np.full(count, np.nan)
     sizes = np.array([len(sample) for sample in samples])
@@ -60,22 +48,7 @@ def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Fl
 
 
 def in_turn(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floats | None = None) -> Estimates:
-    """Of rounds in which both versions were measured next to each other.
-
-    Parameters
-    ----------
-    first, second : n sequences of (k,) float
-        Logarithms of the values of each benchmark, slower is larger; the same rounds in the same order.
-    last_digits : (n,) float, optional
-        By how much the last digits of both may have moved the logarithm (`perf_statistics.gating.rounding.last_digit`).
-
-    Examples
-    --------
-    >>> old = [np.log([1.0, 1.1, 1.2, 1.0])]
-    >>> found = in_turn(old, [old[0] + np.log(3.0)])
-    >>> np.exp(found.log_ratio).round(6).tolist(), bool(found.p_slow(np.log(1.05))[0] < 1e-30)
-    ([3.0], True)
-    """
+    """Of rounds in which both versions were measured next to each other."""
     differences = [np.asarray(b) - np.asarray(a) for a, b in zip(first, second, strict=True)]
     means, variances, freedom, kept = trimmed_means(differences)
     enough = kept >= FEWEST_ROUNDS

@@ -18,7 +18,6 @@ from perf_statistics.gating.moderation import moderated
 from perf_statistics.gating.rounding import harmful
 from perf_statistics.gating.rounds import trimmed_means
 
-__all__ = ["WORST", "apart"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,24 +35,7 @@ def apart(
     between: float | None = None,
     last_digits: Floats | None = None,
 ) -> Estimates:
-    """Of runs of two sessions.
-
-    Parameters
-    ----------
-    first, second : n sequences of float
-        Logarithms of the values of each benchmark, slower is larger.
-    between : float, optional
-        Standard deviation of sessions of the same version, as a share: 0.02.
-    last_digits : (n,) float, optional
-        By how much the last digits of both may have moved the logarithm.
-
-    Examples
-    --------
-    >>> old = [np.log([1.0, 1.1, 1.2, 1.0])]
-    >>> found = [apart(old, [old[0] + np.log(factor)]).p_slow(np.log(1.05))[0] for factor in (1.2, 3.0)]
-    >>> [bool(p <= 0.05) for p in found]
-    [False, True]
-    """
+    """Of runs of two sessions."""
     sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]
     sizes = np.array([[len(each) for each in side] for side in (first, second)])
     share = WORST if between is None else between

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SubsetFits", "fit_subsets"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,45 +44,17 @@ _FLOATS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class SubsetFits:
-    """Fits of K series with H hypotheses of m functions each.
+    """Fits of K series with H hypotheses of m functions each."""
 
-    Attributes
-    ----------
-    subsets : (H, m) int array
-        The functions of each hypothesis.
-    group : (K,) int array
-        The design of each series, 0 to G - 1.
-    n_observations : int
-        Points of each series, n.
-    coefficients : (K, H, m) float array
-        In the order of `subsets`. Of a hypothesis of deficient rank, the solution of least norm in scaled columns.
-    standard_errors : (K, H, m) float array
-        Of the coefficients; NaN where ``n - rank`` is 0 and where the rank is deficient, since then no single
-        coefficient is determined.
-    sum_of_squares : (K, H) float array
-        Squared residuals, summed up: SSE.
-    leave_one_out : (K, H) float array
-        Squared errors of predicting each point from the others, summed up (PRESS); infinite where a point is met
-        exactly whatever its value, so that the others do not determine the fit. Where a point of leverage h almost
-        does that, the relative error is some ``eps / (1 - h)``.
-    rank : (G, H) int array
-        Numerical rank of each design; below m the functions are collinear on these points, or there are too few.
-    condition : (G, H) float array
-        Largest over smallest singular value of the columns scaled to unit norm; infinite where the rank is deficient.
-    covariance : (G, H, m, m) float array
-        Inverse of X'X (pseudo-inverse if the rank is deficient); times the error variance, the covariance of the
-        coefficients.
-    """
-
-    subsets: Ints
-    group: Ints
-    n_observations: int
+    subsets: Ints  # the functions of each hypothesis
+    group: Ints  # the design of each series, 0 to G - 1
+    n_observations: int  # points of each series, n
     coefficients: Floats
-    standard_errors: Floats
-    sum_of_squares: Floats
+    standard_errors: Floats  # of the coefficients
+    sum_of_squares: Floats  # squared residuals, summed up: SSE
     leave_one_out: Floats
-    rank: Ints
-    condition: Floats
+    rank: Ints  # numerical rank of each design
+    condition: Floats  # largest over smallest singular value of the columns scaled to unit norm
     covariance: Floats
 
 
@@ -106,45 +77,6 @@ def fit_subsets(
 
     Weighted fits: multiply the rows of `designs` and `values` by the square roots of the weights. A row of weight zero
     still counts as an observation.
-
-    Parameters
-    ----------
-    designs : (G, n, F) array_like
-        Values of F candidate functions at the n points of each of G designs; finite.
-    group : (K,) array_like of int
-        Which design each series has, 0 to G - 1.
-    values : (K, n) array_like
-        The series; finite.
-    subsets : (H, m) array_like of int
-        Functions of each hypothesis, 0 to F - 1.
-
-    Returns
-    -------
-    SubsetFits
-        Coefficients, their errors, and how well each hypothesis fits each series.
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not agree, an index out of range, or a number that is not finite.
-    numpy.linalg.LinAlgError
-        The singular value decomposition did not converge.
-
-    Notes
-    -----
-    Work grows as G n F^2 + (G + K) H n F; temporaries beside the result stay below some 16 MB, or one design's
-    factorisation if that is larger.
-
-    Examples
-    --------
-    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
-    >>> functions = np.column_stack([1 / p, np.ones(4), p])
-    >>> times = np.array([[17.0, 9.0, 5.0, 3.0], [2.0, 3.0, 5.0, 9.0]])
-    >>> fits = fit_subsets(functions[None], [0, 0], times, [[0, 1], [0, 2], [1, 2]])
-    >>> fits.coefficients[0, 0].round(12)
-    array([16.,  1.])
-    >>> fits.sum_of_squares.argmin(axis=1)
-    array([0, 2])
     """
     designs_, group_, values_, subsets_ = _checked(designs, group, values, subsets)
     (n_designs, n, n_functions), n_series, (n_subsets, m) = designs_.shape, len(group_), subsets_.shape
@@ -277,20 +209,7 @@ def _fit(fits: SubsetFits, factors: _Factors, values: Floats, series: Ints, subs
 
 
 def _orthogonalise(columns: Floats) -> tuple[Floats, Floats]:
-    """Rotate the columns of many matrices until they are orthogonal: ``A V = W Sigma``, one-sided Jacobi.
-
-    Parameters
-    ----------
-    columns : (m, r, B) float array
-        Columns of B matrices.
-
-    Returns
-    -------
-    scaled : (m, r, B) float array
-        Columns of ``W Sigma``; their norms are the singular values, in no order.
-    right : (m, m, B) float array
-        Columns of V.
-    """
+    """Rotate the columns of many matrices until they are orthogonal: ``A V = W Sigma``, one-sided Jacobi."""
     m, r, n_matrices = columns.shape
     # The rows below hold V: they take part in the rotations, not in the scalar products.
     work = np.concatenate([columns, np.broadcast_to(np.eye(m)[:, :, None], (m, m, n_matrices))], axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CRITERIA"]
 
 # What models can be compared by: smaller is better.
 CRITERIA = {

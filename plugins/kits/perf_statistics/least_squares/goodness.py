@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["information", "r_squared", "relative_errors"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -17,15 +16,8 @@ _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below
 def r_squared(sum_of_squares: Any, total: Any) -> Any:
     """Determination coefficient ``1 - SSE/SST`` (...,); NaN where the total is 0.
 
-    With ``total`` the sum of the squared values it is the uncentered one, which Strohmaier prints (Table 1:
-    1 - 26.13/3677.85 = 0.99289); with the sum of squares about the mean the centered one.
-
-    Examples
-    --------
-    >>> round(float(r_squared(26.13, 3677.85)), 5)
-    0.9929
-    >>> float(r_squared(1.0 + 1e-15, 1.0))  # the mean itself, but for rounding
-    0.0
+    With ``total`` the sum of the squared values it is the uncentered one, which Strohmaier prints (Table 1: 1 -
+    26.13/3677.85 = 0.99289); with the sum of squares about the mean the centered one.
     """
     sum_of_squares, total = np.asarray(sum_of_squares, dtype=np.float64), np.asarray(total, dtype=np.float64)
     share = np.divide(
@@ -38,20 +30,7 @@ def r_squared(sum_of_squares: Any, total: Any) -> Any:
 def information(sum_of_squares: Any, n_observations: Any, n_parameters: Any) -> tuple[Floats, Floats]:
     """AICc and BIC of normal errors of unknown variance; infinite where there are too few observations.
 
-    Parameters
-    ----------
-    sum_of_squares, n_observations, n_parameters : (...,)
-        The error variance counts as one more parameter.
-
-    Notes
-    -----
     -2 log-likelihood and 2 k (Akaike, 1974) with the correction of Hurvich and Tsai (1989), or k log n (Schwarz, 1978).
-
-    Examples
-    --------
-    >>> aicc, bic = information([10.0, 8.0], 20, [2, 3])
-    >>> bool(aicc[1] < aicc[0]), information(1.0, 4, 2)[0].item()
-    (True, inf)
     """
     n = np.asarray(n_observations, dtype=np.float64)
     counted = np.asarray(n_parameters, dtype=np.float64) + 1.0

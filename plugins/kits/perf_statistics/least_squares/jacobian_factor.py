@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["JacobianFactor"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,36 +19,15 @@ _PART_OF_A_DIRECTION = 1e-8
 class JacobianFactor:
     """A Jacobian J (n, P) with its columns scaled to unit length, as U diag(s) V'.
 
-    The scaling makes the rank independent of the units of the parameters, which differ by many orders of magnitude
-    when functions like 1/p^2 and p stand side by side.
-
-    Attributes
-    ----------
-    scale : (P,) float
-        Length of each column; 1 for a column of zeros.
-    left : (n, rank) float
-        Orthonormal basis of what the parameters can reach.
-    singular : (rank,) float
-        Singular values of the scaled Jacobian, those that are zero by rounding left out.
-    right : (P, rank) float
-        Directions in scaled parameters that the data determine.
-    null : (P, P - rank) float
-        Unit directions in scaled parameters that the data do not determine.
-
-    Examples
-    --------
-    >>> factor = JacobianFactor.of(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]))
-    >>> factor.rank, factor.undetermined
-    (1, array([False,  True]))
-    >>> float(factor.inverse_normal[0, 0])
-    0.333...
+    The scaling makes the rank independent of the units of the parameters, which differ by many orders of magnitude when
+    functions like 1/p^2 and p stand side by side.
     """
 
-    scale: Floats
-    left: Floats
-    singular: Floats
-    right: Floats
-    null: Floats
+    scale: Floats  # length of each column; 1 for a column of zeros
+    left: Floats  # orthonormal basis of what the parameters can reach
+    singular: Floats  # singular values of the scaled Jacobian, those that are zero by rounding left out
+    right: Floats  # directions in scaled parameters that the data determine
+    null: Floats  # unit directions in scaled parameters that the data do not determine
 
     @classmethod
     def of(cls, jacobian: Floats) -> JacobianFactor:
@@ -81,10 +59,7 @@ class JacobianFactor:
 
     @property
     def inverse_normal(self) -> Floats:
-        """(P, P) float: (J'J)^+, in the scaled parameters the Moore-Penrose inverse.
-
-        It gives the variance of everything that the data determine, whatever they leave open.
-        """
+        """(P, P) float: (J'J)^+, in the scaled parameters the Moore-Penrose inverse."""
         root = self.right / self.singular / self.scale[:, None]
         return np.asarray(root @ root.T)
 

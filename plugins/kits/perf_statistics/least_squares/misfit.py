@@ -22,16 +22,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "DEVIATES",
-    "Misfit",
-    "deviating_variance",
-    "drift_covariance",
-    "drift_variance",
-    "misfits",
-    "positions",
-    "run_variance",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,19 +33,10 @@ _RUN, _RUN_FREEDOM = 0.01, 1.0  # relative noise of a run where no run was repea
 
 
 class Misfit(NamedTuple):
-    """One assumption of how measurements scatter about the law.
+    """One assumption of how measurements scatter about the law."""
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation of a level, relative.
-    drift : float
-        Standard deviation that the slope gathers for each root of a unit of ln x.
-    log_prior : float
-    """
-
-    noise: float
-    drift: float
+    noise: float  # standard deviation of a level, relative
+    drift: float  # standard deviation that the slope gathers for each root of a unit of ln x
     log_prior: float
 
 
@@ -75,37 +56,14 @@ def deviating_variance(noise: npt.ArrayLike) -> Floats:
 
 
 def run_variance(repetitions: Floats, relative_spread: Floats) -> float:
-    """Relative variance of single runs, pooled over levels.
-
-    Parameters
-    ----------
-    repetitions : (n,) float
-        Runs of each level.
-    relative_spread : (n,) float
-        Standard deviation over the value; NaN for a single run.
-
-    Examples
-    --------
-    >>> round(run_variance(np.array([1.0, 1.0]), np.array([np.nan, np.nan])) ** 0.5, 12)
-    0.01
-    """
+    """Relative variance of single runs, pooled over levels."""
     squares = float(np.nansum((repetitions - 1.0) * relative_spread**2))
     freedom = float((repetitions - 1.0)[np.isfinite(relative_spread)].sum())
     return (squares + _RUN_FREEDOM * _RUN**2) / (freedom + _RUN_FREEDOM)
 
 
 def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones.
-
-    Parameters
-    ----------
-    measured, new_points : mapping of str to (n,) and (k,) float
-        Parameters with the same names; one that is not positive everywhere has no logarithm and is passed over.
-
-    Returns
-    -------
-    (n, d), (k, d) float
-    """
+    """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones."""
     pairs = [(values, new_points[name]) for name, values in measured.items()]
     logs = [
         (np.log(at_measured), np.log(at_new))
@@ -121,40 +79,14 @@ def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) 
 
 
 def drift_covariance(first: Floats, second: Floats) -> Floats:
-    """Covariance of the misfit at two sets of positions, for a drift of 1; the drifts of parameters add up.
-
-    The misfit is 0 at position 0, where the law's unknown size takes it up.
-
-    Parameters
-    ----------
-    first : (n, d) float
-    second : (k, d) float
-
-    Returns
-    -------
-    (n, k) float
-
-    Examples
-    --------
-    Twice as far, four times the variance, as long as the slope is what it was:
-
-    >>> near, far = (float(drift_covariance(np.array([[d]]), np.array([[d]]))[0, 0]) for d in (0.1, 0.2))
-    >>> round(far / near, 2)
-    4.0
-    """
+    """Covariance of the misfit at two sets of positions, for a drift of 1; the drifts of parameters add up."""
     first_variogram, second_variogram = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
     between = _variogram(first[:, None, :] - second[None, :, :])
     return np.asarray(0.25 * _LENGTH * (first_variogram + second_variogram - between).sum(axis=2))
 
 
 def drift_variance(positions: Floats) -> Floats:
-    """Variance of the misfit at positions (n, d), for a drift of 1: the diagonal of `drift_covariance` (n,).
-
-    Examples
-    --------
-    >>> drift_variance(np.array([[0.0], [0.1]])).round(4)
-    array([0.    , 0.3198])
-    """
+    """Variance of the misfit at positions (n, d), for a drift of 1: the diagonal of `drift_covariance` (n,)."""
     return np.asarray(0.5 * _LENGTH * _variogram(positions).sum(axis=1))
 
 

@@ -21,70 +21,21 @@ import numpy.typing as npt
 
 from perf_statistics.least_squares.batched import Floats, Ints, SubsetFits
 
-__all__ = ["NonnegativeFits", "fit_nonnegative"]
-
 
 @dataclass(frozen=True)
 class NonnegativeFits:
-    """Nonnegative fits of K series with H hypotheses of m functions each.
+    """Nonnegative fits of K series with H hypotheses of m functions each."""
 
-    Attributes
-    ----------
-    subsets : (H, m) int array
-        The functions of each hypothesis.
-    coefficients : (K, H, m) float array
-        >= 0, in the order of `subsets`.
-    active : (K, H, m) bool array
-        Functions that the fit uses; the coefficients of the others are zero.
-    standard_errors : (K, H, m) float array
-        Of the fit with the active functions alone, as if they had been chosen beforehand; NaN for the others.
-    sum_of_squares : (K, H) float array
-        Squared residuals, summed up.
-    leave_one_out : (K, H) float array
-        PRESS of the fit with the active functions alone.
-    """
-
-    subsets: Ints
-    coefficients: Floats
-    active: npt.NDArray[np.bool_]
-    standard_errors: Floats
-    sum_of_squares: Floats
-    leave_one_out: Floats
+    subsets: Ints  # the functions of each hypothesis
+    coefficients: Floats  # >= 0, in the order of `subsets`
+    active: npt.NDArray[np.bool_]  # functions that the fit uses; the coefficients of the others are zero
+    standard_errors: Floats  # of the fit with the active functions alone, as if they had been chosen beforehand
+    sum_of_squares: Floats  # squared residuals, summed up
+    leave_one_out: Floats  # PRESS of the fit with the active functions alone
 
 
 def fit_nonnegative(fits: Sequence[SubsetFits], values: npt.ArrayLike) -> NonnegativeFits:
-    """Constrain the hypotheses of m functions to coefficients >= 0.
-
-    Parameters
-    ----------
-    fits : sequence of SubsetFits
-        Unconstrained fits of the same series: with one function, with two, and so on to m. Each subset of a
-        hypothesis of m functions must be among them.
-    values : (K, n) array_like
-        The series.
-
-    Returns
-    -------
-    NonnegativeFits
-        For the hypotheses of ``fits[-1]``. Among equally good fits, one with the fewest functions.
-
-    Raises
-    ------
-    ValueError
-        A size or a subset is missing.
-
-    Examples
-    --------
-    >>> from perf_statistics.least_squares.batched import fit_subsets
-    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
-    >>> design = np.column_stack([1 / p, np.ones(4)])[None]
-    >>> times = np.array([[7.0, 3.0, 1.0, 0.0]])
-    >>> fits = [fit_subsets(design, [0], times, subsets) for subsets in ([[0], [1]], [[0, 1]])]
-    >>> fits[1].coefficients[0, 0].round(12)
-    array([ 8., -1.])
-    >>> fit_nonnegative(fits, times).coefficients[0, 0].round(3)
-    array([6.588, 0.   ])
-    """
+    """Constrain the hypotheses of m functions to coefficients >= 0."""
     if [fit.subsets.shape[1] for fit in fits] != list(range(1, len(fits) + 1)) or not fits:
         raise ValueError("fits with one function, with two, and so on are expected")
     subsets = fits[-1].subsets

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NormalMixture"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,28 +19,16 @@ _NEGLIGIBLE = 1e-4  # share of the mixture that the least likely members may mak
 
 @dataclass(frozen=True)
 class NormalMixture:
-    """Members with weights, each with a mean and a variance at every point.
+    """Members with weights, each with a mean and a variance at every point."""
 
-    Parameters
-    ----------
-    weights : (m,) float
-        Their sum is 1.
-    means, variances : (m, k) float
-    """
-
-    weights: Floats
+    weights: Floats  # their sum is 1
     means: Floats
     variances: Floats
 
     @classmethod
     def of(cls, log_weights: Floats, means: Floats, variances: Floats) -> NormalMixture:
-        """Members by the logarithms of their weights (m,), which need not be normalised; the negligible are left out.
-
-        Examples
-        --------
-        >>> two = NormalMixture.of(np.zeros(2), np.array([[0.0], [10.0]]), np.ones((2, 1)))
-        >>> (two.quantiles([0.25, 0.5, 0.75]).round(3) + 0.0).tolist()
-        [[0.0], [5.0], [10.0]]
+        """Members by the logarithms of their weights (m,), which need not be normalised; the negligible are left
+        out.
         """
         weights = np.exp(log_weights - log_weights.max())
         weights /= weights.sum()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Outliers", "find_outliers", "outlier_table"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,20 +20,10 @@ _LEAST_SPREAD = 0.1
 
 @dataclass(frozen=True)
 class Outliers:
-    """Residuals by which outliers are told, and which they are.
-
-    Parameters
-    ----------
-    studentized : (n,) float
-        Residual against the fit of all other points in their standard errors (leave-out); NaN where a point alone
-        determines a parameter.
-    robust : (n,) float
-        Residual over the normal-consistent median absolute deviation.
-    flagged : (n,) bool
-    """
+    """Residuals by which outliers are told, and which they are."""
 
     studentized: Floats
-    robust: Floats
+    robust: Floats  # residual over the normal-consistent median absolute deviation
     flagged: npt.NDArray[np.bool_]
 
 
@@ -44,30 +33,7 @@ def find_outliers(
     degrees_of_freedom: npt.ArrayLike,
     sum_of_squares: npt.ArrayLike | None = None,
 ) -> Outliers:
-    """Judge the residuals of a fit.
-
-    A point is an outlier where its leave-out residual exceeds Student's t with Bonferroni's correction for n points,
-    or where its robust residual exceeds 3.5 and its leave-out one 3. The first alone would miss several that hide one
-    another, the robust one alone would name points of a long-tailed distribution.
-
-    Parameters
-    ----------
-    residuals : (n,) float
-        In the scale of the fit, weighted.
-    leave_out : (n,) float
-        Against the fit of all others, e / (1 - h); NaN where unknown.
-    degrees_of_freedom : int or (n,) int
-        Of the fit that each residual belongs to.
-    sum_of_squares : float or (n,) float, optional
-        Of that fit; by default all residuals belong to one.
-
-    Examples
-    --------
-    >>> e = np.array([0.1, -0.2, 0.15, -0.1, 0.05, 0.2, -0.15, 5.0])
-    >>> e -= e.mean()
-    >>> find_outliers(e, e / (1 - 1 / 8), 7).flagged.nonzero()[0]
-    array([7])
-    """
+    """Judge the residuals of a fit."""
     from scipy.stats import median_abs_deviation, t
 
     squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
@@ -95,19 +61,7 @@ def find_outliers(
 def outlier_table(
     judged: Outliers, describe: Callable[[int], str], value_name: str, values: Sequence[float], errors: Floats
 ) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the outliers, worst first; no rows where there are none.
-
-    Parameters
-    ----------
-    judged : Outliers
-    describe : callable
-        Gives the name of an observation.
-    value_name : str
-    values : (n,) sequence of float
-        Measured.
-    errors : (n,) float
-        Relative.
-    """
+    """Header and rows of the outliers, worst first; no rows where there are none."""
     places = np.flatnonzero(judged.flagged)
     places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
     header = ["observation", value_name, "relative error", "leave-out residual", "robust residual"]

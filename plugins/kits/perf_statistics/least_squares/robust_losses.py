@@ -15,7 +15,6 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LOSSES", "cauchy", "huber", "influence", "linear", "soft_l1"]
 
 Floats = npt.NDArray[np.float64]
 Loss = Callable[[Floats], Floats]
@@ -50,25 +49,7 @@ LOSSES: MappingProxyType[str, Loss] = MappingProxyType(
 
 
 def influence(loss: str, residuals: Floats, scale: float) -> tuple[Floats, Floats]:
-    """The influence psi of each residual and its derivative; psi is the residual itself in least squares.
-
-    Parameters
-    ----------
-    loss : str
-        A name in `LOSSES`.
-    residuals : (n,) float
-    scale : float
-        Size of a residual, in its unit, from which it counts as large; > 0.
-
-    Returns
-    -------
-    psi, derivative : (n,) float
-
-    Examples
-    --------
-    >>> influence("huber", np.array([0.5, -3.0]), 1.0)
-    (array([ 0.5, -1. ]), array([1., 0.]))
-    """
+    """The influence psi of each residual and its derivative; psi is the residual itself in least squares."""
     z = (residuals / scale) ** 2
     _, first, second = LOSSES[loss](z)
     return first * residuals, first + 2.0 * z * second

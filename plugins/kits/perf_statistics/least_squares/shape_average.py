@@ -31,7 +31,6 @@ from perf_statistics.least_squares.misfit import (
 from perf_statistics.least_squares.normal_mixture import NormalMixture
 from perf_statistics.least_squares.shapes import Shapes
 
-__all__ = ["expected_runs", "shape_weights"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,23 +45,7 @@ def expected_runs(
     new_points: Mapping[str, Floats],
     shapes: Shapes,
 ) -> NormalMixture:
-    """The logarithm of a single run at the asked points.
-
-    Parameters
-    ----------
-    values : (n,) float
-        Measured, > 0; the median or mean of runs.
-    repetitions, relative_spread : (n,) float
-        Runs of each, and their standard deviation over the value, NaN for a single one.
-    measured, new_points : mapping of str to (n,), (k,) float
-        Parameters.
-    shapes : Shapes
-
-    Returns
-    -------
-    NormalMixture
-        (k points).
-    """
+    """The logarithm of a single run at the asked points."""
     run = run_variance(repetitions, relative_spread)
     evidence, means, variances = _averaged(values, run / repetitions, measured, new_points, shapes)
     evidence, means, variances = _by_family(evidence, means, variances, shapes.families)
@@ -122,14 +105,8 @@ def _by_family(
 
 
 def _given(off: Floats, shapes: Shapes, spread: Floats, cross: Floats, far: Floats) -> tuple[Floats, Floats, Floats]:
-    """Logarithm of the evidence (S,), mean and variance (S, k) of the level, for one covariance of the points (n, n).
-
-    Parameters
-    ----------
-    off : (S, n) float
-        ln of the values over each shape.
-    cross, far : (n, k), (k,) float
-        Covariance of the misfit between measured and asked points, and its variance at these.
+    """Logarithm of the evidence (S,), mean and variance (S, k) of the level, for one covariance of the points (n,
+    n).
     """
     n = len(spread)
     inverse = np.linalg.inv(spread)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["GatheredShapes", "Shapes"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,42 +18,19 @@ _LEAST = 0.05  # of the measured value, below which the last resort is not taken
 
 @dataclass(frozen=True)
 class Shapes:
-    """S shapes h at n measured and k asked points, known up to a factor each.
+    """S shapes h at n measured and k asked points, known up to a factor each."""
 
-    Attributes
-    ----------
-    log, log_asked : (S, n), (S, k) float
-        ln h.
-    tilts, tilts_asked : (S, r, n), (S, r, k) float
-        Derivatives of ln h by the proportions of its functions; 0 where a shape has fewer.
-    variance : (S,) float
-        Of each proportion about the shape's.
-    log_prior : (S,) float
-    families : (F,) int
-        First shape of each family: shapes of the same functions, which follow one another.
-    """
-
-    log: Floats
+    log: Floats  # ln h
     log_asked: Floats
-    tilts: Floats
+    tilts: Floats  # derivatives of ln h by the proportions of its functions; 0 where a shape has fewer
     tilts_asked: Floats
-    variance: Floats
+    variance: Floats  # of each proportion about the shape's
     log_prior: Floats
     families: npt.NDArray[np.int64]
 
 
 class GatheredShapes:
-    """Shapes as they are found.
-
-    Examples
-    --------
-    >>> found = GatheredShapes()
-    >>> p, far = np.array([1.0, 2.0, 4.0]), np.array([8.0])
-    >>> found.about_fit(3.0 / p + 1.0, np.stack([1.0 / p, p**0], axis=1), np.stack([1.0 / far, far**0], axis=1), 0.0)
-    True
-    >>> np.exp(found.shapes().log_asked).round(6).tolist()
-    [[1.375]]
-    """
+    """Shapes as they are found."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Floats, Floats, Floats, Floats, float, Floats]] = []
@@ -78,23 +54,7 @@ class GatheredShapes:
     def about_fit(
         self, values: Floats, at_measured: Floats, at_new: Floats, log_prior: float, *, signed: bool = True
     ) -> bool:
-        """The sum of functions of least relative squares, and what is near it.
-
-        Parameters
-        ----------
-        values : (n,) float
-            Measured, > 0.
-        at_measured, at_new : (n, m), (k, m) float
-            Functions at the measured and at the asked points.
-        log_prior : float
-        signed : bool
-            Whether coefficients may be negative; if not, some may be held at 0 and have no part.
-
-        Returns
-        -------
-        bool
-            Whether it is positive everywhere, and so a shape.
-        """
+        """The sum of functions of least relative squares, and what is near it."""
         design = at_measured / values[:, None]
         length = np.linalg.norm(design, axis=0)
         length[length == 0.0] = 1.0

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from perf_statistics.least_squares.jacobian_factor import JacobianFactor
 from perf_statistics.least_squares.robust_losses import LOSSES
 
-__all__ = ["TIGHT", "Solution", "Status", "solve"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,34 +47,16 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a fit ended.
+    """Where a fit ended."""
 
-    Attributes
-    ----------
-    theta : (P,) float
-        The parameters.
-    objective : float
-        What was minimised: the sum of squares, or of the robust loss.
-    sum_of_squares : float
-        Sum of the squared residuals.
-    residuals : (n,) float
-    jacobian : (n, P) float
-        Both at `theta`.
-    at_bound : (P,) bool
-        Parameters that lie on a bound and would leave it for a better fit.
-    status : Status
-    evaluations : int
-        Number of evaluations of the residuals.
-    """
-
-    theta: Floats
-    objective: float
-    sum_of_squares: float
+    theta: Floats  # the parameters
+    objective: float  # what was minimised: the sum of squares, or of the robust loss
+    sum_of_squares: float  # sum of the squared residuals
     residuals: Floats
-    jacobian: Floats
-    at_bound: npt.NDArray[np.bool_]
+    jacobian: Floats  # both at `theta`
+    at_bound: npt.NDArray[np.bool_]  # parameters that lie on a bound and would leave it for a better fit
     status: Status
-    evaluations: int
+    evaluations: int  # number of evaluations of the residuals
 
 
 def solve(
@@ -91,47 +72,7 @@ def solve(
     tolerance: float = TIGHT,
     polish: bool = True,
 ) -> Solution:
-    """Minimise the sum of squares, or of a robust loss, of the residuals.
-
-    Parameters
-    ----------
-    residuals : callable
-        theta (P,) to residuals (n,), model minus observation.
-    jacobian : callable
-        theta (P,) to the derivatives of the residuals (n, P); it may be rank-deficient.
-    start : (P,) float
-        Moved to the nearest bound where it lies outside.
-    lower, upper : (P,) float, optional
-        Bounds, lower < upper; infinite where there is none.
-    loss : str
-        A name in `perf_statistics.least_squares.robust_losses.LOSSES`.
-    loss_scale : float
-        Size of a residual from which a robust loss counts it as large; > 0.
-    max_evaluations : int
-        Most evaluations of the residuals before giving up.
-    tolerance : float
-        Relative change of the objective, and of the parameters, below which the search ends.
-    polish : bool
-        Take the parameters from half of the digits, which agreeing objectives give, to nearly all of them. Refits whose
-        objective is all that counts do without.
-
-    Returns
-    -------
-    Solution
-        Also where the fit did not converge: its status says so.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0])
-    >>> y = np.array([2.0, 1.0, 0.5])
-    >>> found = solve(
-    ...     lambda b: b[0] * np.exp(-b[1] * x) - y,
-    ...     lambda b: np.stack([np.exp(-b[1] * x), -b[0] * x * np.exp(-b[1] * x)], axis=1),
-    ...     np.array([1.0, 1.0]),
-    ... )
-    >>> found.status.value, np.round(found.theta, 12).tolist()
-    ('converged', [2.0, 0.69314718056])
-    """
+    """Minimise the sum of squares, or of a robust loss, of the residuals."""
     from scipy.optimize import least_squares
 
     search = _Search(residuals, jacobian, LOSSES[loss], loss_scale)
@@ -217,11 +158,7 @@ class _Search:
         return _Point(theta, fixed, objective, residuals, np.asarray(self.jacobian(theta)), np.sqrt(weights))
 
     def anchored(self, start: _Point) -> _Search:
-        """The same problem with a weak pull to the start, where the data do not determine every parameter.
-
-        Scipy stretches the steps of a rank-deficient problem to the radius of the trust region, so that they wander
-        along what is undetermined; the pull keeps them short. What it takes from the rest, polishing gives back.
-        """
+        """The same problem with a weak pull to the start, where the data do not determine every parameter."""
         factor = start.factor
         if factor.rank == len(start.theta):
             return self

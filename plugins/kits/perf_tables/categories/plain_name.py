@@ -5,16 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["plain_name"]
-
 
 @functools.lru_cache(maxsize=1 << 14)  # thousands of call paths are compared with every model
 def plain_name(name: str) -> str:
-    """A name as it is compared: in lower case, with single blanks for ``_`` and ``-``.
-
-    Examples
-    --------
-    >>> plain_name("Load_Imbalance ")
-    'load imbalance'
-    """
+    """A name as it is compared: in lower case, with single blanks for ``_`` and ``-``."""
     return " ".join(re.sub(r"[_\-\s]+", " ", name).casefold().split())

@@ -14,7 +14,6 @@ from perfcore.data.observations import numbers_of
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = ["RUN_COLUMNS", "Runs", "refuse_overlap", "runs_of_rows", "with_other"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,33 +50,7 @@ def runs_of_rows(
     names: tuple[str, ...],
     total: str | None,
 ) -> tuple[Runs, tuple[str, ...]]:
-    """Rows as runs by categories; the total taken out of the categories.
-
-    Parameters
-    ----------
-    data : Measurements
-    kept : (rows of the table,) bool
-    point, category : (n,) int
-        Of each row that is kept.
-    value : (n,) float
-    names : tuple of str
-        Categories.
-    total : str or None
-        The category, or the column, that holds the total.
-
-    Returns
-    -------
-    runs : Runs
-    names : tuple of str
-        Categories without the total.
-
-    Raises
-    ------
-    DataError
-        There is nothing but the total.
-    UnknownNameError
-        ``total`` is neither a category nor a column.
-    """
+    """Rows as runs by categories; the total taken out of the categories."""
     import pandas as pd
 
     marks = next((c for c in data.table.columns if plain_name(c) in RUN_COLUMNS and c not in _told_columns(data)), None)
@@ -116,12 +89,7 @@ def _total_category(names: tuple[str, ...], total: str | None) -> int | None:
 
 
 def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str, total: str | None) -> None:
-    """Refuse categories that add up to more than the run took: some time is then in two of them.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse categories that add up to more than the run took: some time is then in two of them."""
     added = np.nansum(runs.values, axis=1)
     over = added > runs.total * (1.0 + _ROUNDING)
     if not over.any():

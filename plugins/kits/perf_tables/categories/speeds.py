@@ -6,7 +6,6 @@ import re
 
 from perfcore.data.units import is_rate, split_unit
 
-__all__ = ["is_speed", "what_zero_means"]
 
 # What is more the faster a program is, however it is counted; the end of names such as "parallel efficiency".
 _SPEEDS = frozenset(
@@ -20,15 +19,7 @@ _STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max
 
 
 def is_speed(unit: str | None, *names: str) -> bool:
-    """Whether what was measured is work per time, by its unit, or without one by what all its columns are called.
-
-    Examples
-    --------
-    >>> is_speed("MB/s"), is_speed(None, "speedup"), is_speed(None, "Parallel efficiency"), is_speed(None, "outputMFU")
-    (True, True, True, True)
-    >>> is_speed("s", "speed"), is_speed(None, "time"), is_speed(None, "speedup", "time"), is_speed(None)
-    (False, False, False, False)
-    """
+    """Whether what was measured is work per time, by its unit, or without one by what all its columns are called."""
     return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(_is_called_speed, names))
 
 

@@ -19,15 +19,6 @@ from perfcore.data.units import seconds_per, split_unit, unit_of
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = [
-    "Spread",
-    "SpreadColumns",
-    "is_of_spread",
-    "pooled_runs",
-    "spread_columns",
-    "spread_in_words",
-    "spread_of_rows",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,19 +42,11 @@ _FEWEST = 2.0  # runs that have a spread
 
 
 class SpreadColumns(NamedTuple):
-    """Columns about the runs behind a value.
-
-    Attributes
-    ----------
-    spread : str
-    kind : {"deviation", "error", "confidence"}
-    number : str or None
-        Column with the number of runs.
-    """
+    """Columns about the runs behind a value."""
 
     spread: str
     kind: str
-    number: str | None
+    number: str | None  # column with the number of runs
 
     @property
     def text(self) -> str:
@@ -73,50 +56,20 @@ class SpreadColumns(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Of each row that is kept (n,).
+    """Of each row that is kept (n,)."""
 
-    Attributes
-    ----------
-    variances : float
-        Of the runs, in the value's unit squared.
-    counts : float
-        How many runs the value is the mean of.
-    text : str
-    """
-
-    variances: Floats
-    counts: Floats
+    variances: Floats  # of the runs, in the value's unit squared
+    counts: Floats  # how many runs the value is the mean of
     text: str
 
 
 def is_of_spread(column: str) -> bool:
-    """Whether a name says that a column holds a spread, or a number of runs: no two rows are told apart by it.
-
-    Examples
-    --------
-    >>> is_of_spread("time_std"), is_of_spread("# runs"), is_of_spread("N"), is_of_spread("steps")
-    (True, True, False, False)
-    """
+    """Whether a name says that a column holds a spread, or a number of runs: no two rows are told apart by it."""
     return _kind(column)[0] is not None or _RUNS.fullmatch(plain_name(column)) is not None
 
 
 def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
-    """The columns about the runs behind the value; those of another value are passed over.
-
-    Parameters
-    ----------
-    data : Measurements
-    named : bool
-        Only a spread that bears the value's name, such as ``mpi_std`` of ``mpi``, and not ``std`` alone.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from perfcore.data.measurements import Measurements
-    >>> table = pd.DataFrame({"p": [1, 2], "mean_s": [8.0, 4.1], "sd_s": [0.1, 0.2], "N": [5, 5]})
-    >>> spread_columns(Measurements(table)).text
-    'noise from sd_s, N runs each'
-    """
+    """The columns about the runs behind the value; those of another value are passed over."""
     roles = data.roles
     if roles.value is None:
         return None
@@ -139,17 +92,7 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
 
 
 def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
-    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves.
-
-    Parameters
-    ----------
-    data : Measurements
-    kept : (rows of the table,) bool
-    cell : (n,) int
-        Path and point of each row that is kept. Rows of one cell with the same spread are its runs, to which the
-        spread of all was written; a column that may be anything, such as ``N``, is the number of runs only where each
-        cell is one row.
-    """
+    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves."""
     import pandas as pd
 
     columns = spread_columns(data)
@@ -185,17 +128,7 @@ def spread_in_words(data: Measurements) -> str | None:
 
 
 def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
-    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows.
-
-    Source: the sum of squares of groups is that within them and that between their means.
-
-    Examples
-    --------
-    >>> spread = Spread(np.array([1.0, 1.0]), np.array([3.0, 3.0]), "")
-    >>> means, counts, variances = pooled_runs(np.array([0, 0]), np.array([9.0, 11.0]), spread, 1)
-    >>> means[0], counts[0], float(variances[0] * means[0] ** 2)  # (2 + 2 + 3 + 3) / 5
-    (np.float64(10.0), np.float64(6.0), 2.0)
-    """
+    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows."""
     counts = np.asarray(np.bincount(cell, spread.counts, minlength=n_cells), dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(cell, spread.counts * value, minlength=n_cells) / counts

@@ -19,7 +19,6 @@ from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = ["CategoryTable", "by_category", "with_call_paths"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,42 +29,19 @@ _CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the
 
 @dataclass(frozen=True)
 class CategoryTable:
-    """What models of categories are fitted to: one row for each point, repeated runs joined.
+    """What models of categories are fitted to: one row for each point, repeated runs joined."""
 
-    Parameters
-    ----------
-    points : mapping of str to (n,) float
-        Parameters by their symbol in formulas, positive.
-    columns : mapping of str to str
-        Symbol to the column's name in the source.
-    categories : tuple of str
-        In order of appearance; what is left of the total comes last.
-    values : (n, C) float
-        Time of each category in ``unit``, >= 0; NaN where it was not measured.
-    repetitions : (n,) int
-        Runs of each point.
-    spread : (n, C) float
-        Standard deviation of the runs, in ``unit``; NaN for a single run.
-    total : (n,) float
-        Time of the whole run: as measured, or where that is not known the sum of the categories.
-    unit : str or None
-    value_name : str
-    source : str
-    notes : tuple of str
-        What a user should know about the rows.
-    """
-
-    points: Mapping[str, Floats]
-    columns: Mapping[str, str]
-    categories: tuple[str, ...]
-    values: Floats
-    repetitions: Ints
-    spread: Floats
-    total: Floats
+    points: Mapping[str, Floats]  # parameters by their symbol in formulas, positive
+    columns: Mapping[str, str]  # symbol to the column's name in the source
+    categories: tuple[str, ...]  # in order of appearance; what is left of the total comes last
+    values: Floats  # time of each category in ``unit``, >= 0; NaN where it was not measured
+    repetitions: Ints  # runs of each point
+    spread: Floats  # standard deviation of the runs, in ``unit``; NaN for a single run
+    total: Floats  # time of the whole run: as measured, or where that is not known the sum of the categories
     unit: str | None
     value_name: str
     source: str
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())  # what a user should know about the rows
 
     def __len__(self) -> int:
         return len(self.total)
@@ -121,45 +97,8 @@ def by_category(
 ) -> CategoryTable:
     """Measurements of which each row is one category of a run, as a table of points by categories.
 
-    Rows of one point are told apart as runs by a column such as ``run`` or ``repetition``; without one, the k-th row
-    of each category belongs to the k-th run.
-
-    Parameters
-    ----------
-    data : Measurements
-        With a category role, or with call paths of which none calls another one.
-    total : str, optional
-        The category, or a column of numbers, that holds the time of the whole run; guessed from a category called
-        ``total`` or alike when left out.
-    other : str
-        What the part of the total that no category accounts for is called; it becomes a category of its own where
-        there is such a part.
-    aggregate : {"median", "mean", "minimum"}
-        What stands for repeated runs.
-    duplicates : {"refuse", "keep", "drop"}
-        What to do with rows that agree in every column.
-    absent : {"unknown", "zero"}
-        A category that a run does not list was not measured in it, or took no time.
-
-    Raises
-    ------
-    OptionError
-        A role is missing, several codes or systems are mixed, rows of one point differ in what looks like a further
-        parameter, or ``total`` is neither a category nor a column.
-    InputError, DataError
-        A time is negative or a parameter not positive, with the line; or the categories overlap: they add up to more
-        than the total.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from perfcore import Measurements
-    >>> rows = [(1, "compute", 8.0), (1, "total", 9.0), (2, "compute", 4.0), (2, "total", 6.0)]
-    >>> table = by_category(Measurements(pd.DataFrame(rows, columns=["p", "category", "time_s"])))
-    >>> table.categories
-    ('compute', 'other')
-    >>> table.values.tolist()
-    [[8.0, 1.0], [4.0, 2.0]]
+    Rows of one point are told apart as runs by a column such as ``run`` or ``repetition``; without one, the k-th row of
+    each category belongs to the k-th run.
     """
     import pandas as pd
 
@@ -225,11 +164,7 @@ def by_category(
 
 
 def with_call_paths(data: Measurements) -> Measurements:
-    """Call paths as categories, where nothing else is one and no path is a part of another, as in a flat profile.
-
-    Files of Extra-P name a code only by its call path; of paths that call one another the times may be inclusive, and
-    then are no parts of a sum.
-    """
+    """Call paths as categories, where nothing else is one and no path is a part of another, as in a flat profile."""
     if data.roles.category or list(data.roles.code) != [_CALL_PATH]:
         return data
     names = set(map(str, data.table[_CALL_PATH].unique()))
@@ -242,12 +177,7 @@ def with_call_paths(data: Measurements) -> Measurements:
 
 
 def _refuse_several(data: Measurements, kept: Booleans) -> None:
-    """Refuse several codes or systems: a model by categories is one of one application on one machine.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse several codes or systems: a model by categories is one of one application on one machine."""
     for role, columns in (("code", data.roles.code), ("system", data.roles.system)):
         if not columns:
             continue

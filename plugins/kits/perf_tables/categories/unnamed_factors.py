@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.measurements import Measurements
 
-__all__ = [
-    "differing_columns",
-    "refuse_unnamed_factors",
-    "refuse_unnamed_names",
-    "refuse_unnamed_of_codes",
-    "tells_runs_apart",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,13 +44,6 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     """Columns of numbers without a role in which rows of one category of one point differ (n,).
 
     Those that number the runs are not among them.
-
-    Parameters
-    ----------
-    data : Measurements
-    kept : (rows of the table,) bool
-    point, category : (n,) int
-        Of each row that is kept.
     """
     import pandas as pd
 
@@ -75,13 +61,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
 
 
 def tells_runs_apart(column: str) -> bool:
-    """Whether a name is that of a column in which runs differ that were meant to be the same.
-
-    Examples
-    --------
-    >>> tells_runs_apart("Start time"), tells_runs_apart("status"), tells_runs_apart("class")
-    (True, True, False)
-    """
+    """Whether a name is that of a column in which runs differ that were meant to be the same."""
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
 
@@ -89,26 +69,7 @@ def tells_runs_apart(column: str) -> bool:
 def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:
-    """Refuse rows that would pass for repeated runs of one point though something was varied in them.
-
-    A column is taken as varied where its levels recur: at several points, and at each in most of its categories. What
-    is measured beside the time recurs at most by chance; what is counted for each category, such as calls, is another
-    number for another category.
-
-    Parameters
-    ----------
-    data : Measurements
-    kept : (rows of the table,) bool
-    point, category : (n,) int
-        Of each row that is kept.
-    points : mapping of str to (n,) float
-        Parameters of each row that is kept.
-
-    Raises
-    ------
-    OptionError
-        Names the columns, and both ways to go on.
-    """
+    """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
     import pandas as pd
 
     varied = {}
@@ -141,16 +102,6 @@ def refuse_unnamed_of_codes(data: Measurements) -> None:
     """Refuse rows of a code on a system that would pass for repeated runs though something was varied in them.
 
     Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
-
-    Parameters
-    ----------
-    data : Measurements
-        Of which observations can be made.
-
-    Raises
-    ------
-    OptionError
-        Names the columns, and both ways to go on.
     """
     roles = data.roles
     value = numbers_of(data, str(roles.value), optional=True)
@@ -177,24 +128,6 @@ def refuse_unnamed_names(
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several.
-
-    Parameters
-    ----------
-    data : Measurements
-    kept : (rows of the table,) bool
-    point, path : (n,) int
-        Of each row that is kept.
-    value : (n,) float
-        What was measured, > 0 where it counts.
-    points : mapping of str to (n,) float
-        Parameters of each row that is kept.
-    by : {"path", "code"}
-        The option that names what is modelled by itself.
-
-    Raises
-    ------
-    OptionError
-        Names the column, and both ways to go on.
     """
     import pandas as pd
 
@@ -228,10 +161,7 @@ def refuse_unnamed_names(
 
 
 def _are_chosen(levels: pd.Series) -> bool:
-    """Whether most numbers are such as people choose: whole, or fractions of few digits.
-
-    Memory that was measured in whole pages recurs as levels do, but 9.42578125 MiB is nobody's choice.
-    """
+    """Whether most numbers are such as people choose: whole, or fractions of few digits."""
     few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in levels.unique().tolist()]
     return bool(sum(few) >= 0.5 * len(few))
 

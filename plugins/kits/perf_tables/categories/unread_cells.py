@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["no_number"]
-
 
 def no_number(name: str, text: str) -> str:
-    """What a cell holds, and what to do about it.
-
-    Examples
-    --------
-    >>> no_number("rate", "3.2k")
-    "rate is '3.2k'; a number is expected; k may be a power of 1000 or of 1024: write the number in full"
-    >>> no_number("wall", "12,345").rpartition("; ")[2]
-    'if its comma is a decimal sign, give -r decimal=, and if not, write 12345'
-    """
+    """What a cell holds, and what to do about it."""
     description = f"{name} is {text[:40]!r}; a number is expected"
     if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})+", text):
         plain = text.replace(",", "")

@@ -17,54 +17,17 @@ from perfcore.base.errors import OptionError, UnknownNameError
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["grid", "levels_at", "parse_places"]
 
 _FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
 
 
 def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
-    """The values of each variable as text, for whoever knows which of them are numbers.
-
-    Parameters
-    ----------
-    texts : str or iterable of str
-        ``NAME=VALUES[,NAME=VALUES...]``.
-    option : str
-        How the message calls what is wrong.
-
-    Raises
-    ------
-    OptionError
-        A text does not begin with ``NAME=``.
-
-    Examples
-    --------
-    >>> parse_places(["p=1,2,4,n=100", "p=8..64*2"])
-    {'p': '1,2,4,8..64*2', 'n': '100'}
-    """
+    """The values of each variable as text, for whoever knows which of them are numbers."""
     return {name: ",".join(words) for name, words in _words(texts, {}, option).items()}
 
 
 def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
-    """The levels that are asked for of each variable of a model, by symbol; of those that are named.
-
-    Parameters
-    ----------
-    model : Model
-        A variable goes by its symbol or by its name in the data. A level of names that holds commas or ``=`` is taken
-        whole.
-    at : str, iterable of str, or mapping
-        As `parse_places` takes them, or values by variable: texts of the same kind, numbers, names, or sequences.
-    option : str
-        How the message calls what is wrong.
-
-    Raises
-    ------
-    UnknownNameError
-        A variable, or a name of one, that the model does not have; the nearest is suggested.
-    OptionError
-        A text is no point.
-    """
+    """The levels that are asked for of each variable of a model, by symbol; of those that are named."""
     texts = at
     arrays: dict[str, list[Any]] = {}
     if isinstance(at, Mapping):
@@ -84,15 +47,7 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
 
 
 def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
-    """Every combination of the levels that are asked for, as one column for each variable of a model.
-
-    Parameters and errors are those of `levels_at`; of a variable of names that is left out all are taken.
-
-    Raises
-    ------
-    OptionError
-        A variable that is a number is left out, or there are more than a million combinations.
-    """
+    """Every combination of the levels that are asked for, as one column for each variable of a model."""
     levels = {**model.levels, **levels_at(model, at, option)}
     for symbol in model.variables:
         if symbol not in levels:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 
-__all__ = ["Places", "by_symbol", "check_coverage", "named_points", "of_one_length", "places"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -19,18 +18,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Places:
-    """Points at which to predict.
+    """Points at which to predict."""
 
-    Parameters
-    ----------
-    points : mapping of str to (n,) float
-        Parameters by symbol.
-    code, system : (n,) int
-        Index into the model's codes and systems.
-    """
-
-    points: Mapping[str, Floats]
-    code: Ints
+    points: Mapping[str, Floats]  # parameters by symbol
+    code: Ints  # index into the model's codes and systems
     system: Ints
 
     def __len__(self) -> int:
@@ -46,42 +37,7 @@ def places(user_points: Any, columns: Mapping[str, str], codes: Sequence[str], s
 def named_points(
     user_points: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
 ) -> tuple[dict[str, Floats], dict[str, Ints]]:
-    """Points as a user gives them.
-
-    Parameters
-    ----------
-    user_points : mapping or DataFrame of columns, or (n,) float
-        A plain array is the first parameter of a model with one parameter. Single values hold for all points; what has
-        only one name may be left out.
-    columns : mapping of str to str
-        Parameters: symbol to the name in the data; either is accepted.
-    known : mapping of str to sequence of str
-        Variables whose levels are names, and these.
-    usual : str, optional
-        The name that is meant where none is given.
-
-    Returns
-    -------
-    points : dict of str to (n,) float
-        By symbol.
-    index : dict of str to (n,) int
-        Number of each name.
-
-    Raises
-    ------
-    UnknownNameError
-        A column or a name that the model does not have.
-    OptionError
-        A parameter or a name is missing.
-    DataError
-        A parameter that is no positive number, or columns of different lengths.
-
-    Examples
-    --------
-    >>> points, index = named_points({"P": [8, 16], "category": "b"}, {"P": "procs"}, {"category": ["a", "b"]})
-    >>> points["P"], index["category"]
-    (array([ 8., 16.]), array([1, 1]))
-    """
+    """Points as a user gives them."""
     named = by_symbol(user_points, columns, known)
     for variable, names in known.items():
         if variable not in named:
@@ -96,29 +52,7 @@ def named_points(
 
 
 def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
-    """Columns of points under the symbols of a model's variables; values and lengths are not looked at.
-
-    Parameters
-    ----------
-    user_points : mapping or DataFrame of columns, or (n,) float
-        See `named_points`.
-    columns : mapping of str to str
-        Variables that are numbers: symbol to the name in the data. A name that several symbols have is each of them.
-    names : collection of str
-        Variables whose levels are names; they may be missing.
-
-    Raises
-    ------
-    UnknownNameError
-        A column that the model does not have.
-    OptionError
-        A number is missing.
-
-    Examples
-    --------
-    >>> by_symbol({"procs": [8, 16]}, {"P": "procs"}, ())
-    {'P': array([ 8, 16])}
-    """
+    """Columns of points under the symbols of a model's variables; values and lengths are not looked at."""
     named = {}
     for name, values in _as_columns(user_points, columns).items():
         symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
@@ -132,13 +66,7 @@ def by_symbol(user_points: Any, columns: Mapping[str, str], names: Collection[st
 
 
 def of_one_length(named: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Columns whose single values are repeated as often as the others have values.
-
-    Raises
-    ------
-    DataError
-        Two have different lengths.
-    """
+    """Columns whose single values are repeated as often as the others have values."""
     try:
         return dict(zip(named, np.broadcast_arrays(*named.values()), strict=True))
     except ValueError:
@@ -147,12 +75,7 @@ def of_one_length(named: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArra
 
 
 def check_coverage(interval: float) -> None:
-    """Refuse a coverage that is none.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse a coverage that is none."""
     if not 0.0 < interval < 1.0:
         raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
 

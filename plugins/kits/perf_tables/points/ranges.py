@@ -6,26 +6,12 @@ import math
 
 from perfcore.base.errors import OptionError
 
-__all__ = ["MOST_POINTS", "check_count", "parse_values"]
 
 MOST_POINTS = 1_000_000  # that a person asks for at once
 
 
 def parse_values(text: str) -> list[float]:
-    """``1,2,3``, ``FIRST..LAST:STEP`` or ``FIRST..LAST*FACTOR`` as numbers.
-
-    Raises
-    ------
-    ValueError, ZeroDivisionError
-        The text is none of these, or a number is not finite.
-    OptionError
-        A range of more than a million numbers.
-
-    Examples
-    --------
-    >>> parse_values("0..10:5"), parse_values("1..64*4"), parse_values("1,64")
-    ([0.0, 5.0, 10.0], [1.0, 4.0, 16.0, 64.0], [1.0, 64.0])
-    """
+    """``1,2,3``, ``FIRST..LAST:STEP`` or ``FIRST..LAST*FACTOR`` as numbers."""
     values: list[float] = []
     for part in text.split(","):
         first_text, dots, rest = part.partition("..")
@@ -54,18 +40,6 @@ def parse_values(text: str) -> list[float]:
 
 
 def check_count(count: float, text: str) -> None:
-    """Refuse more points than memory and patience hold.
-
-    Raises
-    ------
-    OptionError
-
-    Examples
-    --------
-    >>> check_count(2e10, "--at")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.OptionError: --at: 2e+10 points, and at most 1,000,000 can be asked for
-    """
+    """Refuse more points than memory and patience hold."""
     if count >= MOST_POINTS:
         raise OptionError(f"{text}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.units import NANOSECONDS, unit_in_name
 
-__all__ = ["check_durations", "is_duration"]
 
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _DURATIONS = frozenset(
@@ -26,22 +25,7 @@ _SIGNED = (
 
 
 def is_duration(column: str, source: str = "") -> bool:
-    """Whether a column's name says that it holds lengths of time, which are not negative.
-
-    Parameters
-    ----------
-    column : str
-        With its unit, or a word such as latency in it. A column that is called ``value`` says nothing.
-    source : str
-        The file, whose name counts for such a column.
-
-    Examples
-    --------
-    >>> is_duration("latency"), is_duration("wall_ms"), is_duration("value", "runs/durations.txt")
-    (True, True, True)
-    >>> is_duration("clock_offset_ms"), is_duration("temp_min"), is_duration("rate_per_s"), is_duration("value")
-    (False, False, False, False)
-    """
+    """Whether a column's name says that it holds lengths of time, which are not negative."""
     if column == "value":
         words = _words(Path(source).stem)
         return bool(_DURATIONS & words) and not _is_signed(words)
@@ -61,27 +45,7 @@ def _is_signed(words: set[str]) -> bool:
 
 
 def check_durations(values: npt.ArrayLike, column: str, source: str = "") -> None:
-    """Refuse negative lengths of time; see `is_duration`.
-
-    Parameters
-    ----------
-    values : (n,) float
-    column, source : str
-        Where they are from.
-
-    Raises
-    ------
-    DataError
-        With the first negative one.
-
-    Examples
-    --------
-    >>> check_durations([3.0, -1.0], "latency_ms")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.DataError: sample 2 of 2 is -1, and a time is not negative; correct or leave out what is \
-wrong; if it is a difference, declare it: within -inf,inf
-    """
+    """Refuse negative lengths of time; see `is_duration`."""
     samples = np.asarray(values, dtype=np.float64)
     if not len(samples) or samples.min() >= 0.0 or not is_duration(column, source):
         return

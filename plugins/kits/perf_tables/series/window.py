@@ -17,12 +17,6 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
 
-__all__ = [
-    "DEFAULT_WINDOW",
-    "Window",
-    "select_column",
-    "take_window",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,29 +25,14 @@ DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or s
 
 @dataclass(frozen=True)
 class Window:
-    """Samples of one quantity within a stretch of time.
+    """Samples of one quantity within a stretch of time."""
 
-    Parameters
-    ----------
-    column : str
-        What was sampled.
-    times : (n,) float or int
-        In ``time_unit``, increasing.
-    values : (n,) float
-        Finite.
-    time_unit : str
-    missing : int
-        Samples of the stretch that had no value.
-    source : str
-        Where the series came from.
-    """
-
-    column: str
-    times: npt.NDArray[Any]
-    values: Floats
+    column: str  # what was sampled
+    times: npt.NDArray[Any]  # in ``time_unit``, increasing
+    values: Floats  # finite
     time_unit: str
-    missing: int
-    source: str
+    missing: int  # samples of the stretch that had no value
+    source: str  # where the series came from
 
     @property
     def variation(self) -> float:
@@ -73,13 +52,6 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
 
     A curve, which is what a table of one value column is read as, counts as the series of its heights at the times
     where they begin, and its column has the name that it has in the table.
-
-    Raises
-    ------
-    DataError
-        The data are neither a series nor a curve.
-    OptionError
-        There are several columns and none was named, or none has the name.
     """
     if isinstance(data, UtilizationCurve):
         name = "value" if data.quantity == PROCESSORS_COMPUTING else data.quantity
@@ -98,33 +70,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
 def take_window(
     data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | str | None = None
 ) -> Window:
-    """The samples of the last stretch of a series.
-
-    Parameters
-    ----------
-    data : Series or UtilizationCurve
-    length : str
-        A duration such as ``"5min"``, or ``"all"``. A sample that is older by exactly this much is left out, so that
-        five minutes of samples every second are 300.
-    column : str, optional
-        May be left out when there is only one.
-    until : float or str, optional
-        Last time that counts, in the data's unit, or as a date such as ``"2014-09-13 14:05"``, of UTC unless it says
-        otherwise; by default the last sample's. It serves to predict what has happened since.
-
-    Raises
-    ------
-    DataError
-        No sample of the stretch has a finite value; the message says where the nearest one is.
-    OptionError
-        The length is no duration, the last time no time, or the column is not known.
-
-    Examples
-    --------
-    >>> series = Series([0, 60, 120], {"cpu": [0.9, 0.4, 0.6]}, "s")
-    >>> take_window(series, "2min").values
-    array([0.4, 0.6])
-    """
+    """The samples of the last stretch of a series."""
     column, times, values, unit = select_column(data, column)
     if not len(times):
         raise DataError(f"{data.source}: the series has no samples")

@@ -21,7 +21,6 @@ from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, counted_in
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["BurstClasses", "burst_classes"]
 
 BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
 # Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
@@ -32,24 +31,13 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BurstClasses:
-    """Computing of a run by class of burst; every computing nanosecond is in one class.
-
-    Parameters
-    ----------
-    names : (n_classes,) tuple of str
-        ``MPI_Recv -> MPI_Allreduce``; `BEGIN` and `END` stand for the begin and the end of the run.
-    time_ns : (n_classes, n_locations) int64, nanoseconds
-    instructions, cycles : (n_classes,) int64, or None
-        Of all locations; None where they were not counted.
-    notes : tuple of str
-        Why they are not known.
-    """
+    """Computing of a run by class of burst; every computing nanosecond is in one class."""
 
     names: tuple[str, ...]
     time_ns: Integers
-    instructions: Integers | None = None
+    instructions: Integers | None = None  # of all locations; None where they were not counted
     cycles: Integers | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # why they are not known
 
     @property
     def total_ns(self) -> Mapping[str, int]:
@@ -84,18 +72,7 @@ class BurstClasses:
 
 
 def burst_classes(trace: Trace) -> BurstClasses | None:
-    """Computing of a run by class of burst; None where the trace has neither calls nor counters.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a whole run. What computes is what the trace counts as busy.
-
-    Raises
-    ------
-    DataError
-        The trace is a part of a run.
-    """
+    """Computing of a run by class of burst; None where the trace has neither calls nor counters."""
     communication = replayable_communication_of(trace)
     busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))

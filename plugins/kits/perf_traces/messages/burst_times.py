@@ -9,21 +9,12 @@ from perf_traces.messages.communication import Communication
 from perf_traces.messages.search_kernels import last_not_after
 from perfcore.data.trace import Trace
 
-__all__ = ["BurstTimes", "burst_spans"]
 
 Integers = npt.NDArray[np.int64]
 
 
 def burst_spans(communication: Communication) -> tuple[Integers, Integers, Integers]:
-    """Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> location, start, end = burst_spans(exchange())
-    >>> (end - start).tolist()
-    [40, 0, 10, 0, 50, 20]
-    """
+    """Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them."""
     calls, first = communication.calls, communication.first_call
     has_calls = first[1:] > first[:-1]
     before = np.concatenate([[communication.start_ns], calls.leave_ns[:-1]])
@@ -39,14 +30,7 @@ def burst_spans(communication: Communication) -> tuple[Integers, Integers, Integ
 
 
 class BurstTimes:
-    """Times of bursts by state.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of the same run.
-    found : Communication
-    """
+    """Times of bursts by state."""
 
     def __init__(self, trace: Trace, communication: Communication) -> None:
         order = np.lexsort((trace.start_ns, trace.location))
@@ -56,14 +40,7 @@ class BurstTimes:
         self.location, self.start_ns, self.end_ns = burst_spans(communication)
 
     def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Integers:
-        """How long each burst is spent in the states of a mask, in nanoseconds.
-
-        Parameters
-        ----------
-        states : (n_states,) bool
-        bursts : (n,) int, optional
-            Only of these.
-        """
+        """How long each burst is spent in the states of a mask, in nanoseconds."""
         length = np.where(states[self._state], self._end - self._start, 0)
         passed = np.concatenate([[0], np.cumsum(length)])
 

@@ -13,10 +13,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = [
-    "FACT", "NOT_RECORDED", "NO_COLLECTIVES", "Calls", "Collectives", "Communication", "Messages", "carry",
-    "communication_of", "on_locations", "replayable_communication_of",
-]  # fmt: skip
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
 UNKNOWN, NOT_RECORDED = -1, -2  # communicators: of no data, such as that of MPI_Init; and of data, not recorded
@@ -51,25 +47,13 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """Outermost calls of the communication library, by location and time.
+    """Outermost calls of the communication library, by location and time."""
 
-    Parameters
-    ----------
-    location : (n,) int32
-        Sorted.
-    enter_ns, leave_ns : (n,) int64, nanoseconds
-        ``enter <= leave``, sorted within each location; without overlap where they can be replayed.
-    operation : (n,) int32
-        Index into ``operations``.
-    operations : tuple of str
-        Names, such as ``MPI_Bcast``.
-    """
-
-    location: Codes
-    enter_ns: Integers
+    location: Codes  # sorted
+    enter_ns: Integers  # ``enter <= leave``, sorted within each location; without overlap where they can be replayed
     leave_ns: Integers
-    operation: Codes
-    operations: tuple[str, ...]
+    operation: Codes  # index into ``operations``
+    operations: tuple[str, ...]  # names, such as ``MPI_Bcast``
 
     def __len__(self) -> int:
         return len(self.enter_ns)
@@ -77,29 +61,16 @@ class Calls:
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Messages whose both ends are known, as columns.
+    """Messages whose both ends are known, as columns."""
 
-    Parameters
-    ----------
-    send_call, receive_call : (m,) int64
-        Calls that start to send, and in which the receive completes.
-    send_done_call, post_call : (m,) int64
-        Calls in which the send completes, -1 where that is not known, and that announce the receive; of blocking calls
-        the same as the others.
-    bytes, tag, communicator : (m,) int64
-        The communicator as the file calls it.
-    logical_send_ns, physical_send_ns, logical_receive_ns, physical_receive_ns : (m,) int64, nanoseconds
-        When the sender asked and when data left; when the receiver asked and when data were there.
-    """
-
-    send_call: Integers
+    send_call: Integers  # calls that start to send, and in which the receive completes
     send_done_call: Integers
     post_call: Integers
     receive_call: Integers
-    bytes: Integers
+    bytes: Integers  # the communicator as the file calls it
     tag: Integers
     communicator: Integers
-    logical_send_ns: Integers
+    logical_send_ns: Integers  # when the sender asked and when data left
     physical_send_ns: Integers
     logical_receive_ns: Integers
     physical_receive_ns: Integers
@@ -114,32 +85,14 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class Collectives:
-    """Collective operations, and the calls that take part in each.
+    """Collective operations, and the calls that take part in each."""
 
-    Parameters
-    ----------
-    operation : (k,) int32
-        Index into the calls' ``operations``.
-    communicator : (k,) int64
-        As the file calls it; -1 of operations such as MPI_Init, of which it does not say, and -2 where it does not say
-        that of data.
-    bytes : (k,) int64
-        The most that one member sends or receives.
-    size : (k,) int64
-        Members of the communicator, as far as it is known, else those met.
-    member_of : (j,) int64
-        The collective of each taking part.
-    member_call : (j,) int64
-        The call.
-    member_is_root : (j,) bool
-    """
-
-    operation: Codes
-    communicator: Integers
-    bytes: Integers
-    size: Integers
-    member_of: Integers
-    member_call: Integers
+    operation: Codes  # index into the calls' ``operations``
+    communicator: Integers  # as the file calls it
+    bytes: Integers  # the most that one member sends or receives
+    size: Integers  # members of the communicator, as far as it is known, else those met
+    member_of: Integers  # the collective of each taking part
+    member_call: Integers  # the call
     member_is_root: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -175,31 +128,17 @@ NO_COLLECTIVES = Collectives(_NONE.astype(np.int32), _NONE, _NONE, _NONE, _NONE,
 
 @dataclass(frozen=True, eq=False)
 class Communication:
-    """Calls, messages and collectives of a run.
+    """Calls, messages and collectives of a run."""
 
-    Parameters
-    ----------
-    locations : tuple of str
-        As in the trace; those that never call are among them.
-    start_ns, end_ns : int and (n_locations,) int64, nanoseconds
-        Begin of the run, and the last record of each location.
-    calls, messages, collectives
-    unmatched : mapping of str to int
-        What was left out, in words, and how many of it.
-    source : str
-    not_replayed : str
-        Why nobody knows what the run would be on another network; empty where a replay tells it.
-    """
-
-    locations: tuple[str, ...]
-    start_ns: int
+    locations: tuple[str, ...]  # as in the trace; those that never call are among them
+    start_ns: int  # begin of the run, and the last record of each location
     end_ns: Integers
     calls: Calls
     messages: Messages
     collectives: Collectives
-    unmatched: Mapping[str, int] = field(default_factory=dict)
+    unmatched: Mapping[str, int] = field(default_factory=dict)  # what was left out, in words, and how many of it
     source: str = "trace"
-    not_replayed: str = ""
+    not_replayed: str = ""  # why nobody knows what the run would be on another network; empty where a replay tells it
 
     @property
     def first_call(self) -> Integers:
@@ -257,13 +196,7 @@ class Communication:
 
 
 def _singular(remark: str) -> str:
-    """The words of a remark, of one thing.
-
-    Examples
-    --------
-    >>> _singular("calls of collectives do not fit to those of other ranks")
-    'call of a collective does not fit to those of other ranks'
-    """
+    """The words of a remark, of one thing."""
     for several, single in _SINGULAR.items():
         if remark.startswith(several):
             return single + remark.removeprefix(several)
@@ -284,16 +217,7 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
 
 
 def on_locations(communication: Communication, place: Integers, locations: Sequence[str]) -> Communication:
-    """The same where several locations are one each; unchanged where calls of one location must not overlap.
-
-    Parameters
-    ----------
-    communication : Communication
-    place : (n_locations,) int
-        The new location of each.
-    locations : sequence of str
-        Their names.
-    """
+    """The same where several locations are one each; unchanged where calls of one location must not overlap."""
     if not communication.not_replayed or len(place) != len(communication.locations):
         return communication
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
@@ -317,13 +241,7 @@ def on_locations(communication: Communication, place: Integers, locations: Seque
 
 
 def communication_of(trace: Trace) -> Communication | None:
-    """The communication of a trace; None where its format has none.
-
-    Raises
-    ------
-    DataError
-        The trace is a part of the run, or its locations were joined: calls and states do not belong together.
-    """
+    """The communication of a trace; None where its format has none."""
     read = getattr(trace, "facts", {}).get(FACT)
     if read is None:
         return None

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
 
-__all__ = ["CYCLES", "FACT", "INSTRUCTIONS", "Counters", "Readings", "counted_in"]
 
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
@@ -29,34 +28,16 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What one counter counted since its last reading, by location and time.
+    """What one counter counted since its last reading, by location and time."""
 
-    Parameters
-    ----------
-    location : (n,) int64
-        Sorted.
-    time_ns : (n,) int64, nanoseconds
-        Increasing within each location.
-    value : (n,) int64
-    every : bool
-        Whether all readings in an interval count, where tracers read counters at every region; else the first one.
-    """
-
-    location: Integers
-    time_ns: Integers
+    location: Integers  # sorted
+    time_ns: Integers  # increasing within each location
     value: Integers
-    every: bool = False
+    every: bool = False  # whether all readings in an interval count, where tracers read counters at every region
 
     @classmethod
     def of(cls, location: Integers, time_ns: Integers, value: Integers) -> Readings:
-        """Readings in any order; of several at one moment of a location the first counts.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Readings.of(np.array([0, 0, 0]), np.array([9, 5, 9]), np.array([7, 1, 3])).value.tolist()
-        [1, 7]
-        """
+        """Readings in any order; of several at one moment of a location the first counts."""
         order = np.lexsort((time_ns, location))
         location, time_ns, value = location[order], time_ns[order], value[order]
         first = np.ones(len(order), bool)
@@ -64,13 +45,7 @@ class Readings:
         return cls(location[first], time_ns[first], value[first])
 
     def within(self, location: Integers, start_ns: Integers, end_ns: Integers, n_locations: int) -> Integers:
-        """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none.
-
-        Parameters
-        ----------
-        location, start_ns, end_ns : (m,) int64
-        n_locations : int
-        """
+        """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none."""
         from perf_traces.messages.search_kernels import last_not_after
 
         if not len(self.value):
@@ -90,42 +65,15 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Counters:
-    """The counters that a trace has, read when somebody asks for them.
+    """The counters that a trace has, read when somebody asks for them."""
 
-    Parameters
-    ----------
-    locations : tuple of str
-        As in the trace.
-    names : tuple of str
-        As PAPI names them.
-    read : callable
-        From names to the readings of each.
-    """
-
-    locations: tuple[str, ...]
-    names: tuple[str, ...]
-    read: Callable[[Sequence[str]], Mapping[str, Readings]]
+    locations: tuple[str, ...]  # as in the trace
+    names: tuple[str, ...]  # as PAPI names them
+    read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
 
 
 def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None:
-    """Instructions and cycles of some intervals of a trace; None where it has no such counters.
-
-    Parameters
-    ----------
-    trace : Trace
-    rows : (n,) int64
-        The intervals.
-
-    Returns
-    -------
-    instructions, cycles : (n,) int64
-        -1 where nothing was read in an interval.
-
-    Raises
-    ------
-    DataError
-        Only some of the locations that have intervals have readings, or locations were joined or left out.
-    """
+    """Instructions and cycles of some intervals of a trace; None where it has no such counters."""
     counters = getattr(trace, "facts", {}).get(FACT)
     if counters is None or not {INSTRUCTIONS, CYCLES} <= set(counters.names):
         return None

@@ -17,7 +17,6 @@ from perf_traces.messages import graph_kernels
 from perf_traces.messages.communication import Communication
 from perf_traces.messages.rules import Rules, must_be_posted, rooted
 
-__all__ = ["BURST", "CALL", "COLLECTIVE", "GATHERING", "MESSAGE", "POSTED", "EventGraph", "event_graph"]
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -29,35 +28,17 @@ _DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
 
 @dataclass(frozen=True, eq=False)
 class EventGraph:
-    """Edges sorted by the node that they lead to; nodes in an order in which causes come first.
+    """Edges sorted by the node that they lead to; nodes in an order in which causes come first."""
 
-    Parameters
-    ----------
-    begins : (n_nodes + 1,) int64
-        Where the edges into each node begin.
-    source : (n,) int32
-        The node that each edge comes from.
-    kind : (n,) int8
-    subject : (n,) int32
-        Of bursts their number: that before call ``c`` is ``c``, after the last call of location ``l`` it is
-        ``n_calls + l``. Of messages and posts the message, of collectives the collective, of calls the call.
-    call : (n,) int32
-        The call at whose end the edge leads, -1 of others.
-    arrival, end, last : (n_calls,), (n_calls,), (n_locations,) int32
-        Nodes of arrivals and ends of calls, and of last records.
-    dropped : tuple of (int, int)
-        Kind and subject of edges that were left out, since they went in circles.
-    """
-
-    begins: Integers
-    source: Codes
+    begins: Integers  # where the edges into each node begin
+    source: Codes  # the node that each edge comes from
     kind: npt.NDArray[np.int8]
     subject: Codes
-    call: Codes
-    arrival: Codes
+    call: Codes  # the call at whose end the edge leads, -1 of others
+    arrival: Codes  # nodes of arrivals and ends of calls, and of last records
     end: Codes
     last: Codes
-    dropped: tuple[tuple[int, int], ...]
+    dropped: tuple[tuple[int, int], ...]  # kind and subject of edges that were left out, since they went in circles
 
     @property
     def n_nodes(self) -> int:

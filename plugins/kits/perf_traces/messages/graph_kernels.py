@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["arrange", "latest_cause", "longest", "longest_of_several", "longest_with_causes", "path_to"]
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]

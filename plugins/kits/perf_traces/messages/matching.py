@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perf_traces.messages.communication import Calls, Collectives
 
-__all__ = ["called_jointly", "codes_of", "collectives_in_order", "numbered", "paired_in_order"]
 
 # Operations that all ranks of a communicator call, and that may synchronise, without being collectives of data.
 _JOINTLY = re.compile(
@@ -27,13 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def numbered(group: npt.NDArray[np.integer]) -> Integers:
-    """How many of the same group come before each row.
-
-    Examples
-    --------
-    >>> numbered(np.array([7, 3, 7, 7])).tolist()
-    [0, 0, 1, 2]
-    """
+    """How many of the same group come before each row."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(group) else np.zeros(0, int)
@@ -43,25 +36,7 @@ def numbered(group: npt.NDArray[np.integer]) -> Integers:
 
 
 def paired_in_order(sends: Sequence[Integers], receives: Sequence[Integers]) -> tuple[Integers, Integers]:
-    """Pair the k-th send with the k-th receive of the same key.
-
-    Parameters
-    ----------
-    sends, receives : sequence of (n,) and (m,) int
-        Columns of the key: sender, receiver, communicator, tag; rows in the order of sending and of posting.
-
-    Returns
-    -------
-    (k,), (k,) int64
-        Rows of the sends and of the receives that belong together.
-
-    Examples
-    --------
-    >>> tags = np.array([5, 6, 5]), np.array([5, 5])
-    >>> sent, received = paired_in_order([tags[0]], [tags[1]])
-    >>> sent.tolist(), received.tolist()
-    ([0, 2], [0, 1])
-    """
+    """Pair the k-th send with the k-th receive of the same key."""
     code = codes_of([np.concatenate(columns) for columns in zip(sends, receives, strict=True)])
     n_sends = len(sends[0])
     one, other = (part * (len(code) + 1) + numbered(part) for part in (code[:n_sends], code[n_sends:]))
@@ -70,10 +45,7 @@ def paired_in_order(sends: Sequence[Integers], receives: Sequence[Integers]) -> 
 
 
 def called_jointly(calls: Calls, n_locations: int) -> npt.NDArray[np.bool_]:
-    """Calls such as MPI_Init that every location which calls at all makes equally often: the k-th belong together.
-
-    Files do not say the communicator of most of them; of those that some make more often nobody knows who belongs.
-    """
+    """Calls such as MPI_Init that every location which calls at all makes equally often: the k-th belong together."""
     jointly = np.array([_JOINTLY.fullmatch(name) is not None for name in calls.operations], bool)
     if not jointly.any():
         return np.zeros(len(calls), bool)
@@ -98,27 +70,7 @@ def collectives_in_order(
     calls: Calls, taking_part: Integers, communicator: Integers, n_bytes: Integers, is_root: npt.NDArray[np.bool_],
     sizes: Integers, group: Integers,
 ) -> tuple[Collectives, int]:  # fmt: skip
-    """The k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others.
-
-    Parameters
-    ----------
-    calls : Calls
-    taking_part : (j,) int64
-        Calls that are collective, sorted.
-    communicator : (j,) int64
-    n_bytes : (j,) int64
-    is_root : (j,) bool
-    sizes : (j,) int64
-        Members of the communicator, -1 where they are not known.
-    group : (j,) int64
-        Calls of one group are counted together; finer than communicators or the same.
-
-    Returns
-    -------
-    Collectives
-    int
-        How many calls were left out, since calls that come together by order are different operations.
-    """
+    """The k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others."""
     location = calls.location[taking_part].astype(np.int64)
     number = numbered(codes_of([group, location]))
     member_of = codes_of([group, number])

@@ -22,35 +22,21 @@ from perf_traces.messages.replay import Replay
 from perf_traces.messages.rules import bsc_rules
 from perfcore.data.trace import Trace
 
-__all__ = ["Definition", "PopFactors", "pop_factors"]
 
 Definition = Literal["strict", "bsc"]
 
 
 @dataclass(frozen=True)
 class PopFactors:
-    """Factors of one run, each in [0, 1].
-
-    Parameters
-    ----------
-    definition : {"strict", "bsc"}
-    runtime_ns, ideal_ns : int, nanoseconds
-        Of the run, and on a network that takes no time.
-    load_balance : float
-        Mean over longest computation of a location.
-    serialisation, transfer : float
-        Their product is ``communication``.
-    contradictions, calls : int
-        Calls that left before what the rules say they waited for, of how many.
-    """
+    """Factors of one run, each in [0, 1]."""
 
     definition: Definition
-    runtime_ns: int
+    runtime_ns: int  # of the run, and on a network that takes no time
     ideal_ns: int
-    load_balance: float
-    serialisation: float
+    load_balance: float  # mean over longest computation of a location
+    serialisation: float  # their product is ``communication``
     transfer: float
-    contradictions: int
+    contradictions: int  # calls that left before what the rules say they waited for, of how many
     calls: int
 
     @property
@@ -67,23 +53,7 @@ class PopFactors:
 def pop_factors(
     trace: Trace, definition: Definition = "strict", processes: Sequence[str] | None = None
 ) -> PopFactors | None:
-    """Factors of a run from its trace alone; None where the trace has no calls of a communication library.
-
-    Parameters
-    ----------
-    trace : Trace
-        Of a whole run. What computes is what the trace counts as busy.
-    definition : {"strict", "bsc"}
-        See the text above.
-    processes : (n_locations,) sequence of str, optional
-        The process of each location, where some have several: then only the threads that call are replayed, for their
-        process, and serialisation is of the longest computation of any thread, by both definitions.
-
-    Raises
-    ------
-    DataError
-        The trace is a part of a run.
-    """
+    """Factors of a run from its trace alone; None where the trace has no calls of a communication library."""
     communication = communication_of(trace)
     if communication is None or not len(communication.calls):
         return None

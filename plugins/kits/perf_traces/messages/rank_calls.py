@@ -21,18 +21,6 @@ from perf_traces.messages.communication import NOT_RECORDED, Calls, Collectives,
 from perf_traces.messages.matching import codes_of, collectives_in_order, numbered, paired_in_order
 from perfcore.base.errors import listing
 
-__all__ = [
-    "COLLECTIVE",
-    "COLUMNS",
-    "ITSELF",
-    "NOWHERE",
-    "OF_RANK",
-    "RECEIVE",
-    "SEND",
-    "UNTOLD",
-    "RankCalls",
-    "communication_of_ranks",
-]
 
 OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
 UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is told
@@ -49,27 +37,13 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RankCalls:
-    """Calls of one rank, as columns.
-
-    Parameters
-    ----------
-    columns : (n, 12) int64
-        By `COLUMNS`: location, start and end (nanoseconds), index into ``operations``, kind, index into ``groups`` (-1:
-        not recorded), members of the group (-1: all that there are), number within it (-1), bytes, the rank to or from
-        which a message goes (-1), its tag, and the row of the call in which it ends (`ITSELF`, `NOWHERE`).
-    operations, groups : tuple of str
-        A group is named so that no other one of the run has the same name.
-    unmatched : mapping of str to int
-        What was left out, in words, and how many of it.
-    not_replayed : str
-        Why nobody knows what the run would be on another network.
-    """
+    """Calls of one rank, as columns."""
 
     columns: Integers
-    operations: tuple[str, ...]
+    operations: tuple[str, ...]  # A group is named so that no other one of the run has the same name
     groups: tuple[str, ...]
-    unmatched: Mapping[str, int]
-    not_replayed: str
+    unmatched: Mapping[str, int]  # what was left out, in words, and how many of it
+    not_replayed: str  # why nobody knows what the run would be on another network
 
     def save(self, path: Path) -> None:
         """Write them to ``PATH.calls.npy`` and ``PATH.calls.json``."""
@@ -98,29 +72,7 @@ def communication_of_ranks(
     source: str,
     world_size: int | None,
 ) -> Communication:
-    """What the calls of several ranks are together.
-
-    Parameters
-    ----------
-    parts : sequence of (int, int, int, RankCalls)
-        At least one: rank, position of its first location, what is added to its times (nanoseconds), and its calls.
-    locations : sequence of str
-        Of the run.
-    span_ns : (int, int), nanoseconds
-        Of the run.
-    source : str
-    world_size : int or None
-        Ranks of the job, if known.
-
-    Examples
-    --------
-    >>> rows = np.array([[0, 0, 30, 0, COLLECTIVE, 0, 2, 7, 64, -1, 0, ITSELF]])
-    >>> calls = RankCalls(rows, ("nccl:allreduce",), ("0 [0, 1]",), {}, "of no program")
-    >>> parts = [(0, 0, 0, calls), (1, 1, 20, calls)]
-    >>> found = communication_of_ranks(parts, ["rank 0", "rank 1"], (0, 50), "job", 2)
-    >>> len(found.collectives), found.collectives.bytes.tolist(), found.remarks()
-    (1, [64], {})
-    """
+    """What the calls of several ranks are together."""
     operations: dict[str, int] = {}
     groups: dict[str, int] = {}
     unmatched: dict[str, int] = {}

@@ -21,7 +21,6 @@ from perf_traces.messages.rules import Rules, observed_rules
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation
 
-__all__ = ["Path", "Replay"]
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -29,23 +28,13 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The chain of events that took as long as the run.
+    """The chain of events that took as long as the run."""
 
-    Parameters
-    ----------
-    runtime_ns : int
-        Of the run.
-    kind, subject, call : (n,) int
-        The edges in order of time; see `perf_traces.messages.event_graph.EventGraph`.
-    cost_ns : (n,) int64, nanoseconds
-        They sum to ``runtime_ns``.
-    """
-
-    runtime_ns: int
-    kind: npt.NDArray[np.int8]
+    runtime_ns: int  # of the run
+    kind: npt.NDArray[np.int8]  # the edges in order of time; see `perf_traces.messages.event_graph.EventGraph`
     subject: Codes
     call: Codes
-    cost_ns: Integers
+    cost_ns: Integers  # they sum to ``runtime_ns``
 
     @property
     def n_messages(self) -> int:
@@ -54,37 +43,7 @@ class Path:
 
 
 class Replay:
-    """A run that can be repeated under other conditions.
-
-    Parameters
-    ----------
-    found : Communication
-        With at least one call.
-    rules : Rules, optional
-        Whom calls wait for; by default as the trace shows.
-
-    Attributes
-    ----------
-    burst_ns : (n_calls + n_locations,) int64, nanoseconds
-        Time between calls: before each call, then after the last call of each location.
-    residual_ns : (n_calls,) int64, nanoseconds
-        What each call takes after all that it waits for has come.
-    waiting_ns : (n_calls,) int64, nanoseconds
-        How long each call waits.
-
-    Raises
-    ------
-    DataError
-        Nobody calls, the calls do not tell all that a location waits for, or the replay does not give the run's own
-        times.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> replay = Replay(exchange())
-    >>> replay.runtime_ns(), replay.runtime_ns(transfer=0)
-    (110, 90)
-    """
+    """A run that can be repeated under other conditions."""
 
     def __init__(self, communication: Communication, rules: Rules | None = None) -> None:
         if not len(communication.calls):
@@ -116,17 +75,7 @@ class Replay:
     def runtime_ns(
         self, transfer: float = 1.0, *, burst_ns: Integers | None = None, edge_cost_ns: Integers | None = None
     ) -> int:
-        """How long the run takes.
-
-        Parameters
-        ----------
-        transfer : float
-            Factor on all residuals: 1 is the network as it was, 0 one that takes no time.
-        burst_ns : (n_calls + n_locations,) int64, optional
-            Other bursts.
-        edge_cost_ns : (n_edges,) int64, optional
-            Other costs of the edges, see `edge_costs`, in place of both.
-        """
+        """How long the run takes."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
         times = np.empty(self.graph.n_nodes, np.int64)
         graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)

@@ -21,9 +21,6 @@ import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication
 
-__all__ = [
-    "EAGER_AT_LEAST", "Refutation", "Rules", "Waits", "bsc_rules", "must_be_posted", "observed_rules", "rooted",
-]  # fmt: skip
 
 Waits = Literal["all", "the root", "nobody"]
 
@@ -43,47 +40,23 @@ _SYNCHRONOUS = ("ssend", "issend", "ssend_init")
 
 @dataclass(frozen=True)
 class Refutation:
-    """What the trace says of one operation.
-
-    Parameters
-    ----------
-    operation : str
-    calls : int
-        How many there are.
-    tested : str
-        The prerequisite.
-    refuted : int
-        Calls that left before it was met.
-    waits : str
-        Whom it is taken to wait for.
-    """
+    """What the trace says of one operation."""
 
     operation: str
-    calls: int
-    tested: str
-    refuted: int
-    waits: str
+    calls: int  # how many there are
+    tested: str  # the prerequisite
+    refuted: int  # calls that left before it was met
+    waits: str  # whom it is taken to wait for
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Whom calls wait for.
-
-    Parameters
-    ----------
-    name : str
-    eager_bytes : int
-        Sends of more wait until their receive is posted.
-    waits : mapping of str to str
-        Of each collective operation, by name.
-    refutations : tuple of Refutation
-        How that was found.
-    """
+    """Whom calls wait for."""
 
     name: str
-    eager_bytes: int
-    waits: Mapping[str, Waits]
-    refutations: tuple[Refutation, ...] = ()
+    eager_bytes: int  # sends of more wait until their receive is posted
+    waits: Mapping[str, Waits]  # of each collective operation, by name
+    refutations: tuple[Refutation, ...] = ()  # how that was found
 
 
 def bsc_rules(communication: Communication) -> Rules:
@@ -95,14 +68,7 @@ def bsc_rules(communication: Communication) -> Rules:
 
 
 def observed_rules(communication: Communication) -> Rules:
-    """Those that the standard demands, and of the others those that the trace does not refute.
-
-    Examples
-    --------
-    >>> from perf_traces.messages.testing import exchange
-    >>> observed_rules(exchange()).waits
-    {'MPI_Barrier': 'all'}
-    """
+    """Those that the standard demands, and of the others those that the trace does not refute."""
     waits: dict[str, Waits] = {}
     table = []
     calls, joined = communication.calls, communication.collectives

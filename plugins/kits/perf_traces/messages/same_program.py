@@ -6,28 +6,9 @@ from collections.abc import Sequence
 
 from perfcore.base.errors import DataError
 
-__all__ = ["refuse_different_programs"]
-
 
 def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun: str = "call") -> None:
-    """Runs that have calls, or functions, must share some of them with the first that has any.
-
-    Parameters
-    ----------
-    called : sequence of (str, frozenset of str)
-        Name of each run, and names of its calls.
-    noun : str
-        What these are, for the message.
-
-    Raises
-    ------
-    DataError
-        Two of them share none: they are of different programs.
-
-    Examples
-    --------
-    >>> refuse_different_programs([("a.prv", frozenset({"MPI_Send", "MPI_Init"})), ("b.prv", frozenset({"MPI_Init"}))])
-    """
+    """Runs that have calls, or functions, must share some of them with the first that has any."""
     having = [(source, calls) for source, calls in called if calls]
     for source, calls in having[1:]:
         first, its_calls = having[0]

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["last_not_after"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -16,17 +15,7 @@ Integers = npt.NDArray[np.int64]
 def last_not_after(
     first: Integers, times: Integers, location: Integers, when: Integers
 ) -> Integers:  # pragma: no cover
-    """Index of the last of a location's times that is not after a moment, -1 where there is none.
-
-    Parameters
-    ----------
-    first : (n_locations + 1,) int64
-        Where the times of each location begin.
-    times : (n,) int64
-        Sorted within each location.
-    location, when : (k,) int64
-        A location below 0 or beyond the last one has no times.
-    """
+    """Index of the last of a location's times that is not after a moment, -1 where there is none."""
     indices = np.full(len(when), -1, np.int64)
     for k in range(len(when)):
         if not 0 <= location[k] < len(first) - 1:

@@ -9,7 +9,6 @@ import numpy as np
 
 from perf_traces.messages.communication import Calls, Collectives, Communication, Messages
 
-__all__ = ["by_hand", "exchange"]
 
 Call = tuple[str, int, int]  # operation, enter, leave
 Place = tuple[int, int]  # location, and which of its calls
@@ -22,26 +21,7 @@ def by_hand(
     ends: Sequence[int] | None = None,
     start: int = 0,
 ) -> Communication:
-    """A run from lists.
-
-    Parameters
-    ----------
-    calls : sequence of sequence of (str, int, int)
-        Operation, enter and leave in nanoseconds, of each call of each location.
-    messages : sequence of mapping
-        ``send`` and ``receive``: location and number of the call; optionally ``done`` and ``post``, ``bytes``, ``tag``.
-    collectives : sequence of (places, place or None)
-        The calls that take part, and the root's.
-    ends : sequence of int, optional
-        Last record of each location; by default its last leave.
-    start : int
-        First record of the run.
-
-    Examples
-    --------
-    >>> len(by_hand([[("MPI_Barrier", 0, 5)]]).calls)
-    1
-    """
+    """A run from lists."""
     names = tuple(dict.fromkeys(name for location_calls in calls for name, _, _ in location_calls))
     offsets = np.concatenate([[0], np.cumsum([len(location_calls) for location_calls in calls])]).astype(np.int64)
     flat = [(place, *call) for place, location_calls in enumerate(calls) for call in location_calls]
@@ -87,13 +67,7 @@ def by_hand(
 
 
 def exchange() -> Communication:
-    """Two ranks: one sends after 40 ns, the other receives after 10; a barrier; then 50 and 20 ns of work.
-
-    Examples
-    --------
-    >>> int(exchange().end_ns.max())
-    110
-    """
+    """Two ranks: one sends after 40 ns, the other receives after 10; a barrier; then 50 and 20 ns of work."""
     return by_hand(
         [[("MPI_Send", 40, 45), ("MPI_Barrier", 45, 60)], [("MPI_Recv", 10, 50), ("MPI_Barrier", 50, 60)]],
         [{"send": (0, 0), "receive": (1, 0), "bytes": 8}],

@@ -10,7 +10,6 @@ from pathlib import Path
 from perf_traces.states.table import COMPUTING, OTHER, ClassTable, read_table
 from perfcore.hooks.registry import registry
 
-__all__ = ["STANDARD", "VARIABLE", "class_of", "computing_states", "state_classes"]
 
 STANDARD = Path(__file__).with_name("standard.toml")
 VARIABLE = "PERF_STATES"  # names the user's own table
@@ -18,20 +17,7 @@ _KIND, _STANDARD_NAME = "class_tables", "states"
 
 
 def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str, ...]:
-    """The class of each state; ``other`` where no table names it, or ``computing`` if it is among the busy ones.
-
-    Raises
-    ------
-    InputError
-        A table cannot be used.
-
-    Examples
-    --------
-    >>> state_classes(["dgemm", "PMPI_Barrier", "ncclDevKernel_AllReduce", "Memcpy HtoD", "free"])
-    ('other', 'synchronizing', 'communicating', 'transferring', 'idle')
-    >>> state_classes(["dgemm", "daxpy", "free"], busy=["dgemm", "free"])
-    ('computing', 'other', 'idle')
-    """
+    """The class of each state; ``other`` where no table names it, or ``computing`` if it is among the busy ones."""
     # A state of no known class that counts as busy, such as a function, is work.
     work = dict.fromkeys(busy, COMPUTING)
     classes = zip(states, map(class_of, states), strict=True)

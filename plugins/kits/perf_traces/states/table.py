@@ -15,7 +15,6 @@ from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 from perfcore.hooks.registry import Entry
 
-__all__ = ["CLASSES", "COMPUTING", "MARKER", "OTHER", "ClassTable", "NamedStates", "read_table"]
 
 COMPUTING, OTHER, MARKER = "computing", "other", "marker"
 CLASSES = (
@@ -26,21 +25,11 @@ _WILD = re.compile(r"[*?\[]")
 
 
 class NamedStates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"name": "class"}):
-    """One ``[[states]]`` of a table.
+    """One ``[[states]]`` of a table."""
 
-    Parameters
-    ----------
-    name : str
-        The class; ``class`` in the file.
-    names : tuple of str
-        Names of states, with ``*`` and ``?`` for any text and any letter.
-    why : str
-        Why they belong to it.
-    """
-
-    name: str
-    names: tuple[str, ...]
-    why: str
+    name: str  # the class; ``class`` in the file
+    names: tuple[str, ...]  # names of states, with ``*`` and ``?`` for any text and any letter
+    why: str  # why they belong to it
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,15 +55,7 @@ class ClassTable:
         return [{"class": each.name, "state": name, "why": each.why} for each in groups for name in each.names]
 
     def class_of(self, state: str) -> str | None:
-        """The class that a name has here: by itself before by a pattern, by a long pattern before a short one.
-
-        Examples
-        --------
-        >>> groups = NamedStates("waiting", ("MPI_Wait*",), ""), NamedStates("communicating", ("MPI_*",), "")
-        >>> table = ClassTable(groups)
-        >>> table.class_of("mpi_waitall"), table.class_of("MPI_Send"), table.class_of("solve")
-        ('waiting', 'communicating', None)
-        """
+        """The class that a name has here: by itself before by a pattern, by a long pattern before a short one."""
         key = state.strip().lower()
         if (name := self._exact.get(key)) is not None:
             return name
@@ -111,18 +92,7 @@ def _expression(pattern: str) -> str:
 
 @functools.cache
 def read_table(path: str | os.PathLike[str]) -> ClassTable:
-    """Read a table of classes.
-
-    Parameters
-    ----------
-    path : str or path
-        TOML file with ``[[states]]`` of a ``class``, ``names`` and a reason ``why``.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it is not TOML, a key is missing, a class is unknown, or a name is in two classes.
-    """
+    """Read a table of classes."""
     document: Any = read_toml(path, "`perf plugins states` shows the one that is in use without it")
     try:
         file = msgspec.convert(document, _File)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DOCUMENT", "is_summary"]
 
 DOCUMENT = "perfcore-summary.json"
 

@@ -13,32 +13,17 @@ import numpy.typing as npt
 
 from perf_traces.summaries.stored_cells import StoredCells, parts_of
 
-__all__ = ["add_joined", "coarsest", "joined_pairs", "n_stretches"]
 
 Integers = npt.NDArray[np.int64]
 
 
 def n_stretches(span_ns: tuple[int, int], bits: int) -> int:
-    """How many stretches of 2^bits nanoseconds a span touches.
-
-    Examples
-    --------
-    >>> n_stretches((3, 9), 2), n_stretches((4, 8), 2)
-    (3, 1)
-    """
+    """How many stretches of 2^bits nanoseconds a span touches."""
     return (max(span_ns[1] - 1, span_ns[0]) >> bits) - (span_ns[0] >> bits) + 1
 
 
 def coarsest(span_ns: tuple[int, int], most: int) -> int:
-    """The least bits with which a span touches at most so many stretches.
-
-    A span within another one never has more bits: sums of a part are as fine as those of the whole, or finer.
-
-    Examples
-    --------
-    >>> coarsest((0, 1000), 16), coarsest((0, 10), 16)
-    (6, 0)
-    """
+    """The least bits with which a span touches at most so many stretches."""
     bits = max(0, ((span_ns[1] - span_ns[0]) // most).bit_length() - 1)
     while n_stretches(span_ns, bits) > most:
         bits += 1
@@ -46,13 +31,7 @@ def coarsest(span_ns: tuple[int, int], most: int) -> int:
 
 
 def joined_pairs(first: int, sums: npt.NDArray[Any], times: int) -> tuple[int, npt.NDArray[Any]]:
-    """Number of the first stretch, and the sums (along the first axis), after neighbours were joined so many times.
-
-    Examples
-    --------
-    >>> joined_pairs(3, np.array([1, 2, 4]), 1)
-    (1, array([1, 6]))
-    """
+    """Number of the first stretch, and the sums (along the first axis), after neighbours were joined so many times."""
     for _ in range(times):
         before, after = first & 1, (first + len(sums)) & 1
         if before or after:
@@ -70,26 +49,7 @@ def add_joined(
     times: int,
     columns: npt.NDArray[np.int64] | None = None,
 ) -> None:
-    """Add sums, whose neighbours are joined so many times, to those of the stretches from ``begin`` on.
-
-    Parameters
-    ----------
-    total : (n, ...) int
-        They lie within it.
-    begin, first : int
-        Numbers of the first stretches: of ``total`` as wide as they become, of ``sums`` as wide as they are.
-    sums : (m, ...) int
-    times : int
-    columns : (k,) int, optional
-        Where their further axis goes.
-
-    Examples
-    --------
-    >>> total = np.zeros(3, int)
-    >>> add_joined(total, 0, 3, np.array([1, 2, 4]), 1)
-    >>> total
-    array([0, 1, 6])
-    """
+    """Add sums, whose neighbours are joined so many times, to those of the stretches from ``begin`` on."""
     for start, part in parts_of(sums):
         # Parts that meet within a stretch add to it one after the other.
         place, joined = joined_pairs(first + start, part, times)

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["add_intervals", "in_order"]
 
 Array = npt.NDArray[Any]
 
@@ -43,25 +42,7 @@ def add_intervals(
     last_end: Array,
     last_code: Array,
 ) -> None:  # pragma: no cover
-    """Add intervals to all sums.
-
-    Parameters
-    ----------
-    columns : location, state, start and end
-        In the order of time for each location.
-    shift : int, nanoseconds
-        Added to the times.
-    code, busy : (n_states_of_the_file,) and (n_states,)
-        The sum that a state is added to, and whether that computes.
-    cell_bits, first_cell : int
-        A cell is 2^bits nanoseconds wide; cell i of the array is number ``first_cell + i`` since time 0.
-    cells, full_cells : (n_cells,) int64, (n_cells + 1,) int64
-        Time; and how many intervals fill a cell more than fill the one before.
-    window_bits, first_window, windows, full_windows
-        The same by state: (n_windows, n_states) and (n_windows + 1, n_states).
-    times, entries : (n_locations, n_states_of_the_file) int64
-    last_end, last_code : (n_locations,)
-    """
+    """Add intervals to all sums."""
     location, state, start, end = columns
     for row in range(len(location)):
         place, local_state = location[row], state[row]

@@ -11,7 +11,6 @@ from perf_traces.summaries.summary_file import load
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
 
-__all__ = ["merged"]
 
 _MOST_NAMED = 3
 
@@ -19,24 +18,7 @@ Named = str | os.PathLike[str]
 
 
 def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
-    """The sum of the summaries in files.
-
-    Parameters
-    ----------
-    paths : sequence of str or path
-        Parts of one run, in any order.
-    allow_missing : bool
-        Whether parts may be missing.
-
-    Raises
-    ------
-    OptionError
-        There is none.
-    InputError
-        One is none, or damaged.
-    DataError
-        One is of another run or made with other options, a file is in two of them, or files are in none.
-    """
+    """The sum of the summaries in files."""
     if not paths:
         raise OptionError("there are no parts; name those that perf summarize --part has made")
     gathered: Gathered | None = None

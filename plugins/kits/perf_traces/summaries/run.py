@@ -23,7 +23,6 @@ from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
-__all__ = ["ListedFile", "Run", "run_of"]
 
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size
@@ -35,64 +34,33 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One file of a run.
+    """One file of a run."""
 
-    Parameters
-    ----------
-    name : str
-        From the folder that all files of the run are below; no summary says where that is.
-    size : int
-        Bytes.
-    ends : str
-        Checksum of its first and last 64 KiB: the same of a copy, and another as soon as a run writes on.
-    rank, named : int or None
-        As ``--from-name`` and as the usual spellings say.
-    host : str or None
-        As its name says.
-    """
-
-    name: str
-    size: Whole
-    ends: str
-    rank: int | None = None
+    name: str  # from the folder that all files of the run are below; no summary says where that is
+    size: Whole  # bytes
+    ends: str  # checksum of its first and last 64 KiB: the same of a copy, and another as soon as a run writes on
+    rank: int | None = None  # as ``--from-name`` and as the usual spellings say
     named: int | None = None
-    host: str | None = None
+    host: str | None = None  # as its name says
 
     def is_as(self, other: ListedFile) -> bool:
         """Whether both hold the same, as far as size and ends tell."""
         return (self.size, self.ends) == (other.size, other.ends)
 
     def check(self, path: Path) -> None:
-        """Refuse a file that is not as it was listed.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse a file that is not as it was listed."""
         if _size_and_ends(path) != (self.size, self.ends):
             raise InputError(path, "changed while the run was summarized; begin anew when it is finished")
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What must be the same of two summaries that are merged.
+    """What must be the same of two summaries that are merged."""
 
-    Parameters
-    ----------
-    files : tuple of ListedFile
-        In the order of their names.
-    cells : int
-        The most that there are over the whole run.
-    reader : str or None
-    clocks : {"auto", "recorded", "unaligned"}
-    options : mapping of str to str
-        Of the reader, as they are typed.
-    """
-
-    files: tuple[ListedFile, ...]
-    cells: Annotated[int, msgspec.Meta(ge=_LEAST_CELLS, le=_MOST_CELLS)]
+    files: tuple[ListedFile, ...]  # in the order of their names
+    cells: Annotated[int, msgspec.Meta(ge=_LEAST_CELLS, le=_MOST_CELLS)]  # the most that there are over the whole run
     reader: str | None
     clocks: str
-    options: dict[str, str]
+    options: dict[str, str]  # of the reader, as they are typed
 
     @functools.cached_property
     def identity(self) -> str:
@@ -100,13 +68,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:32]
 
     def positions(self, part: tuple[int, int]) -> range:
-        """Which files the k-th of N parts is made of.
-
-        Raises
-        ------
-        OptionError
-            k is none of 1 to N, or there are fewer files than parts.
-        """
+        """Which files the k-th of N parts is made of."""
         k, n = part
         if not 1 <= k <= n:
             raise OptionError(f"--part {k}/{n}: of {n} parts the first is 1/{n} and the last {n}/{n}")
@@ -143,27 +105,7 @@ def run_of(
     from_name: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[Path, Run]:
-    """The folder that all files are below, and the run that they are.
-
-    Parameters
-    ----------
-    paths : iterable of str or path
-        Files, folders and patterns.
-    cells : int, 16 to 1073741824
-    reader, from_name : str, optional
-        As for `perfcore.read`; of the name only ``rank`` is asked.
-    options : mapping, optional
-        Those of the reader, ``clocks`` and ``locations``.
-
-    Raises
-    ------
-    InputError
-        There is no such file.
-    OptionError
-        An option that a summary cannot have.
-    DataError
-        A file is named twice, or two of different folders are.
-    """
+    """The folder that all files are below, and the run that they are."""
     if not _LEAST_CELLS <= cells <= _MOST_CELLS:
         raise OptionError(f"--cells {cells}: {_LEAST_CELLS} to {_MOST_CELLS} are possible")
     option_texts = {name: str(value) for name, value in (options or {}).items()}

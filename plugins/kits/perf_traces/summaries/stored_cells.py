@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["StoredCells", "n_parts", "parts_of"]
 
 _AT_ONCE = 1 << 20  # of a part, which is a member of a summary file: another number is another format
 
@@ -16,15 +15,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class StoredCells:
-    """Cells of a file.
-
-    Parameters
-    ----------
-    count : int
-        How many cells there are.
-    read : callable
-        Takes the number of a part and how many cells it has, and gives these.
-    """
+    """Cells of a file."""
 
     def __init__(self, count: int, read: Callable[[int, int], Integers]) -> None:
         self.shape = (count,)
@@ -40,24 +31,12 @@ class StoredCells:
 
 
 def n_parts(count: int) -> int:
-    """How many parts so many cells have.
-
-    Examples
-    --------
-    >>> n_parts(1 << 20), n_parts((1 << 20) + 1)
-    (1, 2)
-    """
+    """How many parts so many cells have."""
     return -(-count // _AT_ONCE)
 
 
 def parts_of(sums: StoredCells | npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """Where each part of sums begins, and the part.
-
-    Examples
-    --------
-    >>> list(parts_of(np.array([3, 4])))
-    [(0, array([3, 4]))]
-    """
+    """Where each part of sums begins, and the part."""
     if isinstance(sums, StoredCells):
         yield from sums.parts()
     else:

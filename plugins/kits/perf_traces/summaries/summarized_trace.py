@@ -25,7 +25,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
 
-__all__ = ["SummarizedTrace"]
 
 _MOST_LEFT_OUT = 3
 
@@ -33,20 +32,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class SummarizedTrace(Trace):
-    """A run of which the time of cells, windows and states is known, and no interval; see `perfcore.Trace`.
-
-    Parameters
-    ----------
-    summary : Summary
-    source : str
-        What messages call it.
-
-    Raises
-    ------
-    DataError
-        Two files are the same rank, nothing tells which rank a file is, files are of different jobs, or nothing says
-        that they share a clock.
-    """
+    """A run of which the time of cells, windows and states is known, and no interval; see `perfcore.Trace`."""
 
     def __init__(self, summary: Summary, source: str) -> None:
         # Trace's own constructor takes arrays, which a summary does not have.
@@ -93,10 +79,7 @@ class SummarizedTrace(Trace):
         return self.summary.n_intervals
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations compute: the mean of each cell, or of other states than `busy_states` of each window.
-
-        Cells and windows that reach beyond the run count as far as they are within it.
-        """
+        """How many locations compute: the mean of each cell, or of other states than `busy_states` of each window."""
         summary = self.summary
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         if (mask == np.array(summary.busy)).all():
@@ -158,13 +141,7 @@ class SummarizedTrace(Trace):
         return times, entries
 
     def located(self, level: str) -> SummarizedTrace:
-        """Itself: locations are merged before they are summed up.
-
-        Raises
-        ------
-        DataError
-            Locations of a level are asked for.
-        """
+        """Itself: locations are merged before they are summed up."""
         if level != "auto":
             raise DataError(
                 f"{self.source}: the locations of a summary are those that it was made with; -r locations={level} "

@@ -21,7 +21,6 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
-__all__ = ["prepare", "summarized", "summary_of_files"]
 
 _BYTES_OF_A_TASK = 1 << 26  # read in some seconds
 _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
@@ -36,29 +35,7 @@ def summarized(
     allow_missing: bool = False,
     unfinished: Unfinished | None = None,
 ) -> Summary:
-    """The summary of some files of a run.
-
-    Parameters
-    ----------
-    run : Run
-    folder : Path
-        That all its files are below.
-    positions : sequence of int
-        Which of them.
-    executor : concurrent.futures.Executor, optional
-        Reads them; by default they are read here, one after the other.
-    allow_missing : bool
-        Leave out files that cannot be summarized, and remember why.
-    unfinished : Unfinished, optional
-        Where sums are kept from time to time, and when this ends before the last file; begins with what is there.
-
-    Raises
-    ------
-    DataError
-        Files cannot be read: how many, and why the first one; they do not fit together; or what reads them ended.
-    OptionError
-        Options that no file can be read with.
-    """
+    """The summary of some files of a run."""
     gathered = Gathered(run)
     if unfinished is not None and (before := unfinished.earlier()) is not None:
         gathered.add(before)
@@ -105,15 +82,7 @@ def _gathering(gathered: Gathered, folder: Path, positions: Sequence[int], execu
 
 
 def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
-    """A task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes.
-
-    Parameters
-    ----------
-    run : bytes
-        A `Run` as JSON.
-    folder : str
-    positions : sequence of int
-    """
+    """A task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes."""
     gathered = Gathered(msgspec.json.decode(run, type=Run))
     _gather(gathered, Path(folder), positions)
     left_out, gathered.left_out = gathered.left_out, {}

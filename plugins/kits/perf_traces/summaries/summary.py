@@ -20,7 +20,6 @@ from perfcore.base.kernels import announce_compilation
 from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
 
-__all__ = ["LARGEST", "MOST_MARKERS", "FileFacts", "Gathered", "Summary", "hull", "most_windows", "ordered_columns"]
 
 MOST_MARKERS = 1 << 12
 _MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
@@ -35,28 +34,12 @@ Marker = tuple[int, int, str, int]
 
 
 class FileFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one file says beside its intervals.
+    """What one file says beside its intervals."""
 
-    Parameters
-    ----------
-    at : int
-        Its position among the files of the run.
-    time_unit : str
-    span_ns : (int, int)
-        On the clock of the file.
-    shift_ns : int
-        Added to its times, they are times on the clock of the summary.
-    n_intervals, n_markers : int
-    locations : tuple of str
-    levels : mapping of str to tuple of str
-    facts : mapping of str to int, float, str or bool
-    notes : tuple of str
-    """
-
-    at: Annotated[int, msgspec.Meta(ge=0)]
+    at: Annotated[int, msgspec.Meta(ge=0)]  # its position among the files of the run
     time_unit: str
-    span_ns: tuple[int, int]
-    shift_ns: int
+    span_ns: tuple[int, int]  # on the clock of the file
+    shift_ns: int  # added to its times, they are times on the clock of the summary
     n_intervals: Annotated[int, msgspec.Meta(ge=0)]
     n_markers: Annotated[int, msgspec.Meta(ge=0)]
     locations: tuple[str, ...]
@@ -75,44 +58,21 @@ class Summary:
     """Sums over some files of a run, all of them whole nanoseconds.
 
     It depends on the files alone: not on how they were divided, nor in which order parts were joined.
-
-    Parameters
-    ----------
-    run : Run
-    files : tuple of FileFacts
-        Of those that are in it, in their order.
-    left_out : mapping of int to str
-        Why files, by their position, are left out.
-    states : tuple of str
-        Sorted.
-    busy : tuple of bool
-        Which of them compute.
-    markers : tuple of (int, int, str, int)
-        Start, end, name and position of the file: the first ones in this order.
-    cell_bits, first_cell, cells : int, int, (n_cells,) int64 or StoredCells
-        Time that all locations compute in each cell of 2^bits nanoseconds; the first one is that many cells after 0.
-        Those of a file that are too many for memory are read when they are asked for.
-    window_bits, first_window, windows : int, int, (n_windows, n_states) int64
-        Time of each state in stretches of as many cells each.
-    places : (n, 3) int64
-        File, its location, and state of each pair of location and state that occurs, sorted.
-    times, entries : (n,) int64
-        Time of that pair, and how often it began: intervals of one state that follow one another are one.
     """
 
     run: Run
-    files: tuple[FileFacts, ...]
-    left_out: dict[int, str]
-    states: tuple[str, ...]
-    busy: tuple[bool, ...]
-    markers: tuple[Marker, ...]
-    cell_bits: int
+    files: tuple[FileFacts, ...]  # of those that are in it, in their order
+    left_out: dict[int, str]  # why files, by their position, are left out
+    states: tuple[str, ...]  # sorted
+    busy: tuple[bool, ...]  # which of them compute
+    markers: tuple[Marker, ...]  # start, end, name and position of the file: the first ones in this order
+    cell_bits: int  # time that all locations compute in each cell of 2^bits nanoseconds
     first_cell: int
     cells: Integers | StoredCells
-    window_bits: int
+    window_bits: int  # time of each state in stretches of as many cells each
     first_window: int
     windows: Integers
-    places: Integers
+    places: Integers  # file, its location, and state of each pair of location and state that occurs, sorted
     times: Integers
     entries: Integers
 
@@ -137,12 +97,7 @@ class Summary:
 
 
 class Gathered:
-    """Sums that traces and summaries are added to, in any order.
-
-    Parameters
-    ----------
-    run : Run
-    """
+    """Sums that traces and summaries are added to, in any order."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -216,13 +171,7 @@ class Gathered:
         self._is_whole = True
 
     def add(self, other: Summary) -> None:
-        """Add a summary of other files of the same run.
-
-        Raises
-        ------
-        DataError
-            A state computes here and not there.
-        """
+        """Add a summary of other files of the same run."""
         self._grow(other.files, list(zip(other.states, other.busy, strict=True)), "parts of the run")
         self.left_out |= other.left_out
         code = np.array([self._states[state] for state in other.states], np.int64)

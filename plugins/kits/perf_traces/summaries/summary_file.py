@@ -33,7 +33,6 @@ from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
 from perfcore.base.scratch_arrays import fits
 
-__all__ = ["VERSION", "decode", "encode", "load", "save"]
 
 VERSION = 4
 _CELLS = "cells-{:04}.npy"
@@ -71,14 +70,7 @@ class _Version(msgspec.Struct):
 
 
 def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
-    """The bytes of a summary.
-
-    Parameters
-    ----------
-    summary : Summary
-    part : (int, int), optional
-        Which of how many parts of the run it is.
-    """
+    """The bytes of a summary."""
     target = io.BytesIO()
     _write(target, summary, part)
     return target.getvalue()
@@ -122,21 +114,7 @@ def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] |
 def load(
     path: str | os.PathLike[str], name: str | None = None, *, checked: bool = False
 ) -> tuple[Summary, tuple[int, int] | None]:
-    """A summary, and which of how many parts of the run it is.
-
-    Parameters
-    ----------
-    path : str or path
-    name : str, optional
-        What messages call it.
-    checked : bool
-        Read also cells that are too many for memory, once: else damage of theirs is told when they are asked for.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it is none of a summary, of another version, or damaged.
-    """
+    """A summary, and which of how many parts of the run it is."""
     name = os.fspath(path) if name is None else name
     with _told_of(name), contextlib.ExitStack() as stack:
         file = stack.enter_context(Path(path).open("rb"))

@@ -13,22 +13,13 @@ from perf_traces.summaries.summary_file import load, save
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError
 
-__all__ = ["Unfinished"]
 
 _EVERY_S = 30.0
 _TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
 
 
 class Unfinished:
-    """The file beside an output that has the sums of the files that are done.
-
-    Parameters
-    ----------
-    path : Path
-    run : Run
-    positions : collection of int
-        The files that the output is to hold.
-    """
+    """The file beside an output that has the sums of the files that are done."""
 
     def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
         self.path = path

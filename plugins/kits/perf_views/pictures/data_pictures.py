@@ -23,7 +23,6 @@ from perfcore.data.units import NANOSECONDS, shown_origin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_curve", "draw_data", "draw_measurements", "draw_series", "readable_unit", "time_axis"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,15 +35,7 @@ _MOST_NAMED, _MOST_LINES = 30, 200  # codes on systems that a legend can name, a
 
 
 def draw_data(axes: Axes, data: Any) -> None:
-    """Draw a trace's or another curve, a series, or a table of runs.
-
-    Raises
-    ------
-    OptionError
-        There are no data.
-    DataError
-        They are of a kind that has no picture of its own, or hold nothing that can be drawn.
-    """
+    """Draw a trace's or another curve, a series, or a table of runs."""
     if data is None:
         raise OptionError("there is nothing to draw: give a model or data")
     if isinstance(data, Measurements):
@@ -74,12 +65,8 @@ def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[
 
 
 def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
-    """Factor to the unit of an axis, and its name, in which the longest of durations is at least 1, as tables write it.
-
-    Examples
-    --------
-    >>> readable_unit(25.0, "ms"), readable_unit(0.5, "us")
-    ((1.0, 'ms'), (1000.0, 'ns'))
+    """Factor to the unit of an axis, and its name, in which the longest of durations is at least 1, as tables write
+    it.
     """
     amount = abs(longest) * NANOSECONDS[time_unit]
     unit = next((name for name in ("s", "ms", "us") if amount >= NANOSECONDS[name]), "ns")

@@ -13,33 +13,9 @@ from matplotlib.figure import Figure
 from perf_views.pictures.style import add_legend
 from perfcore.results import Result
 
-__all__ = ["derived_panels"]
-
 
 def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]]:
-    """What draws each panel of a picture into axes of any size, by the numbers of the panels, from 1 on.
-
-    Parameters
-    ----------
-    model : Result
-    data : object, optional
-        What it is drawn over.
-
-    Raises
-    ------
-    OptionError
-        The result has no picture.
-
-    Examples
-    --------
-    >>> import perfcore
-    >>> time = perfcore.evaluate("2*x", {"x": "normal:1,0.1"})
-    >>> panels = derived_panels(time, None)
-    >>> axes = Figure().add_subplot()
-    >>> panels["2"](axes)
-    >>> list(panels), axes.get_ylabel()
-    (['1', '2'], 'probability of at most this')
-    """
+    """What draws each panel of a picture into axes of any size, by the numbers of the panels, from 1 on."""
     stage = _Stage()
     model.draw(stage, data)
     return {str(number): partial(_draw, model, data, number) for number in range(1, len(stage.panels) + 1)}
@@ -75,14 +51,7 @@ def _colours(artist: Any) -> set[str]:
 
 
 class _Stage(Figure):
-    """A figure in which one panel is somebody else's axes; what is drawn into the others is not seen.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes, optional
-    number : int
-        Of the panel that they are, from 1 on; 0 for none.
-    """
+    """A figure in which one panel is somebody else's axes; what is drawn into the others is not seen."""
 
     def __init__(self, axes: Axes | None = None, number: int = 0) -> None:
         self._given, self._number = axes, number

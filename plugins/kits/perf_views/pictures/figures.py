@@ -23,20 +23,13 @@ from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from perfcore.base.files import write_bytes
 
-__all__ = ["COLUMNS", "cells_of", "drawn_figures", "labelled_marks", "write_figures"]
 
 COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis", "x_name", "y_name")
 _HALF = 0.5  # of a step between two names of an axis: bars of one name stand side by side about it
 
 
 def write_figures(figures: list[tuple[Any, ...]], path: str | os.PathLike[str]) -> None:
-    """Write what a picture shows, the rows of `drawn_figures`, as CSV.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
+    """Write what a picture shows, the rows of `drawn_figures`, as CSV."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -48,18 +41,6 @@ def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
     """Every number of a picture that stands in the units of its axes.
 
     Lines that cross a whole panel, such as a target's, are left out; what cannot be drawn, such as a nan, too.
-
-    Parameters
-    ----------
-    figure : matplotlib FigureBase
-
-    Returns
-    -------
-    list of tuple
-        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step, bar, horizontal bar
-        or cell), and its name where it has one; x, and y or bounds, both of which are the value of a cell; what the
-        axes say that x and y are; and the names that stand there, of axes that have names. A bar reaches from ``low``
-        to ``high``, a horizontal one along x.
     """
     rows = []
     for number, axes in enumerate(figure.findobj(Axes), 1):
@@ -164,10 +145,7 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
 
 
 def cells_of(image: AxesImage) -> tuple[list[float], list[float], npt.NDArray[np.float64]]:
-    """Middles of the columns and of the rows of a heat map, and its values, nan where there is none.
-
-    All are empty where an image holds colours.
-    """
+    """Middles of the columns and of the rows of a heat map, and its values, nan where there is none."""
     values = image.get_array()
     if values is None or values.ndim != 2:
         return [], [], np.empty((0, 0))

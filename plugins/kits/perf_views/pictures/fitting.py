@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.transforms import BboxBase
 
-__all__ = ["fit_texts", "has_free_legend", "move_legends", "panel_shapes", "raise_panels", "thin_out_ticks"]
 
 _SHORTEST_LINE = 12  # letters, where a label is broken
 _MOST_COLUMNS = 5  # of a legend below a panel
@@ -69,14 +68,7 @@ def _legends(figure: Figure) -> dict[Axes, Legend]:
 
 
 def move_legends(figure: Figure, may_grow: bool) -> None:
-    """Put legends that lie over what is drawn or over a title below their panels.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    may_grow : bool
-        Whether the picture may become as much higher as the legends are; else one that is too high stays where it is.
-    """
+    """Put legends that lie over what is drawn or over a title below their panels."""
     figure.draw_without_rendering()
     heights: dict[int, float] = {}  # inches, by row of panels
     for axes, legend in _legends(figure).items():
@@ -94,14 +86,7 @@ def move_legends(figure: Figure, may_grow: bool) -> None:
 
 
 def raise_panels(figure: Figure, shapes: Mapping[Axes, float]) -> None:
-    """Make a picture higher until no panel is flatter than it was thought: its texts don't shrink with it.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    shapes : mapping from matplotlib Axes to float
-        Height over width that each should have.
-    """
+    """Make a picture higher until no panel is flatter than it was thought: its texts don't shrink with it."""
     for _ in range(_ROUNDS):
         figure.draw_without_rendering()
         boxes = {axes: axes.get_window_extent() for axes in _panels(figure) if axes in shapes}

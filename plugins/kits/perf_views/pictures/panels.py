@@ -27,7 +27,6 @@ from perf_views.short_names import shortened
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["described_panels"]
 
 _MOST_RULES = 500  # of a panel
 _LETTERS = 120  # of a name
@@ -36,34 +35,7 @@ _NUMBER = re.compile(r"[-+\u2212]?[0-9][0-9,]*(\.[0-9]*)?(e[-+]?[0-9]+)? ?%?")
 
 
 def described_panels(figure: Figure, most_places: int) -> list[dict[str, Any]]:
-    """Panels of a figure that has been drawn once.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    most_places : int, > 1
-        Of a mark; of more, the ends and the lowest and the highest of each stretch are kept.
-
-    Returns
-    -------
-    list of dict
-        ``box`` and ``ticks``: the panel, and where its tick labels stand below and to the left (left, top, right,
-        bottom; parts of the figure from its upper left corner). ``x``, ``y``: scale, ends, label, and names of places
-        where these have some. ``marks``: kind (points, line, band, error, step, bar or cells), name, colour, opacity,
-        whether a line has dots, and columns x, y, low and high; of bars their edges; of a heat map the middles of its
-        columns x and rows y, and values and colours of its cells, row by row. ``rules``: lines across the whole panel,
-        as axis and place. Panels without marks are left out.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> figure = Figure()
-    >>> _ = figure.add_subplot().plot([1, 2], [3, 4], label="law")
-    >>> figure.draw_without_rendering()
-    >>> (panel,) = described_panels(figure, 3000)
-    >>> panel["marks"][0]["name"], panel["marks"][0]["x"], panel["marks"][0]["y"], panel["x"]["scale"]
-    ('law', [1.0, 2.0], [3.0, 4.0], 'linear')
-    """
+    """Panels of a figure that has been drawn once."""
     panels = []
     figure.set_dpi(72)  # as SVG has it, in whose units texts were measured
     for axes in figure.findobj(Axes):

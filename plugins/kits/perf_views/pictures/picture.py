@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
     from perfcore.results import Result
 
-__all__ = [
-    "Drawing",
-    "check_ending",
-    "check_files",
-    "inches",
-    "plot",
-]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -44,13 +37,7 @@ _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
-    """The ending of a picture's path in lower case.
-
-    Raises
-    ------
-    OptionError
-        No picture can be written with it.
-    """
+    """The ending of a picture's path in lower case."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending must be one of {', '.join(ENDINGS)}")
@@ -58,15 +45,7 @@ def check_ending(path: str | os.PathLike[str]) -> str:
 
 
 def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLike[str] | None) -> None:
-    """Refuse files that cannot be written, before anything is computed for them.
-
-    Raises
-    ------
-    OptionError
-        No picture can have the ending.
-    InputError
-        A folder is not there.
-    """
+    """Refuse files that cannot be written, before anything is computed for them."""
     if picture is not None:
         check_ending(picture)
     for path in (picture, *others):
@@ -160,12 +139,7 @@ def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, d
 
 
 class Drawing:
-    """A picture that a notebook shows.
-
-    Attributes
-    ----------
-    figure : matplotlib Figure
-    """
+    """A picture that a notebook shows."""
 
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
@@ -195,18 +169,7 @@ class Drawing:
 
 
 def inches(size: str) -> tuple[float, float | None]:
-    """Width, and height where it is given, of a size such as ``3.4in`` or ``8.5x6cm``.
-
-    Raises
-    ------
-    OptionError
-        It is no such size.
-
-    Examples
-    --------
-    >>> inches("3.4in"), inches("8.89x5.08cm")
-    ((3.4, None), (3.5, 2.0))
-    """
+    """Width, and height where it is given, of a size such as ``3.4in`` or ``8.5x6cm``."""
     match = _SIZE.fullmatch(size.strip())
     if match is None:
         raise OptionError(f"size {size!r}: a width such as 3.4in, 8.5cm or 86mm, or 3.4x2.5in, is accepted")

@@ -33,21 +33,6 @@ from perfcore.base.errors import OptionError
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
-__all__ = [
-    "LABEL_POINTS",
-    "MARKERS",
-    "MOST_VECTORS",
-    "SMALL_POINTS",
-    "TINY_POINTS",
-    "add_legend",
-    "drawing",
-    "finish",
-    "set_logarithmic",
-    "set_plain",
-    "set_text_size",
-    "texts_of",
-    "tick_base",
-]
 
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
@@ -64,16 +49,6 @@ def drawing(**settings: Any) -> Iterator[None]:
     """Everything is drawn and written within it: a name is a name, whatever stands in it.
 
     A dollar does not begin mathematics, and a letter that the font lacks, such as an emoji, is an empty box.
-
-    Raises
-    ------
-    OptionError
-        The picture is too small for what it holds.
-
-    Parameters
-    ----------
-    **settings
-        More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
     """
     chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
     series: Any = {
@@ -102,20 +77,7 @@ def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
 
 
 def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) -> None:
-    """Give a picture, or one panel of it, what all have in common.
-
-    Logarithmic axes that a presenter left as they are get the style of all others, lines of text that are longer than
-    the picture is wide are shortened, as are names at ticks and in legends that would leave the panels no room, and a
-    picture without anything in it says so. A dollar stays a dollar also where
-    the picture is drawn later, outside of `drawing`.
-
-    Parameters
-    ----------
-    area : matplotlib FigureBase or Axes
-        With everything that is drawn.
-    before : mapping of Text to str, optional
-        Texts of axes that somebody else made, which may be meant as mathematics; see `texts_of`.
-    """
+    """Give a picture, or one panel of it, what all have in common."""
     artists = area.findobj()
     panels = [artist for artist in artists if isinstance(artist, Axes)]
     for axes in panels:
@@ -177,17 +139,7 @@ def set_text_size(figure: FigureBase, points: float) -> None:
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:
-    """Make an axis logarithmic, in powers of two for what is counted in them, such as processors.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-    name : {"x", "y"}
-    start, end : float
-        Ends of the axis, > 0.
-    base : {10, 2}
-        Of the ticks; powers of two are shown only as far as they are read as numbers.
-    """
+    """Make an axis logarithmic, in powers of two for what is counted in them, such as processors."""
     axes.set(**{f"{name}scale": "log", f"{name}lim": (start, end)})
     axis, decades = axes.xaxis if name == "x" else axes.yaxis, np.log10(end / start)
     if base == 2 and end < _MOST_COUNTED:
@@ -202,13 +154,7 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
 
 
 def tick_base(levels: npt.NDArray[np.float64]) -> int:
-    """Base of the ticks for levels that were measured: powers of two get ticks of their own.
-
-    Examples
-    --------
-    >>> tick_base(np.array([2.0, 4.0, 32.0])), tick_base(np.array([3.0, 4.0]))
-    (2, 10)
-    """
+    """Base of the ticks for levels that were measured: powers of two get ticks of their own."""
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log2(levels)
     return 2 if len(levels) and np.array_equal(logs, np.round(logs)) and np.isfinite(logs).all() else 10
@@ -222,17 +168,7 @@ def set_plain(axes: Axes) -> None:
 
 
 def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **how: Any) -> Legend:
-    """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar.
-
-    Parameters
-    ----------
-    area : matplotlib FigureBase or Axes
-    names : list of str
-    handles : list of matplotlib Artist
-        One for each name.
-    **how
-        As `matplotlib.figure.Figure.legend` takes it.
-    """
+    """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar."""
     legend: Legend = area.legend(handles, [str(number) for number in range(len(names))], **{"frameon": False, **how})
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["DependenceBounds"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,31 +26,10 @@ _BISECTIONS = 60
 
 @dataclass(frozen=True, eq=False)
 class DependenceBounds:
-    """A pair of distribution functions between which the result's lies.
-
-    Parameters
-    ----------
-    operation : {"add", "subtract", "multiply", "divide", "maximum", "minimum"}
-    x, y : PiecewiseUniform
-        Operands; above 0 for products and quotients.
-
-    Raises
-    ------
-    OptionError
-        There are no bounds for such an operation.
-    DataError
-        A product or quotient of operands that are not above 0.
-
-    Examples
-    --------
-    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> lower, upper = DependenceBounds("add", unit, unit).cdf([0.5, 1.0, 1.5])  # max(0, z - 1) and min(z, 1)
-    >>> lower, upper
-    (array([0. , 0. , 0.5]), array([0.5, 1. , 1. ]))
-    """
+    """A pair of distribution functions between which the result's lies."""
 
     operation: str
-    x: PiecewiseUniform
+    x: PiecewiseUniform  # operands; above 0 for products and quotients
     y: PiecewiseUniform
 
     def __post_init__(self) -> None:
@@ -101,12 +79,7 @@ class DependenceBounds:
         return high
 
     def _makarov(self, z: Floats) -> tuple[Floats, Floats]:
-        """Best bounds over all ways to reach z: X <= u and Y' <= v give at most z, X > u and Y' > v more than z.
-
-        Y' is -Y for differences and quotients, which fall with Y. The sums of both distribution functions are lines
-        between the places where one of them bends, so their extremes are at these; but for products, where a smallest
-        one may be between.
-        """
+        """Best bounds over all ways to reach z: X <= u and Y' <= v give at most z, X > u and Y' > v more than z."""
         x, column = self.x, z[:, None]
         y = self.y if self.operation in ("add", "multiply") else self.y.negated()
         x_knots, y_knots = (np.broadcast_to(knots, (len(z), len(knots))) for knots in (x.knots, y.knots))
@@ -134,10 +107,7 @@ def _before(x: PiecewiseUniform, places: Floats) -> Floats:
 
 
 def _bends(x: PiecewiseUniform, y: PiecewiseUniform, z: Floats, u: Floats) -> Floats:
-    """Where F_X(u) + F_Y(z/u) may be least between places (n, k) at which one of them bends: (n, k - 1).
-
-    There it is ``a u + b/u`` and a constant, with its minimum at ``sqrt(b/a)``.
-    """
+    """Where F_X(u) + F_Y(z/u) may be least between places (n, k) at which one of them bends: (n, k - 1)."""
     ends = np.sort(u, axis=1)
     middles = 0.5 * (ends[:, 1:] + ends[:, :-1])
     rises, falls = x.table[2].take(x.place(middles)), z * y.table[2].take(y.place(z / middles))

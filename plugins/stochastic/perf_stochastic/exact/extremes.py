@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 
-__all__ = ["MaximumLaw"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,14 +26,7 @@ _NEGLIGIBLE = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class MaximumLaw:
-    """max(X_1, X_2, ...): its distribution function is the product of theirs.
-
-    Examples
-    --------
-    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> MaximumLaw([unit, unit, unit]).cdf_and_integral(np.array([0.5, 1.0]))  # z^3 and z^4/4
-    (array([0.125, 1.   ]), array([0.015625, 0.25    ]))
-    """
+    """max(X_1, X_2, ...): its distribution function is the product of theirs."""
 
     of: Sequence[PiecewiseUniform]
 

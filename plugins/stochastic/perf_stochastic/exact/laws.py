@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import NARROW, PiecewiseUniform
 
-__all__ = ["Law", "LawOfTwo", "SumLaw"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,14 +138,7 @@ class LawOfTwo:
 
 
 class SumLaw(LawOfTwo):
-    """X + Y, of any sign; X - Y is the sum with the negated Y.
-
-    Examples
-    --------
-    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> SumLaw(unit, unit).cdf_and_integral(np.array([0.5, 1.0]))[0]
-    array([0.125, 0.5  ])
-    """
+    """X + Y, of any sign; X - Y is the sum with the negated Y."""
 
     def combine(self, x: Floats, y: Floats) -> Floats:
         """X + Y."""

@@ -13,7 +13,6 @@ from perf_stochastic.exact.laws import Law, SumLaw
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perf_stochastic.exact.products import ProductLaw, QuotientLaw
 
-__all__ = ["MixtureLaw", "NegatedLaw", "PlainLaw", "product", "quotient"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,17 +24,10 @@ _CONCENTRATED = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class PlainLaw:
-    """A piecewise uniform distribution itself.
-
-    Parameters
-    ----------
-    x : PiecewiseUniform
-    is_smooth : bool
-        It stands for a smooth one, as that of samples does.
-    """
+    """A piecewise uniform distribution itself."""
 
     x: PiecewiseUniform
-    is_smooth: bool = False
+    is_smooth: bool = False  # it stands for a smooth one, as that of samples does
 
     @property
     def support(self) -> tuple[float, float]:

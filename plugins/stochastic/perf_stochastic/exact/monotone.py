@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 
-__all__ = ["EXP", "LOG", "SQRT", "Monotone", "MonotoneLaw", "power"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,20 +20,10 @@ _PLACES_IN_PIECE = 4
 
 @dataclass(frozen=True)
 class Monotone:
-    """A function that rises throughout.
+    """A function that rises throughout."""
 
-    Parameters
-    ----------
-    at : callable
-        Its values at places (n,).
-    inverse : callable
-        The place of each value (n,).
-    average : callable
-        Its averages over stretches, from their lower and upper ends (n,), (n,), lower < upper.
-    """
-
-    at: Callable[[Floats], Floats]
-    inverse: Callable[[Floats], Floats]
+    at: Callable[[Floats], Floats]  # its values at places (n,)
+    inverse: Callable[[Floats], Floats]  # the place of each value (n,)
     average: Callable[[Floats, Floats], Floats]
 
     def averages(self, low: Floats, high: Floats) -> Floats:
@@ -47,14 +36,7 @@ class Monotone:
 
 @dataclass(frozen=True, eq=False)
 class MonotoneLaw:
-    """g(X) for a rising g.
-
-    Examples
-    --------
-    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> MonotoneLaw(power(2.0), unit).cdf_and_integral(np.array([0.25]))[0]
-    array([0.5])
-    """
+    """g(X) for a rising g."""
 
     function: Monotone
     x: PiecewiseUniform
@@ -138,13 +120,7 @@ SQRT = Monotone(np.sqrt, np.square, _sqrt_average)
 
 
 def power(exponent: float) -> Monotone:
-    """``x**exponent`` for x >= 0; where the exponent is negative, ``-x**exponent`` for x > 0, which rises too.
-
-    Examples
-    --------
-    >>> power(2.0).average(np.array([0.0, 1.0]), np.array([1.0, 2.0]))  # 1/3 and 7/3
-    array([0.33333333, 2.33333333])
-    """
+    """``x**exponent`` for x >= 0; where the exponent is negative, ``-x**exponent`` for x > 0, which rises too."""
     sign = -1.0 if exponent < 0.0 else 1.0
 
     def average(low: Floats, high: Floats) -> Floats:

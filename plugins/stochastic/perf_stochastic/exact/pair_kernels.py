@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["product_pairs", "quotient_pairs", "sum_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.uint32]
@@ -76,10 +75,7 @@ def _series(ratio: float) -> float:
 
 @kernel
 def _over_s(ahead: float, start: float, inverse: float, log: float) -> tuple[float, float, float]:
-    """The integrals of 1, s - l and (s - l)^2, each over s, from l as far ahead as given; ``log`` is the first.
-
-    Where that is a small share of l, the last is a series, since what they differ by would be lost in rounding.
-    """
+    """The integrals of 1, s - l and (s - l)^2, each over s, from l as far ahead as given; ``log`` is the first."""
     square, share = 0.5 * ahead * ahead, ahead * inverse
     if share < _SMALL:
         series = 1 / 10
@@ -214,40 +210,14 @@ def _logarithms(x: Floats) -> Floats:
 
 
 def sum_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
-    """What `SumLaw.of_knots` gives.
-
-    Parameters
-    ----------
-    x : PiecewiseUniform
-    z : (n,) float, not decreasing
-    knots, jumps : (k,) float
-        Of Y.
-
-    Returns
-    -------
-    cdf, integral : (n,) float
-    """
+    """What `SumLaw.of_knots` gives."""
     return _summed(_sum, x, np.vstack([x.table, x.second]), z, knots, jumps)
 
 
 def product_pairs(
     x: PiecewiseUniform, columns: tuple[Floats, ...], z: Floats, knots: Floats, jumps: Floats
 ) -> tuple[Floats, Floats]:
-    """What `ProductLaw.of_knots` gives, for places and knots above 0.
-
-    Parameters
-    ----------
-    x : PiecewiseUniform
-    columns : tuple of (m,) float
-        In the order of X's table its first three rows; of the knots l and r around: r, E[X; X <= l], E[1/X; X > r].
-    z : (n,) float, not decreasing
-    knots, jumps : (k,) float
-        Of Y.
-
-    Returns
-    -------
-    cdf, integral : (n,) float
-    """
+    """What `ProductLaw.of_knots` gives, for places and knots above 0."""
     left, start, slope, right, mean, inverse = columns
     rise = slope * (right - left)
     rows = [right, start + rise, slope, mean + 0.5 * rise * (right + left), inverse, _logarithms(right / x.knots[-1])]
@@ -255,19 +225,7 @@ def product_pairs(
 
 
 def quotient_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
-    """What `QuotientLaw.of_knots` gives, for places and knots above 0.
-
-    Parameters
-    ----------
-    x : PiecewiseUniform
-    z : (n,) float, not decreasing
-    knots, jumps : (k,) float
-        Of Y.
-
-    Returns
-    -------
-    cdf, integral : (n,) float
-    """
+    """What `QuotientLaw.of_knots` gives, for places and knots above 0."""
     left, start, slope, integral = x.table
     inverse = np.divide(1.0, left, out=np.full(len(left), np.inf), where=left > 0.0)
     rows = [left, integral, start, slope, np.zeros(len(left)), inverse, _logarithms(left / x.knots[-1])]

@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NARROW", "PiecewiseUniform"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,19 +27,11 @@ class PiecewiseUniform:
 
     The distribution function F is linear on each piece, its integral quadratic, and the integral of that cubic. They
     are evaluated from the knot to the left, at all places with one search.
-
-    Parameters
-    ----------
-    knots : (n + 1,) float, not decreasing
-    masses : (n,) float, >= 0
-        Their sum is 1.
-    narrow : float or (n,) float
-        Pieces up to this width are taken as single values at their upper knots.
     """
 
     knots: Floats
-    masses: Floats
-    narrow: float | Floats = 0.0
+    masses: Floats  # their sum is 1
+    narrow: float | Floats = 0.0  # pieces up to this width are taken as single values at their upper knots
 
     @cached_property
     def widths(self) -> Floats:
@@ -91,10 +82,7 @@ class PiecewiseUniform:
 
     @cached_property
     def table(self) -> Floats:
-        """For each place in the order of the knots, ``searchsorted(knots, place, side="right")``, four rows.
-
-        The knot to the left, F there and its slope after it, and the integral of F up to there: (4, n + 2).
-        """
+        """For each place in the order of the knots, ``searchsorted(knots, place, side="right")``, four rows."""
         rows = np.zeros((4, len(self.knots) + 1))
         rows[0, 0], rows[0, 1:] = self.knots[0], self.knots
         rows[1, 1:-1], rows[1, -1] = self.levels[:-1], 1.0

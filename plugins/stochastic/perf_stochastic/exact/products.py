@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.laws import LawOfTwo
 from perf_stochastic.exact.piecewise_uniform import NARROW, PiecewiseUniform
 
-__all__ = ["ProductLaw", "QuotientLaw"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,14 +28,7 @@ class _OfPositive(LawOfTwo):
 
 
 class ProductLaw(_OfPositive):
-    """X Y of positive operands.
-
-    Examples
-    --------
-    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> ProductLaw(unit, unit).cdf_and_integral(np.array([np.exp(-1.0)]))[0]  # z - z log z
-    array([0.73575888])
-    """
+    """X Y of positive operands."""
 
     def __post_init__(self) -> None:
         # The one with the smaller ratio of its ends first: more places lie outside of it, where less is to do.
@@ -110,15 +102,7 @@ class ProductLaw(_OfPositive):
 
 
 class QuotientLaw(_OfPositive):
-    """X / Y of positive operands, the second bounded away from 0.
-
-    Examples
-    --------
-    >>> x = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
-    >>> y = PiecewiseUniform(np.array([1.0, 2.0]), np.array([1.0]))
-    >>> QuotientLaw(x, y).cdf_and_integral(np.array([0.5]))[0]  # z E[Y]
-    array([0.75])
-    """
+    """X / Y of positive operands, the second bounded away from 0."""
 
     def combine(self, x: Floats, y: Floats) -> Floats:
         """X / Y."""
@@ -136,10 +120,7 @@ class QuotientLaw(_OfPositive):
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats]:
-        """In the order of X's table: E[X; X <= k] and E[X log X; X <= k], k the knot to the left.
-
-        From the second, what the rest of the piece adds up to k is taken away, so that only its value at t is to add.
-        """
+        """In the order of X's table: E[X; X <= k] and E[X log X; X <= k], k the knot to the left."""
         x = self.x
         ends, high = _integral_of_x_log_x(x.knots), x.knots[1:]
         logs = np.where(x.is_spread, x.densities * np.diff(ends), x.masses * high * _log(high))

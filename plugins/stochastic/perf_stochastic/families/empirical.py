@@ -14,7 +14,6 @@ from perf_stochastic.families.tail_limits import limits_in_tail, misfit
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Empirical"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,19 +111,7 @@ class Empirical(StochasticValue):
         return f"Empirical({len(self.levels)} quantiles from {self.places[0]:.6g} to {self.places[-1]:.6g}{tail})"
 
     def tail_limits(self, samples: npt.ArrayLike, level: float) -> tuple[float, float]:
-        """Between what a quantile far in the tail lies if the tail goes on as the samples show it.
-
-        Parameters
-        ----------
-        samples : array_like
-            Of which the value was made.
-        level : float
-
-        Returns
-        -------
-        low, high : float
-            With a probability of 0.95 or so; NaN of a level before the tail, and where no tail fits the samples.
-        """
+        """Between what a quantile far in the tail lies if the tail goes on as the samples show it."""
         ordered = np.sort(checked_samples(samples))
         threshold, excesses = _tail(ordered)
         share = (1.0 - level) * len(ordered) / max(1, len(excesses))

@@ -13,7 +13,6 @@ from scipy.special import digamma, gammainc, gammaincinv, polygamma
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Gamma"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,11 +57,6 @@ class Gamma(StochasticValue):
         """The most likely gamma distribution.
 
         Newton's method in the inverse of the shape, by T. Minka, Estimating a Gamma distribution (2002).
-
-        Raises
-        ------
-        DataError
-            A sample is not above 0.
         """
         values = checked_samples(samples)
         if values.min() <= 0.0:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-__all__ = ["beyond", "excess_of", "fitted_excess"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,25 +21,7 @@ _FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samp
 
 
 def fitted_excess(excesses: Floats) -> tuple[float, float]:
-    """Scale and shape of what samples exceed a threshold by.
-
-    Parameters
-    ----------
-    excesses : (n,) float, > 0
-        Not all equal.
-
-    Returns
-    -------
-    scale : float, > 0
-    shape : float
-        Below 0 the tail ends, at 0 it is exponential, from 0.5 on its variance and from 1 on its mean is infinite.
-
-    Examples
-    --------
-    >>> scale, shape = fitted_excess(np.random.default_rng(1).exponential(2.0, 10_000))
-    >>> round(scale, 1), abs(round(shape, 1))
-    (2.0, 0.0)
-    """
+    """Scale and shape of what samples exceed a threshold by."""
     ordered = np.sort(excesses)
     count = _FEWEST_PLACES + int(math.sqrt(len(ordered)))
     quartile = float(ordered[int(_PRIOR_QUANTILE * len(ordered) + 0.5) - 1])
@@ -62,13 +43,7 @@ def excess_of(share: Floats, scale: float, shape: float) -> Floats:
 
 
 def beyond(excess: Floats, scale: float, shape: float) -> Floats:
-    """Probability of a larger excess (...), among what exceeds the threshold.
-
-    Examples
-    --------
-    >>> beyond(excess_of(np.array([0.5, 0.01]), 2.0, 0.3), 2.0, 0.3)
-    array([0.5 , 0.01])
-    """
+    """Probability of a larger excess (...), among what exceeds the threshold."""
     with np.errstate(over="ignore"):
         scaled = np.maximum(excess, 0.0) / scale
     if abs(shape) < _LEAST_SHAPE:

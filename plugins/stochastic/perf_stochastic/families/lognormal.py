@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Lognormal"]
 
 Floats = npt.NDArray[np.float64]
 

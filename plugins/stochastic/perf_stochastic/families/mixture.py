@@ -14,7 +14,6 @@ from perf_stochastic.families.mixture_fit import LOGNORMAL, NORMAL, most_likely_
 from perfcore.base.errors import DataError, listing
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Mixture"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 
-__all__ = ["LOGNORMAL", "NORMAL", "MixtureParameters", "most_likely_mixture"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,26 +35,7 @@ class MixtureParameters(NamedTuple):
 
 
 def most_likely_mixture(samples: Floats) -> MixtureParameters:
-    """The most likely mixture of normal or, where all samples are positive, lognormal distributions.
-
-    Kind and number of components are those of the largest mean log density of held-out samples (P. Smyth, "Model
-    selection for probabilistic clustering using cross-validated likelihood", Statistics and Computing 10, 2000); a
-    component more, or the other kind, must be better by the standard error of the difference. Parameters by
-    expectation maximisation (A. P. Dempster, N. M. Laird and D. B. Rubin, 1977, section 4.3), with deviations of at
-    least a hundredth of all samples'.
-
-    Parameters
-    ----------
-    samples : (n,) float
-        Not all equal.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> found = most_likely_mixture(np.concatenate([rng.normal(10, 1, 320), rng.normal(20, 1, 80)]))
-    >>> found.weights.round(1), found.means.round()
-    (array([0.8, 0.2]), array([10., 20.]))
-    """
+    """The most likely mixture of normal or, where all samples are positive, lognormal distributions."""
     kinds = {NORMAL: samples}
     if samples.min() > 0.0:
         kinds[LOGNORMAL] = np.log(samples)

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from perf_stochastic.families.generalized_pareto import beyond, fitted_excess
 
-__all__ = ["FARTHEST_FIT", "limits_in_tail", "misfit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,27 +29,7 @@ _PRECISION = 1e-3
 
 
 def limits_in_tail(excesses: Floats, share: float) -> tuple[float, float]:
-    """Limits of the excess over a threshold that a share of all excesses is beyond, with probability 0.95 or so.
-
-    Parameters
-    ----------
-    excesses : (n,) float, > 0
-        Increasing, not all equal; some 25 at least.
-    share : float, 0 to 1
-        Less than half.
-
-    Returns
-    -------
-    low, high : float
-        NaN where no generalized Pareto tail fits the excesses.
-
-    Examples
-    --------
-    >>> drawn = np.sort(np.random.default_rng(1).exponential(1.0, 90))
-    >>> low, high = limits_in_tail(drawn, 0.01)
-    >>> bool(low < -np.log(0.01) < high)
-    True
-    """
+    """Limits of the excess over a threshold that a share of all excesses is beyond, with probability 0.95 or so."""
     if misfit(excesses, *fitted_excess(excesses)) > FARTHEST_FIT:
         return math.nan, math.nan
     middle = len(excesses) // 2
@@ -61,15 +40,7 @@ def limits_in_tail(excesses: Floats, share: float) -> tuple[float, float]:
 
 
 def misfit(excesses: Floats, scale: float, shape: float) -> float:
-    """Largest distance between the distribution of excesses and a tail, times the root of their number.
-
-    Parameters
-    ----------
-    excesses : (n,) float, > 0
-        Increasing.
-    scale, shape : float
-        Of the tail.
-    """
+    """Largest distance between the distribution of excesses and a tail, times the root of their number."""
     count = len(excesses)
     levels = 1.0 - beyond(excesses, scale, shape)
     after = np.arange(1, count + 1) / count

@@ -15,28 +15,12 @@ from perf_stochastic.histogram.bins import Bins, single_value, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-__all__ = ["operate"]
 
 _MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 
 
 def operate(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
-    """The result of an operation on independent operands.
-
-    Parameters
-    ----------
-    operation : str
-    operands : sequence of Bins
-    count : int, optional
-        Bins of the result; as many as the operands have at most where not given.
-
-    Raises
-    ------
-    DataError
-        A divisor can be 0; a root or logarithm is taken of what can be negative.
-    FloatingPointError
-        A value is too large or too small.
-    """
+    """The result of an operation on independent operands."""
     with np.errstate(over="raise", divide="raise", invalid="raise"):
         return _OPERATIONS[operation](operands, count or max(len(operand.masses) for operand in operands))
 

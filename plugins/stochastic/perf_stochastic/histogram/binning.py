@@ -14,7 +14,6 @@ from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-__all__ = ["bin_samples"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,37 +25,7 @@ _SUMMED_AT_ONCE = 2**20
 
 
 def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
-    """Edges, shares of the samples, and means of the samples within each bin.
-
-    Parameters
-    ----------
-    samples : (n,) float, n >= 1
-    rule : str
-        ``width``: equal bins from the least to the largest sample, in two passes (section 3.2 of the paper).
-        ``probability``: bins of about equal probability. ``curvature``: more bins where the distribution function bends
-        more, so that its largest error is small, also in the tails; for histograms that are computed with. ``tails``:
-        of about equal probability in the middle, and of about equal ratio of what is beyond towards both ends, so that
-        a quantile of 0.999 is as good as one of 0.5. In the three, a value that many samples share gets a bin without
-        width.
-        Otherwise a rule of `numpy.histogram_bin_edges`, which finds the number of equal bins itself.
-    bins : int, >= 1
-        For the first four.
-
-    Returns
-    -------
-    edges : (m + 1,) float
-    masses, means : (m,) float
-
-    Raises
-    ------
-    DataError
-        A rule finds so many bins that it is not meant for such samples.
-
-    Examples
-    --------
-    >>> bin_samples(np.array([0.0, 1.0, 2.0, 10.0]), "width", 2)
-    (array([ 0.,  5., 10.]), array([0.75, 0.25]), array([ 1., 10.]))
-    """
+    """Edges, shares of the samples, and means of the samples within each bin."""
     low, high = float(samples.min()), float(samples.max())
     if low == high:
         return np.array([low, high]), np.ones(1), np.array([low])

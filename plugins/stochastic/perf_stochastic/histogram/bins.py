@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError
 
-__all__ = ["Bins", "checked_bins", "joined", "single_value", "spread"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,19 +18,11 @@ _SUM_TOLERANCE = 1e-6
 
 
 class Bins(NamedTuple):
-    """Bins with probabilities.
-
-    Parameters
-    ----------
-    edges : (m + 1,) float, not decreasing
-    masses : (m,) float
-    means : (m,) float
-        Within their bins.
-    """
+    """Bins with probabilities."""
 
     edges: Floats
     masses: Floats
-    means: Floats
+    means: Floats  # within their bins
 
     @property
     def is_constant(self) -> bool:
@@ -101,23 +92,7 @@ def _row(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def joined(intervals: Iterable[tuple[float, float, float]]) -> tuple[list[float], list[float]]:
-    """Edges and masses from separate bins; what lies between two of them becomes a bin of probability 0.
-
-    Parameters
-    ----------
-    intervals : iterable of (lower, upper, probability)
-        In any order.
-
-    Raises
-    ------
-    DataError
-        Two of them overlap, or one is reversed.
-
-    Examples
-    --------
-    >>> joined([(2, 4, 0.6), (5, 8, 0.4)])
-    ([2, 4, 5, 8], [0.6, 0.0, 0.4])
-    """
+    """Edges and masses from separate bins; what lies between two of them becomes a bin of probability 0."""
     edges: list[float] = []
     masses: list[float] = []
     for lower, upper, mass in sorted(intervals):
@@ -136,12 +111,7 @@ def joined(intervals: Iterable[tuple[float, float, float]]) -> tuple[list[float]
 
 
 def spread(bins: Bins) -> PiecewiseUniform:
-    """The distribution that bins stand for: even below each bin's mean, and even above it.
-
-    With a bin [l, u] of mean m the share (u - m)/(u - l) lies below m. This is the one choice that has the mean m, is
-    nowhere negative, and is uniform where the mean is in the middle. Of a density that rises evenly through the bin it
-    leaves a third of the error that a uniform bin would make.
-    """
+    """The distribution that bins stand for: even below each bin's mean, and even above it."""
     low, high = bins.edges[:-1], bins.edges[1:]
     widths = high - low
     if not np.any(np.abs(bins.means - (low + 0.5 * widths)) > 1e-15 * np.abs(bins.means)):

@@ -20,7 +20,6 @@ from perf_stochastic.histogram.arithmetic import operate
 from perf_stochastic.histogram.bins import Bins
 from perfcore.base.errors import OptionError
 
-__all__ = ["cartesian", "intermediate_results", "overlap_mass", "spread_evenly"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,18 +34,8 @@ _OF_PAIRS = {
 
 
 def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
-    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold some.
-
-    Raises
-    ------
-    OptionError
-        The operation is none of two operands, or the divisor can be 0.
-
-    Examples
-    --------
-    >>> d = Bins(np.array([1.0, 3.0, 5.0]), np.array([0.25, 0.75]), np.array([2.0, 4.0]))
-    >>> intermediate_results("add", d, d)[0].tolist()
-    [[2.0, 6.0], [4.0, 8.0], [4.0, 8.0], [6.0, 10.0]]
+    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold
+    some.
     """
     if operation not in _OF_PAIRS:
         raise OptionError(f"histogram: --method cartesian has no {operation}; known are {', '.join(_OF_PAIRS)}")
@@ -70,16 +59,7 @@ def spread_evenly(intervals: Floats, masses: Floats, edges: Floats) -> Floats:
 
 
 def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
-    """Intermediate results spread evenly over bins of equal width, one pair of operands after the other.
-
-    Parameters
-    ----------
-    operation : str
-        Of one operand the function maps bins to bins, as in exact arithmetic.
-    operands : sequence of Bins
-    count : int, optional
-        Bins of the result; as many as the operands have at most where not given.
-    """
+    """Intermediate results spread evenly over bins of equal width, one pair of operands after the other."""
     if len(operands) == 1:
         return operate(operation, operands, count)
     bins = count or max(len(x.masses) for x in operands)
@@ -94,30 +74,7 @@ def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None
 
 
 def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
-    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it.
-
-    These are no probabilities, and sum to more than 1. Each is an upper bound of the probability of its bin, whatever
-    the distribution within the operands' bins.
-
-    Parameters
-    ----------
-    operation : str
-    x, y : Bins
-    edges : (m + 1,) float, optional
-        All ends of intermediate results where not given.
-
-    Returns
-    -------
-    edges : (m + 1,) float
-    masses : (m,) float
-
-    Examples
-    --------
-    >>> d = Bins(np.array([1.0, 3.0, 5.0]), np.array([0.25, 0.75]), np.array([2.0, 4.0]))
-    >>> e = Bins(np.array([2.0, 4.0, 5.0, 8.0]), np.array([0.6, 0.0, 0.4]), np.array([3.0, 4.5, 6.5]))
-    >>> overlap_mass("add", d, e, edges=[3, 5, 6, 7, 8, 9, 13])[1].round(2).tolist()
-    [0.15, 0.6, 0.7, 0.55, 0.85, 0.4]
-    """
+    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
     intervals, masses = intermediate_results(operation, x, y)
     places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
     overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])

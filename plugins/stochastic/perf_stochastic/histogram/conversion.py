@@ -11,7 +11,6 @@ from perf_stochastic.histogram.bins import Bins, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["bins_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,14 +22,8 @@ _NODES = 4  # of Gauss-Legendre in each cell
 def bins_of(value: StochasticValue, bins: int) -> Bins:
     """At most so many bins of a distribution, placed where it bends; their means are its means there.
 
-    An end of the support becomes an end of the bins where it is finite and not 0. Distributions of positive values
-    come close to 0 and do not reach it; with 0 in a bin they would have neither quotients nor logarithms.
-
-    Parameters
-    ----------
-    value : StochasticValue
-        With a distribution and some spread.
-    bins : int, >= 1
+    An end of the support becomes an end of the bins where it is finite and not 0. Distributions of positive values come
+    close to 0 and do not reach it; with 0 in a bin they would have neither quotients nor logarithms.
     """
     levels = ndtr(np.linspace(-_REACH, _REACH, _CELLS + 1))
     edges: Floats = np.asarray(value.quantile(levels), dtype=np.float64)

@@ -28,7 +28,6 @@ from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Histogram"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -96,18 +95,7 @@ class Histogram(StochasticValue):
 
     @classmethod
     def from_bins(cls, bins: Iterable[tuple[float, float, float]]) -> Self:
-        """A histogram from separate bins (lower, upper, probability); there may be gaps between them.
-
-        Raises
-        ------
-        DataError
-            Bins overlap or are reversed, or their probabilities do not sum to 1.
-
-        Examples
-        --------
-        >>> Histogram.from_bins([(2, 4, 0.6), (5, 8, 0.4)])
-        Histogram([2, 4]: 0.6, [4, 5]: 0, [5, 8]: 0.4)
-        """
+        """A histogram from separate bins (lower, upper, probability); there may be gaps between them."""
         return cls(*joined(bins))
 
     @classmethod
@@ -162,14 +150,7 @@ class Histogram(StochasticValue):
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
-        """Exact arithmetic of independent operands, or Schopf's Cartesian rule.
-
-        Examples
-        --------
-        >>> total = Histogram([0, 6], [1]) + Histogram([0, 6], [1])
-        >>> total.mean, total.support, total.cdf(6).item()
-        (6.0, (0.0, 12.0), 0.5)
-        """
+        """Exact arithmetic of independent operands, or Schopf's Cartesian rule."""
         chosen = HistogramArithmetic() if options is None else options
         histograms, notes = cls.converted(operands)
         try:

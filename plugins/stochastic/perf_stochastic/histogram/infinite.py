@@ -21,24 +21,15 @@ from perf_stochastic.histogram.bins import Bins, single_value, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-__all__ = ["Extended", "operate_extended"]
 
 Case = Bins | float  # what is finite, or infinity of one sign
 
 
 class Extended(NamedTuple):
-    """Bins of what is finite, and the probabilities of the rest.
+    """Bins of what is finite, and the probabilities of the rest."""
 
-    Parameters
-    ----------
-    finite : Bins
-        Given that it is finite: of probability 1.
-    below, above : float, >= 0
-        Probabilities of minus and plus infinity; less than 1 together.
-    """
-
-    finite: Bins
-    below: float = 0.0
+    finite: Bins  # given that it is finite: of probability 1
+    below: float = 0.0  # probabilities of minus and plus infinity; less than 1 together
     above: float = 0.0
 
     @property
@@ -53,22 +44,7 @@ class Extended(NamedTuple):
 
 
 def operate_extended(operation: str, operands: Sequence[Extended], count: int | None = None) -> Extended:
-    """The result of an operation on independent operands that may be infinite, or divide by what can be 0.
-
-    Parameters
-    ----------
-    operation : str
-    operands : sequence of Extended
-    count : int, optional
-        Bins of the result; as many as the operands have at most where not given.
-
-    Raises
-    ------
-    DataError
-        The operation is not defined, as infinity less itself; or the arithmetic of histograms refuses it.
-    FloatingPointError
-        A value is too large or too small.
-    """
+    """The result of an operation on independent operands that may be infinite, or divide by what can be 0."""
     if operation == "subtract":
         return operate_extended("add", [operands[0], _negated(operands[1])], count)
     if operation == "minimum":

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.laws import Law
 
-__all__ = ["place_edges", "rebin"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,24 +26,6 @@ def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
 
     Their probabilities and means are those of the law: only how the probability lies within a bin is lost. Single
     values with much probability of their own get bins without width.
-
-    Parameters
-    ----------
-    law : Law
-    bins : int, >= 1
-        At most so many, or three where fewer are asked for and there is a single value.
-
-    Returns
-    -------
-    edges : (n + 1,) float
-    masses : (n,) float
-    means : (n,) float
-        Within their bins; the expected value of all is the law's, to rounding.
-
-    Raises
-    ------
-    FloatingPointError
-        The range is too large for a float.
     """
     low, high = law.support
     if not math.isfinite(high - low):
@@ -98,23 +79,7 @@ def _with_mean(mean: float, edges: Floats, masses: Floats, means: Floats) -> Flo
 
 
 def place_edges(law: Law, bins: int) -> Floats:
-    """Edges for which the largest error of the distribution function is small.
-
-    In a bin of width h the distribution function leaves its chord by up to ``|f'| h^2 / 8``. The largest error is least
-    where it is the same in all bins: the principle of equidistribution. Where the density f is continuous, edges get a
-    density proportional to ``sqrt|f'|``, seen from a sketch of the law. Where it jumps, at places that are known, the
-    bin with the largest error is divided at the place that is furthest from the chord, again and again.
-
-    Parameters
-    ----------
-    law : Law
-    bins : int, >= 1
-
-    Returns
-    -------
-    (n + 1,) float, increasing
-        At most ``bins`` + 1, from the first to the last value of the law.
-    """
+    """Edges for which the largest error of the distribution function is small."""
     low, high = law.support
     if bins == 1:
         return np.array([low, high])

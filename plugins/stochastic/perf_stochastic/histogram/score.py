@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["crps_piecewise_linear", "jumps_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,23 +18,7 @@ def jumps_of(cdf: Callable[[Floats], Floats], places: Floats) -> tuple[Floats, F
 
 
 def crps_piecewise_linear(knots: npt.ArrayLike, cdf: npt.ArrayLike, actual: float) -> float:
-    """Continuous ranked probability score of a distribution whose CDF is linear between knots; exact.
-
-    Integrates ``(F(x) - [x >= actual])^2`` piece by piece: on each, the integrand is the square of a line.
-
-    Parameters
-    ----------
-    knots : (n,) float
-        Not decreasing; a jump of the CDF is two equal knots.
-    cdf : (n,) float
-        From 0 to 1.
-    actual : float
-
-    Examples
-    --------
-    >>> round(crps_piecewise_linear([0.0, 1.0], [0.0, 1.0], 0.5), 6)  # uniform: the integral of x^2 up to 1/2, twice
-    0.083333
-    """
+    """Continuous ranked probability score of a distribution whose CDF is linear between knots; exact."""
     places, height = np.asarray(knots, dtype=np.float64), np.asarray(cdf, dtype=np.float64)
     outside = max(places[0] - actual, actual - places[-1], 0.0)  # there F is 0 or 1 and the integrand 1
     inner = np.clip(actual, places[0], places[-1])

@@ -16,7 +16,6 @@ from fractions import Fraction
 
 from perfcore.base.errors import DataError
 
-__all__ = ["OPERATIONS", "Bounds"]
 
 Bounds = tuple[float, float]
 

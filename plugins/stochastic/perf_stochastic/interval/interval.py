@@ -16,7 +16,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Interval"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,13 +86,7 @@ class Interval(StochasticValue):
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
-        """Interval arithmetic with outward rounding; right whatever depends on whatever.
-
-        Examples
-        --------
-        >>> abs(Interval(-2, 1))
-        Interval[0, 2]
-        """
+        """Interval arithmetic with outward rounding; right whatever depends on whatever."""
         intervals, notes = cls.converted(operands)
         try:
             return cls(*OPERATIONS[operation](*(operand.support for operand in intervals)), notes=notes)

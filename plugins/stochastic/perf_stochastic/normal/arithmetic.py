@@ -21,7 +21,6 @@ from scipy.special import ndtr, ndtri
 
 from perfcore.base.errors import DataError
 
-__all__ = ["Moments", "add", "divide", "largest", "multiply", "transformed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,32 +33,16 @@ _REACH = 12.0  # standard deviations: the density there is 2e-32
 
 @dataclass(frozen=True)
 class Moments:
-    """A result.
-
-    Parameters
-    ----------
-    mean, std : float
-    error : float
-        Estimate of the largest difference between its distribution function and that of the normal with this mean and
-        standard deviation.
-    remark : str
-        What else is to be said when the error is.
-    """
+    """A result."""
 
     mean: float
     std: float
     error: float = 0.0
-    remark: str = ""
+    remark: str = ""  # what else is to be said when the error is
 
 
 def add(x: Moments, y: Moments, correlation: float) -> Moments:
-    """Sum: means add, and variances with twice the covariance.
-
-    Examples
-    --------
-    >>> add(Moments(1.0, 3.0), Moments(2.0, 4.0), correlation=0.0)
-    Moments(mean=3.0, std=5.0, error=0.0, remark='')
-    """
+    """Sum: means add, and variances with twice the covariance."""
     return Moments(x.mean + y.mean, _deviation(x.std, y.std, correlation))
 
 
@@ -74,13 +57,7 @@ def _error_of_skewness(third: float, std: float) -> float:
 
 
 def multiply(x: Moments, y: Moments, correlation: float) -> Moments:
-    """Product, with the exact mean and standard deviation.
-
-    Examples
-    --------
-    >>> multiply(Moments(2.0, 0.0), Moments(3.0, 1.0), correlation=0.0)
-    Moments(mean=6.0, std=2.0, error=0.0, remark='')
-    """
+    """Product, with the exact mean and standard deviation."""
     both = x.std * y.std
     covariance = correlation * both
     linear = _deviation(y.mean * x.std, x.mean * y.std, correlation)
@@ -92,13 +69,7 @@ def multiply(x: Moments, y: Moments, correlation: float) -> Moments:
 
 
 def divide(x: Moments, y: Moments, correlation: float) -> Moments:
-    """Quotient, by the delta method; its error is seen against Geary's approximation of the distribution function.
-
-    Raises
-    ------
-    DataError
-        The divisor's mean is within one standard deviation of 0.
-    """
+    """Quotient, by the delta method; its error is seen against Geary's approximation of the distribution function."""
     if abs(y.mean) <= y.std:
         raise DataError(
             f"divide: the divisor {y.mean:.6g} ± {y.std:.6g} may well be 0; give a histogram or an interval without 0"
@@ -120,14 +91,7 @@ def divide(x: Moments, y: Moments, correlation: float) -> Moments:
 
 
 def largest(x: Moments, y: Moments, correlation: float) -> tuple[Moments, float]:
-    """Clark's moments of the maximum, and the probability that ``x`` is the larger.
-
-    Examples
-    --------
-    >>> found, probability = largest(Moments(0.0, 1.0), Moments(0.0, 1.0), correlation=0.0)
-    >>> math.isclose(found.mean, 1.0 / math.sqrt(math.pi)), probability
-    (True, 0.5)
-    """
+    """Clark's moments of the maximum, and the probability that ``x`` is the larger."""
     a = _deviation(x.std, y.std, -correlation)
     if a == 0.0:
         # They differ by a constant: the larger mean is always the larger value.
@@ -150,24 +114,7 @@ def largest(x: Moments, y: Moments, correlation: float) -> tuple[Moments, float]
 def transformed(
     function: Callable[[Floats], Floats], x: Moments, *, positive: bool = False, polynomial: bool = False
 ) -> Moments:
-    """A function of one normal, its moments by quadrature.
-
-    Parameters
-    ----------
-    function : callable
-        Arrays to arrays.
-    x : Moments
-        With a standard deviation above 0.
-    positive : bool
-        It is defined above 0 only, and what is below is left out.
-    polynomial : bool
-        Quadrature by the Gauss-Hermite rule, exact up to degree 63 of the function.
-
-    Raises
-    ------
-    FloatingPointError
-        A value is too large.
-    """
+    """A function of one normal, its moments by quadrature."""
     if polynomial:
         nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
     else:

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc, gammaincinv, ndtr
 
-__all__ = ["REACH", "normal_bins"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -14,23 +13,7 @@ REACH = 6.0  # standard deviations to each side; what is beyond, two in a billio
 
 
 def normal_bins(mean: float, std: float, bins: int) -> tuple[Floats, Floats, Floats]:
-    """Edges, masses and means, with edges where they are best.
-
-    The density of edges is proportional to ``sqrt|f'|`` as in
-    `perf_stochastic.histogram.rebinning.place_edges`, here in closed form:
-    the integral of ``sqrt(z) exp(-z^2/4)`` is an incomplete gamma function of ``z^2/4``.
-
-    Parameters
-    ----------
-    mean, std : float
-    bins : int, >= 1
-
-    Examples
-    --------
-    >>> edges, masses, means = normal_bins(10.0, 2.0, 4)
-    >>> masses.sum().item(), (masses @ means).item()
-    (1.0, 10.0)
-    """
+    """Edges, masses and means, with edges where they are best."""
     share: Floats = np.linspace(-1.0, 1.0, bins + 1)
     areas: Floats = np.abs(share) * float(gammainc(0.75, 0.25 * REACH**2))
     scores: Floats = np.sign(share) * 2.0 * np.sqrt(gammaincinv(0.75, areas))

@@ -18,7 +18,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Normal", "NormalArithmetic"]
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["doubts"]
 
 _FEWEST = 20  # below, the test's distribution is not the one that it assumes
 _DOUBTFUL = 0.05
@@ -16,15 +15,6 @@ def doubts(samples: npt.NDArray[np.float64]) -> tuple[str, ...]:
 
     The test is D'Agostino and Pearson's of skewness and kurtosis ("Tests for Departure from Normality", Biometrika 60,
     1973). That it finds nothing is no proof, least of all with few samples.
-
-    Parameters
-    ----------
-    samples : (n,) float
-
-    Examples
-    --------
-    >>> doubts(np.arange(5.0))
-    ('5 samples are too few to tell whether they are normal; 20 are needed',)
     """
     if samples.min() == samples.max():
         return ()

@@ -11,7 +11,6 @@ import numpy as np
 from perf_stochastic.normal.arithmetic import Moments, add, divide, largest, multiply, transformed
 from perfcore.base.errors import DataError
 
-__all__ = ["operate"]
 
 _NOTEWORTHY = 0.01  # of probability: what 25 bins of a histogram do not reach
 _MOST_OUTSIDE = 1e-3  # probability of values without a root or logarithm that is accepted
@@ -24,18 +23,6 @@ def operate(
 
     The error bounds how far the normal's distribution function is from that of the result where the operands are
     normals themselves: the sum over the steps, since a step moves no more probability than its operands were off by.
-
-    Parameters
-    ----------
-    operation : str
-    operands : sequence of (mean, std)
-    correlation : float, -1 to 1
-        Of every two operands.
-
-    Raises
-    ------
-    DataError
-        The divisor may well be 0; a root or logarithm is taken of what may well be negative.
     """
     values = [Moments(*operand) for operand in operands]
     if correlation and len(values) > 2 and operation == "multiply":

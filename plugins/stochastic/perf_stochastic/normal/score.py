@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-__all__ = ["crps_of_normals"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -16,16 +15,6 @@ def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLi
 
     Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
     American Statistical Association 102 (2007), section 4.2; there it is a gain, here a loss.
-
-    Parameters
-    ----------
-    mean, std, actual : (...) float
-        Where a standard deviation is 0, the score is the absolute error.
-
-    Examples
-    --------
-    >>> round(float(crps_of_normals(0.0, 1.0, 0.0)), 6)  # (sqrt(2) - 1) / sqrt(pi)
-    0.233695
     """
     centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (mean, std, actual))
     error = x - centre

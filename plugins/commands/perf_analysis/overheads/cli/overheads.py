@@ -12,8 +12,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
 
-__all__ = ["command"]
-
 
 def _print_categories(requested: bool) -> None:
     if requested:

@@ -11,7 +11,6 @@ from perf_analysis.overheads.state_classes import named_classes, time_by_state
 from perf_views.contents import Field, Form, Query
 from perfcore.data.trace import Trace
 
-__all__ = ["CATEGORIES", "Classes", "class_form", "file_form", "given_classes"]
 
 CATEGORIES = "categories"
 _PREFIX = "class."  # before a state's name in the address
@@ -21,26 +20,13 @@ _MOST_FIELDS = 100
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of states, as a set of categories has them and as an address says otherwise.
-
-    Parameters
-    ----------
-    rules : CategorySet
-    file : str
-        Where it is from; empty for the standard set.
-    own : dict of str to list of str
-        Patterns by class, for what is chosen otherwise than the set says.
-    chosen : dict of str to str
-        Class of each state; empty where it has none.
-    given : frozenset of str
-        States that the address gives a class.
-    """
+    """Classes of states, as a set of categories has them and as an address says otherwise."""
 
     rules: CategorySet
-    file: str
-    own: dict[str, list[str]]
-    chosen: dict[str, str]
-    given: frozenset[str]
+    file: str  # where it is from; empty for the standard set
+    own: dict[str, list[str]]  # patterns by class, for what is chosen otherwise than the set says
+    chosen: dict[str, str]  # class of each state; empty where it has none
+    given: frozenset[str]  # states that the address gives a class
 
     def without(self, trace: Trace) -> list[str]:
         """States that have no class."""
@@ -48,15 +34,7 @@ class Classes:
 
 
 def given_classes(trace: Trace, query: Query) -> Classes:
-    """Classes as an address has them.
-
-    Raises
-    ------
-    InputError
-        The file of categories cannot be used.
-    DataError
-        Its patterns name a state twice.
-    """
+    """Classes as an address has them."""
     file = query.get(CATEGORIES, "").strip()
     rules = read_categories(file or None)
     named = {state: name or "" for state, name in zip(trace.states, named_classes(trace, rules), strict=True)}
@@ -71,13 +49,7 @@ def given_classes(trace: Trace, query: Query) -> Classes:
 
 
 def class_form(trace: Trace, classes: Classes) -> Form:
-    """A field for each state, by time; as long as some have no class, for these and what was chosen for others.
-
-    Parameters
-    ----------
-    trace : Trace
-    classes : Classes
-    """
+    """A field for each state, by time; as long as some have no class, for these and what was chosen for others."""
     share = _shares(trace)
     missing = set(classes.without(trace))
     listed = missing | classes.given if missing else set(trace.states)

@@ -12,18 +12,9 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.contents import RunStretch
 from perfcore.data.trace import Trace
 
-__all__ = ["category_stretches", "class_stretches"]
-
 
 def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, RunStretch]:
-    """The longest interval of each class of states that lasts at all; none of a summary, which has no intervals.
-
-    Parameters
-    ----------
-    trace : Trace
-    profile : OverheadProfile
-        Of the trace: its classes are meant.
-    """
+    """The longest interval of each class of states that lasts at all; none of a summary, which has no intervals."""
     if isinstance(trace, SummarizedTrace):
         return {}
     code_of = {state: code for code, name in enumerate(profile.classes) for state in profile.states[name]}
@@ -48,14 +39,6 @@ def category_stretches(
     """The longest interval of each category; of one that depends on other locations, where there is most of it.
 
     So it is also of what no state tells, such as a location that is idle since it is in no state.
-
-    Parameters
-    ----------
-    profile : OverheadProfile
-    rules : CategorySet
-        Its categories.
-    of_classes : dict of str to RunStretch
-        See `class_stretches`.
     """
     stretches = {}
     for index in np.flatnonzero(profile.by_category_ns).tolist():

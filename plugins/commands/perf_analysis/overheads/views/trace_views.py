@@ -19,7 +19,6 @@ from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
 
-__all__ = ["TraceViews"]
 
 _TITLE = "Where the cycles go"
 _WHERE = (
@@ -30,14 +29,7 @@ _MOST_ROWS = 100  # of a table of locations that is not folded: in their order, 
 
 
 class TraceViews:
-    """One view: cycles by category, by location and, where there are phases, by phase; with a form for the classes.
-
-    Parameters
-    ----------
-    trace : Trace
-    model : Model, optional
-        Of the trace; if it has phases, cycles are told for each.
-    """
+    """One view: cycles by category, by location and, where there are phases, by phase; with a form for the classes."""
 
     def __init__(self, trace: Trace, model: Any = None) -> None:
         self._trace = trace

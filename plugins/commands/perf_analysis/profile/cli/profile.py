@@ -10,8 +10,6 @@ from perf_traces.reading import HowToReadTraces, next_step, options_of_runs
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
 
-__all__ = ["command"]
-
 
 def command(
     traces: Annotated[

@@ -9,8 +9,6 @@ import typer
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Overwrite
 
-__all__ = ["command"]
-
 
 def command(
     parts: Annotated[list[str], typer.Argument(metavar="PARTS", help="Summaries of parts of one run, in any order.")],

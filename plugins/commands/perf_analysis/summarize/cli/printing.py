@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from perf_analysis.summarize.slurm_array import Handed
     from perf_traces.summaries.summarized_trace import SummarizedTrace
 
-__all__ = ["WAITING", "print_handed", "print_summary"]
 
 WAITING = 3  # the exit status while jobs wait or run, as of perf run
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from perf_analysis.summarize.slurm_array import Handed
     from perf_traces.summaries.summarized_trace import SummarizedTrace
 
-__all__ = ["command"]
-
 
 def command(
     traces: Annotated[

@@ -11,8 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
 
-__all__ = ["command"]
-
 
 def command(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="Of a run with messages.")],

@@ -12,8 +12,6 @@ from perfcore.cli.output import print_findings, print_json, print_plainly, repor
 from perfcore.cli.parameters import Json, Picture, TableFormat, names_of
 from perfcore.cli.reading import HowToRead
 
-__all__ = ["command"]
-
 
 def command(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="Of a run with messages: Paraver or OTF2.")],

@@ -11,8 +11,6 @@ from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import At, FitterOfKind, Json, Picture
 from perfcore.cli.signature import OptionsOfSelected
 
-__all__ = ["command"]
-
 
 def command(
     first: Annotated[str, typer.Argument(metavar="FIRST", help="A model file (.json), or data, which are fitted.")],

@@ -10,8 +10,6 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Data, Json, Picture
 
-__all__ = ["command"]
-
 
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote.")],

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SAME", "Crossing", "crossings_between", "crossings_of"]
 
 Floats = npt.NDArray[np.float64]
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -20,37 +19,16 @@ _SCAN = 256  # places between the ends of a line at which the models are compare
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where one model overtakes the other along a parameter.
+    """Where one model overtakes the other along a parameter."""
 
-    Parameters
-    ----------
-    at : float
-        Value of the parameter.
-    value : float
-        Of both models there.
-    below : int
-        The model that is smaller before it: 0 or 1.
-    held : mapping of str to float or str
-        The other variables.
-    """
-
-    at: float
-    value: float
-    below: int
-    held: Mapping[str, float | str]
+    at: float  # value of the parameter
+    value: float  # of both models there
+    below: int  # the model that is smaller before it: 0 or 1
+    held: Mapping[str, float | str]  # the other variables
 
 
 def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str) -> tuple[Crossing, ...]:
-    """Changes of sign of the difference along one parameter, for each combination of the others.
-
-    Parameters
-    ----------
-    both : callable
-        Points (n,) by symbol to the values of both models (2, n).
-    columns : mapping of str to (n,) float or str
-        The models are compared from the least to the largest value of the parameter.
-    along : str
-    """
+    """Changes of sign of the difference along one parameter, for each combination of the others."""
     from scipy.optimize import brentq
 
     low, high = float(columns[along].min()), float(columns[along].max())
@@ -69,21 +47,7 @@ def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str
 
 
 def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Crossing, ...]:
-    """The same from values at points only, by powers of the parameter in between.
-
-    Parameters
-    ----------
-    values : (2, n) float
-        > 0.
-    columns : mapping of str to (n,) float or str
-        The parameter > 0.
-    along : str
-
-    Examples
-    --------
-    >>> crossings_between(np.array([[1.0, 4.0], [2.0, 2.0]]), {"p": np.array([1.0, 4.0])}, "p")[0].at
-    2.0
-    """
+    """The same from values at points only, by powers of the parameter in between."""
     crossings = []
     for fixed, rows in _lines(columns, along):
         order = rows[np.argsort(columns[along][rows], kind="stable")]

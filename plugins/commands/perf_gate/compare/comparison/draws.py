@@ -15,7 +15,6 @@ from perfcore.hooks.registry import registry
 from perfcore.models.model import Model
 from perfcore.models.part_draws import N_DRAWS, Drawn, PartDraws
 
-__all__ = ["draws_by_interval", "draws_of", "sum_of_parts"]
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -24,29 +23,13 @@ _COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
 
 def draws_of(model: Model, points: Columns) -> PartDraws:
-    """What a model says of its parts, or else what its bounds say.
-
-    Parameters
-    ----------
-    model : Model
-    points : mapping of str to (T,) float or str
-        Without the variable that names the parts.
-    """
+    """What a model says of its parts, or else what its bounds say."""
     drawn = model.part_draws(points)
     return draws_by_interval(model, points) if drawn is None else drawn
 
 
 def draws_by_interval(model: Model, points: Columns) -> PartDraws:
-    """Draws of a model that has none of its own: two halves of normal distributions with its bounds.
-
-    Parameters
-    ----------
-    model : Model
-        Its categories are the parts; a model without has none. Nor has a composed one: of a maximum or a product, or
-        where a component has no categories, none are parts of a sum.
-    points : mapping of str to (T,) float or str
-        Without the category.
-    """
+    """Draws of a model that has none of its own: two halves of normal distributions with its bounds."""
     count = len(next(iter(points.values())))
     if CATEGORY not in model.levels or model.kind in registry().entries("models"):
         none = Drawn(np.empty((0, count)), np.empty((0, count, N_DRAWS)))
@@ -75,27 +58,7 @@ def _by_interval(model: Model, columns: Columns) -> Drawn:
 
 
 def sum_of_parts(parts: Drawn, chosen: npt.NDArray[np.bool_], seed: int) -> Drawn:
-    """The sum of independent parts.
-
-    Parameters
-    ----------
-    parts : Drawn
-        Values (K, T), draws (K, T, N).
-    chosen : (K,) bool
-    seed : int
-        Of the order in which draws are put together.
-
-    Returns
-    -------
-    Drawn
-        Values (T,), the medians of the sum, and draws (T, 8 N).
-
-    Examples
-    --------
-    >>> exact = Drawn(np.array([[1.0], [2.0]]), np.repeat([[[1.0]], [[2.0]]], 64, axis=2))
-    >>> sum_of_parts(exact, np.array([True, True]), seed=0).values
-    array([3.])
-    """
+    """The sum of independent parts."""
     rng = np.random.default_rng(seed)
     n_draws = parts.draws.shape[-1]
     sums = np.empty((parts.draws.shape[1], _SUMS * n_draws))

@@ -11,55 +11,25 @@ import numpy.typing as npt
 from perf_gate.compare.comparison.ratios import probability_beyond
 from perfcore.models.part_draws import GrowthDraws
 
-__all__ = ["GrowthChange", "growth_changes"]
 
 # Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
 _ALIKE = 0.05
 
 
 class GrowthChange(NamedTuple):
-    """How a part grows in both models.
-
-    Attributes
-    ----------
-    laws : pair of str
-    parameter : str
-        Parameter along which growth changed most surely; where no change is likely, the one that it grows most with.
-    classes : pair of str
-        The likeliest class of growth over it.
-    exponents : pair of float
-        Of a power of it that grows as the part does; medians.
-    worse : float
-        Probability that the second law is worse: of a class that grows faster, or of an exponent that is larger by
-        more than 0.05; NaN where it is not known.
-    """
+    """How a part grows in both models."""
 
     laws: tuple[str, str]
-    parameter: str
-    classes: tuple[str, str]
-    exponents: tuple[float, float]
+    parameter: str  # parameter along which growth changed most surely
+    classes: tuple[str, str]  # the likeliest class of growth over it
+    exponents: tuple[float, float]  # of a power of it that grows as the part does; medians
     worse: float
 
 
 def growth_changes(
     growths: tuple[GrowthDraws | None, GrowthDraws | None], numbers: npt.NDArray[np.int64], called: Mapping[str, str]
 ) -> Mapping[int, GrowthChange]:
-    """Compare the growth of parts.
-
-    Parameters
-    ----------
-    growths : pair of GrowthDraws or None
-        None where a model does not say.
-    numbers : (2, K) int
-        Number of each part in both, -1 where one does not have it.
-    called : mapping of str to str
-        What texts call each symbol.
-
-    Returns
-    -------
-    mapping of int to GrowthChange
-        Of the parts that both have.
-    """
+    """Compare the growth of parts."""
     first, second = growths
     both = np.flatnonzero((numbers >= 0).all(axis=0))
     if first is None or second is None or not len(both):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_comparison"]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
 _MOST_PARTS = 15  # beside one another at the last point
@@ -29,12 +28,6 @@ def draw_comparison(comparison: Comparison, figure: Figure) -> None:
 
     A few parts are drawn along the parameter. Where they are more, or there is one point only, those that make most of
     the difference are drawn at the last point: what both models say, and the ratio with its bounds.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    figure : matplotlib Figure
-        Empty.
     """
     figure.suptitle(comparison.title, x=0.01, ha="left", fontsize=10, parse_math=False)
     few = bool(comparison.along) and len(comparison.parts) <= len(SERIES)

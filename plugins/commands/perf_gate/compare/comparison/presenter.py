@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["ComparisonPresenter"]
-
 
 class ComparisonPresenter(Presenter):
     """Both models at the points, and what differs."""

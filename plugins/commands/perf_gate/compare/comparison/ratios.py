@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perf_statistics.gating.multiple_tests import holm
 
-__all__ = ["probability_above", "probability_beyond", "ratio_bounds", "surely"]
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -22,24 +21,7 @@ _ROWS_AT_ONCE = 250  # whose ratios take 8 MB
 
 
 def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
-    """Bounds of new / old.
-
-    Parameters
-    ----------
-    old, new : (K, N) float, (K, M) float
-        Ascending and not negative; N and M are multiples of 64.
-    coverage : float
-
-    Returns
-    -------
-    (K, 2) float
-        NaN where draws are.
-
-    Examples
-    --------
-    >>> ratio_bounds(np.full((1, 64), 2.0), np.full((1, 64), 3.0)).tolist()
-    [[1.5, 1.5]]
-    """
+    """Bounds of new / old."""
     bounds = np.empty((len(old), 2))
     sides = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
     for begin in range(0, len(old), _ROWS_AT_ONCE):
@@ -56,13 +38,7 @@ def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
 
 
 def probability_above(old: Floats, new: Floats, factor: float) -> Floats:
-    """Probability that new is above `factor` times old (K,); draws as in `ratio_bounds`, NaN where they are.
-
-    Examples
-    --------
-    >>> probability_above(np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[2.0, 3.0, 4.0, 5.0]]), 1.0).tolist()
-    [0.71875]
-    """
+    """Probability that new is above `factor` times old (K,); draws as in `ratio_bounds`, NaN where they are."""
     margin = _SAME * factor * np.abs(old) + np.finfo(np.float64).tiny
     return 0.5 * (_above(factor * old + margin, new) + _above(factor * old - margin, new))
 
@@ -86,19 +62,6 @@ def surely(probability: Floats, confidence: float) -> Booleans:
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
     the probabilities that the statements are wrong: the likeliest of K must be as sure as all are to be together.
-
-    Parameters
-    ----------
-    probability : (K,) float
-        Of each statement; NaN is never sure.
-    confidence : float
-
-    Examples
-    --------
-    >>> surely(np.array([0.999, 0.96, 0.5]), 0.95).tolist()
-    [True, False, False]
-    >>> surely(np.array([0.96]), 0.95).tolist()
-    [True]
     """
     wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
     # Rounding of 1 - 0.95 must not decide.

@@ -17,7 +17,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.models.model import Model
 from perfcore.models.part_draws import Drawn, PartDraws
 
-__all__ = ["compare_models"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,32 +24,7 @@ Floats = npt.NDArray[np.float64]
 def compare_models(
     one: Model, other: Model, points: Mapping[str, Any], names: tuple[str, str] = ("A", "B")
 ) -> Comparison:
-    """Compare two models at points.
-
-    Parameters
-    ----------
-    one, other : Model
-        Of the same parameters, fitted to data that do not depend on each other.
-    points : mapping of str to (n,) float or str
-        Parameters, and code or system where the models have several; not what names a part.
-    names : pair of str
-
-    Raises
-    ------
-    OptionError
-        The models have different parameters, or a part is given.
-    DataError
-        The units differ, a model has no value at a point, or they have no part in common.
-
-    Examples
-    --------
-    >>> import pandas as pd, perfcore
-    >>> p = [1, 2, 4, 8, 16]
-    >>> tables = (pd.DataFrame({"p": p, "time_s": [work / n + 1 for n in p]}) for work in (8, 16))
-    >>> old, new = (perfcore.fit(table, fitter="individual", functions="1/p,1") for table in tables)
-    >>> [round(float(ratio), 3) for ratio in compare_models(old, new, {"p": [1, 16]}).ratio]
-    [1.889, 1.333]
-    """
+    """Compare two models at points."""
     numeric = [{s for s in model.variables if s not in model.levels} for model in (one, other)]
     if numeric[0] != numeric[1]:
         lists = [", ".join(sorted(symbols)) for symbols in numeric]

@@ -12,20 +12,12 @@ from perf_views.colours import GRID, RULE, SERIES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_verification"]
 
 _COLOURS = {"not fitted": SERIES[1], "fitted": SERIES[0], "all points": SERIES[0]}
 
 
 def draw_verification(verification: Verification, figure: Figure) -> None:
-    """Draw the points of each group, with their bounds.
-
-    Parameters
-    ----------
-    verification : Verification
-    figure : matplotlib Figure
-        Empty.
-    """
+    """Draw the points of each group, with their bounds."""
     figure.suptitle(verification.title, x=0.01, ha="left", fontsize=10, parse_math=False)
     against, errors = figure.subplots(1, 2)
     unit = f" ({verification.unit})" if verification.unit else ""

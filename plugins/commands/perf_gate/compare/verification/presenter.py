@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["VerificationPresenter"]
-
 
 class VerificationPresenter(Presenter):
     """Figures of each group of points, the worst categories and points, and measured over predicted values."""
