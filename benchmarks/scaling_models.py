@@ -31,7 +31,7 @@ from speed import process_seconds, timed
 import perfcore
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
-from perf_timing.joint.comparison import JointComparison
+from perf_timing.joint.fitter import JointComparison
 from perf_timing.joint.options import JointOptions
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import JointFit, solve

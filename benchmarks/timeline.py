@@ -13,7 +13,7 @@ import time
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from perf_explore.data_views import DataViews
+from perf_explore.opening import DataViews
 from perf_explore.server import served
 from perfcore import Trace
 

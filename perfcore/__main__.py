@@ -11,7 +11,6 @@ import typer
 from perfcore.base.errors import PerfError
 from perfcore.cli.app import program
 
-
 _INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from perfcore.base.errors import InputError
 
-
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
 
 

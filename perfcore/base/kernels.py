@@ -15,7 +15,6 @@ from typing import Any
 
 from perfcore.base import progress
 
-
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
 # their meaning. Kernels touch arrays alone, so that threads may run them side by side. A kernel that another calls
 # becomes part of it. Else there are two machine codes of it, its own and one made together with the caller, which may

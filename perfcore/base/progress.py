@@ -7,7 +7,6 @@ import contextvars
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-
 Advance = Callable[[int], None]
 
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import InputError
 
-
 _IN_MEMORY_BYTES = 1 << 26  # of an array; a fit of a curve has some ten that are as long as it
 _CHUNK = 1 << 20  # numbers that are looked at together
 

@@ -15,7 +15,6 @@ from perfcore.base.errors import UnknownNameError
 from perfcore.cli.command import CONTEXT_SETTINGS, build_command, markup_mode, plain
 from perfcore.hooks.registry import Entry, registry
 
-
 _SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 _GROUPS = ("Look", "Model", "Measure", "Uncertainty", "Set up")  # headings of the help, in this order; others follow
 

@@ -15,7 +15,6 @@ from perfcore.base.errors import OptionError
 from perfcore.cli.signature import OptionsOfSelected, options_source, selected_name, with_signature
 from perfcore.hooks.registry import Entry, registry
 
-
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 

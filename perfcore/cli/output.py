@@ -13,7 +13,6 @@ import typer
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
 
-
 _SCHEMA = "perfcore-output/1"
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
 

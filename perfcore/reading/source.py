@@ -16,7 +16,6 @@ from typing import BinaryIO, cast
 from perfcore.base.errors import InputError
 from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
 
-
 HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
 _LONGEST_LINE = 1 << 20
 _PIPE_WAITS_S = 60

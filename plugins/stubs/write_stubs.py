@@ -16,7 +16,6 @@ import perfcore
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 
-
 STUB = Path(__file__).parent / "perfcore-stubs" / "__init__.pyi"
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_basics.following import follow
-from perf_basics.growing import GrowingTable, growing_lines
+from perf_basics.following import GrowingTable, follow, growing_lines
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress

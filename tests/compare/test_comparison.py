@@ -8,8 +8,7 @@ import pytest
 
 import perfcore
 from perf_gate.compare.comparison.crossings import crossings_between
-from perf_gate.compare.comparison.draws import draws_of
-from perf_gate.compare.comparison.two_models import compare_models
+from perf_gate.compare.comparison.two_models import compare_models, draws_of
 from perfcore.base.errors import DataError, OptionError
 
 

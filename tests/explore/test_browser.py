@@ -10,7 +10,7 @@ import pytest
 
 import perfcore
 from perf_analysis.overheads import STANDARD
-from perf_explore.data_views import DataViews
+from perf_explore.opening import DataViews
 from perf_explore.server import served
 from perf_explore.shelf import Shelf
 from perfcore import Trace, UtilizationCurve

@@ -14,12 +14,8 @@ from perf_explore.report import report_text
 from perf_explore.session import Session
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
-from perf_lost_cycles.views.fit_obstacle import fit_obstacle
-from perf_lost_cycles.views.fitting import fitting_blocks
-from perf_lost_cycles.views.models_file import check_formulas, edited_models
-from perf_lost_cycles.views.overview import worst_first
-from perf_lost_cycles.views.refit import refitted
-from perf_lost_cycles.views.runs import runs_on_line
+from perf_lost_cycles.views.category_views import fitting_blocks, runs_on_line, worst_first
+from perf_lost_cycles.views.formulae import check_formulas, edited_models, fit_obstacle, refitted
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
 from perf_views import Action, Chart, Editable, Form, Notice, NoViewError, Table, View

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_explore.data_views import DataViews
+from perf_explore.opening import DataViews
 from perf_explore.session import Session
 from perf_explore.shelf import Shelf
 from perf_views import Action, Notice

@@ -8,14 +8,12 @@ import pytest
 
 import perfcore
 from perf_explore.blocks import Writer
-from perf_explore.data_views import DataViews
-from perf_explore.opening import open_subjects
+from perf_explore.opening import DataViews, open_subjects
 from perf_explore.page import Frame, address
 from perf_explore.session import Session
 from perf_explore.svg import chart_svg
-from perf_explore.timeline.intervals import SortedIntervals
 from perf_explore.timeline.lanes import Lanes
-from perf_explore.timeline.shown import timeline_data
+from perf_explore.timeline.shown import SortedIntervals, timeline_data
 from perf_explore.timeline.window import Window
 from perf_views import Chart, NoViewError, Table, Text
 from perfcore import Trace

@@ -11,8 +11,7 @@ import pytest
 
 import perfcore
 from perf_explore import data_views, opening
-from perf_explore.data_views import DataViews
-from perf_explore.opening import Opening, open_subjects
+from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import Frame
 from perf_explore.report import report_text
 from perf_explore.session import Session

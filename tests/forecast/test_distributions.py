@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from perf_forecast.distributions import LEVELS, centrality, dispersion_of, quantiles_of, redispersed, resolution_of
-from perf_forecast.resampling import Resampling, crps_of_samples
+from perf_forecast.horizon import Resampling, crps_of_samples
 
 RNG = np.random.default_rng(11)
 NO_BOUNDS = (-np.inf, np.inf)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from perf_formulas.formula import Formula, FormulaError
+from perf_formulas.formula import Formula
+from perf_formulas.parser import FormulaError
 from perf_formulas.tree import FUNCTIONS, INFIX, PREFIX
 from perfcore.data.roles import FORMULA_WORDS
 

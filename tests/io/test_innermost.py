@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perf_io.traces.innermost import CrossingError, innermost
+from perf_io.traces.pj_dump import CrossingError, innermost
 
 
 @st.composite

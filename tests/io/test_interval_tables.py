@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io.tables.lanes import Lanes
+from perf_io.tables.overlaps import Lanes
 from perfcore.base.errors import InputError
 
 

@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_lost_cycles.modgen.fits import fit_forms
 from perf_lost_cycles.modgen.forms import FormList, Terms, candidates, partitions, product_form, union
-from perf_lost_cycles.modgen.generate import generate
-from perf_lost_cycles.modgen.lines import lines_of
+from perf_lost_cycles.modgen.generate import generate, lines_of
+from perf_lost_cycles.modgen.generation import fit_forms
 from perf_lost_cycles.modgen.scores import Grid, criterion, score_forms
 from perfcore.base.errors import DataError
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_analysis.overheads.factors import factors_of, losses_of
-from perf_analysis.overheads.parts_of_runs import parts_of_runs
+from perf_analysis.overheads.predicted import parts_of_runs
 from perf_analysis.overheads.scaling import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry

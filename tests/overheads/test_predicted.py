@@ -6,8 +6,7 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.overheads.parts_of_runs import parts_of_runs
-from perf_analysis.overheads.predicted import sizes_at
+from perf_analysis.overheads.predicted import parts_of_runs, sizes_at
 from perf_analysis.overheads.scaling import efficiencies_of_runs
 from perfcore.base.errors import DataError, OptionError
 

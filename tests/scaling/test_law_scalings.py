@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_scaling.scalings import told_scaling
+from perf_scaling.data import told_scaling
 from perf_scaling.speedup import is_open, speedup
 from perfcore import Measurements
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_stochastic.histogram.cartesian import cartesian, intermediate_results, overlap_mass, spread_evenly
-from perf_stochastic.histogram.histogram import Histogram
+from perf_stochastic.histogram.histogram import Histogram, cartesian, intermediate_results, overlap_mass, spread_evenly
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import add, exp
 

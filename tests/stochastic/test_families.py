@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_stochastic.families.empirical import Empirical
+from perf_stochastic.families.empirical import Empirical, beyond, excess_of, fitted_excess
 from perf_stochastic.families.gamma import Gamma
-from perf_stochastic.families.generalized_pareto import beyond, excess_of, fitted_excess
 from perf_stochastic.families.lognormal import Lognormal
 from perf_stochastic.families.mixture import Mixture
 from perfcore.base.errors import DataError

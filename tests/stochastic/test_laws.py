@@ -11,10 +11,9 @@ from scipy import stats
 
 from perf_stochastic.exact.extremes import MaximumLaw
 from perf_stochastic.exact.laws import SumLaw
-from perf_stochastic.exact.mixtures import PlainLaw, product, quotient
+from perf_stochastic.exact.mixtures import PlainLaw, ProductLaw, QuotientLaw, product, quotient
 from perf_stochastic.exact.monotone import EXP, LOG, SQRT, MonotoneLaw, power
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.exact.products import ProductLaw, QuotientLaw
 from perf_stochastic.histogram.rebinning import place_edges, rebin
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
 from perf_structural.algebra import MAX_NODES, Algebra
-from perf_structural.composer import Composer
+from perf_structural.composition import Composer
 from perf_structural.expression import Constant, leaves, ordered, repeated, shown
 from perf_structural.indexed import Indexed
 from perf_structural.pointwise import PointwiseEvaluation

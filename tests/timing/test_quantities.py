@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_timing.options import parse_quantities
-from perf_timing.quantities import quantities_of
+from perf_timing.prepared import quantities_of
 from perfcore import Measurements
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 

@@ -8,7 +8,7 @@ import pytest
 from perf_analysis.whatif.api import messages, whatif
 from perf_analysis.whatif.message_table import message_table
 from perf_analysis.whatif.network import network_from_text
-from perf_explore.data_views import DataViews
+from perf_explore.opening import DataViews
 from perf_traces.messages.communication import carry
 from perf_traces.messages.testing import by_hand, exchange
 from perf_views.contents import Table

@@ -11,7 +11,7 @@ import perfcore
 from perf_worley.choice.bounded_search import bounded_models, leaves_bounds
 from perf_worley.choice.cells import TOLERANCE, Cells, cells_of
 from perf_worley.choice.long_run_variance import autoregressive, first_order, residuals
-from perf_worley.choice.wandering import likeliest
+from perf_worley.choice.number_of_phases import likeliest
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 

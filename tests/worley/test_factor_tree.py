@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perf_worley.segmenters.minimax import Minimax
-from perf_worley.trees.factor_tree import FactorTree
+from perf_worley.trees.error_trees import FactorTree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.iterations.markers import marked_iterations
+from perf_worley.iterations.iterations import marked_iterations
 from perf_worley.iterations.of_phases import period_text
 from perf_worley.phase import Phase, Repetition
 from perfcore import Trace, UtilizationCurve

@@ -9,8 +9,8 @@ import perfcore
 from perf_worley.choice.bounded_search import bounded_costs, bounded_models
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.joint_search import joint_models
+from perf_worley.joint_breaks import joint_break_intervals
 from perf_worley.trees.moment_tree import MomentTree
-from perf_worley.uncertainty.joint_intervals import joint_break_intervals
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 

@@ -20,7 +20,6 @@ from typing import Any
 
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
 
-
 _SERVE = "from perfcore.base.executors.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from perfcore.base.errors import OptionError, PerfError
 
-
 _LIMIT_S = 120.0  # a busy controller takes its time
 _AT_ONCE = 500  # jobs in one question: a command line has an end
 

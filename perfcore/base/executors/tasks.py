@@ -8,7 +8,6 @@ from typing import Any
 
 from perfcore.base.errors import DataError
 
-
 Task = Callable[..., bytes]
 
 

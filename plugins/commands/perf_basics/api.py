@@ -12,7 +12,6 @@ from perf_basics.results import Facts, Listing, Predictions
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import Entry, registry
 
-
 _TABLE = "trace, curve, series or measurements"
 # What to do first with each type of data.
 _EXAMPLES = {

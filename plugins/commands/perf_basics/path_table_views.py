@@ -27,7 +27,6 @@ from perf_views.contents import (
 )
 from perfcore.base.errors import OptionError
 
-
 _PATH = "path"
 _ROWS = 40
 _IN_REPORT = 20  # paths, those with the largest shares

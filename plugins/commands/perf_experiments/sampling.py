@@ -12,7 +12,6 @@ from perfcore.base import progress
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 from perfcore.data.series import Series
 
-
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
 _MOST_SAMPLES = 10_000_000
 

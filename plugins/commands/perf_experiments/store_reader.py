@@ -16,7 +16,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _COLUMNS = (
     *("wall_s", "user_s", "sys_s", "peak_memory_mib"),
     *("run", "replication", "noisy", "host", "started"),

@@ -32,7 +32,6 @@ from perf_views.contents import (
 )
 from perf_views.short_names import shortened_apart
 
-
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
 # What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.

@@ -12,7 +12,6 @@ from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.results import Presenter, Result, Tables
 
-
 _MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
 _MORE = "`views=N` takes more, and `perfcore.explore` has all."
 _LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000

@@ -2,25 +2,346 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from perf_explore.data_views import DataViews
+import perfcore
 from perf_explore.shelf import Shelf
-from perf_views.contents import Viewable
+from perf_views.contents import (
+    Action,
+    Block,
+    Cell,
+    Field,
+    Form,
+    KeyFigure,
+    KeyFigures,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    View,
+    Viewable,
+    ViewPath,
+)
 from perf_views.drawable import views_of
+from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Storable, content
+from perf_views.feeds import Feed, Feeding
 from perf_views.opener import Opener
 from perf_views.openers import opener_of
-from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.options import build
+from perf_views.run_stretch import Timeline, led_to_timeline
+from perf_views.short_names import shortened
+from perf_views.ways import ways_of
+from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.hooks.chosen_options import option_fields
+from perfcore.hooks.options import OptionField, build
 from perfcore.hooks.registry import registry
+from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.reading.recognise import read
-from perfcore.results import Result
+from perfcore.results import Presenter, Result, further_presenters, presenter_of
+
+SAVE_AS = "save_as"
+
+
+def save_action(data: str, fitter: str, path: ViewPath, query: Query) -> Action:
+    """The form that saves what a view of a fit shows."""
+    file = Path(data)
+    stem = "".join(letter for letter in file.stem if letter not in "*?[]") or "data"
+    hidden = (Field(name, value=text, kind="hidden") for name, text in query.items() if name != SAVE_AS)
+    name = Field(SAVE_AS, "model file", str(file.with_name(f"{stem}-{fitter}.json")), help="`perf explore` opens it")
+    return Action((*hidden, name), path, "Save as", "Save this fit")
+
+
+def saving(model: Model, name: str) -> tuple[tuple[Block, ...], FileEdit]:
+    """What saving a model would do, and the file that it writes."""
+    target = Path(name.strip())
+    if target.suffix.lower() != ".json":
+        raise OptionError(f"a model file ends with .json; {name!r} was given")
+    with TemporaryDirectory() as folder:
+        written = Path(folder) / "model.json"
+        model.save(written)
+        after = written.read_bytes()
+    before = content(target)
+    if before == after:
+        raise OptionError(f"{target} holds this model already")
+    blocks: list[Block] = [Table(("", ""), (("file", str(target.resolve())), ("model", model.title)))]
+    if before is not None:
+        when = datetime.fromtimestamp(target.stat().st_mtime).isoformat(" ", "minutes")
+        text = f"{target} exists: what it holds ({len(before):,} bytes, of {when}) would be replaced."
+        blocks.insert(0, Notice(text, "warning"))
+    return tuple(blocks), FileEdit(target, before, after)
+
+
+# Options stand in the address with this before their names, so that views of the fit have all other names.
+_PREFIX = "fit."
+
+
+def given_options(query: Query) -> tuple[dict[str, str], dict[str, str]]:
+    """The options in a query, empty ones left out, and the rest of the query."""
+    options = {name.removeprefix(_PREFIX): text for name, text in query.items() if name.startswith(_PREFIX) and text}
+    return options, {name: text for name, text in query.items() if not name.startswith(_PREFIX)}
+
+
+def as_query(options: Mapping[str, str]) -> dict[str, str]:
+    """Options as an address has them."""
+    return {_PREFIX + name: text for name, text in options.items()}
+
+
+def shown_options(fitter: str, settings: Mapping[str, str], state: Query) -> dict[str, str]:
+    """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts."""
+    groups = option_fields(registry().entry("fitters", fitter), settings)
+    names = {item.name for options in groups.values() for item in options}
+    return {**settings, **{name: text for name, text in state.items() if name in names and text}}
+
+
+def option_form(fitter: str, settings: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:
+    """All options of a fitter, those of the parts that it selects included."""
+    groups = option_fields(registry().entry("fitters", fitter), settings)
+    fields = tuple(_field(item, settings.get(item.name, "")) for options in groups.values() for item in options)
+    return Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
+
+
+def _field(item: OptionField, setting: str) -> Field:
+    facts: dict[str, Any] = {"name": _PREFIX + item.name, "label": item.name.replace("_", " "), "help": item.help}
+    if item.type is bool:
+        return Field(**facts, kind="choice", value=setting or item.default_text.lower(), choices=("true", "false"))
+    if item.choices is not None and not item.many:
+        empty = () if item.default_text in item.choices else ("",)
+        return Field(**facts, kind="choice", value=setting or item.default_text, choices=(*empty, *item.choices))
+    if item.choices is not None:
+        facts["help"] += f" ({', '.join(item.choices[:12])}{', ...' if len(item.choices) > 12 else ''})"
+    return Field(**facts, value=setting or item.default_text)
+
+
+FIT = "fit"
+_MOST_FITS = 16  # that are remembered; those that were changed always are
+_TOLD = ("duration", "locations", "intervals", "steps", "mean utilization", "rows", "observations", "codes", "systems")
+_MOST_FIGURES, _LONGEST_FIGURE = 5, 24  # tiles, and letters of one
+_LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class DataViews:
+    """Views of data: what their presenter shows, what other presenters add, and every fit."""
+
+    def __init__(self, data: Any, name: str) -> None:
+        self._data, self._name = data, name
+        self._fits: OrderedDict[_Key, tuple[Model, Viewable]] = OrderedDict()
+        self._changed: dict[_Key, Viewable] = {}  # no file may hold them, and fitting again would not bring them back
+        self._saved: frozenset[_Key] = frozenset()
+        presenter = presenter_of(data)
+        self._shown = None if type(presenter) is Presenter else presenter.views(data)
+        self._further = {
+            path: (views, help_text)
+            for path, (presenter, help_text) in further_presenters(data).items()
+            if (views := presenter.views(data)) is not None
+        }
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return Path(self._name).name or self._name
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The data, a fit with its own views, or one of the views that presenters give; see `Viewable.view`."""
+        if not path:
+            return View(self.title, self._overview(query))
+        if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
+            return self._fit_view(path[1], path[2:], query)
+        top = (Link(self.title, ()),)
+        try:
+            if path[0] in self._further:
+                inner: View = self._further[path[0]][0].view(path[1:], query)
+                return self._led_to_timeline(inner.mounted(path[:1], trail=top))
+            if self._shown is not None:
+                view: View = self._shown.view(path, query)
+                return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
+        except NoViewError:
+            raise NoViewError(path) from None
+        raise NoViewError(path)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The data, then the phases of a curve with their views, then what presenters give."""
+        yield ()
+        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may want to be told more
+            with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
+                fitter, _ = default_fitter(self._data)
+                yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
+        for name, (views, _) in self._further.items():
+            yield from ((name, *path) for path in views.paths())
+        if self._shown is not None:
+            yield from (path for path in self._shown.paths() if path)
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """What presenters give, then fitters; below a fit that is shown its own. See `perf_views.ways.Navigable`."""
+        yield Link(self.title, ())
+        if self._shown is not None:
+            yield from (way for way in ways_of(self._shown, path, query) if way.path)
+        for name, (views, _) in self._further.items():
+            yield Link(views.title, (name,))
+            yield from (way.mounted((name,), {}) for way in ways_of(views, path[1:], query) if way.path)
+        options, view_state = given_options(query)
+        for fitter in self._fitters():
+            yield Link(fitter, (FIT, fitter))
+            if path[:2] == (FIT, fitter):
+                with contextlib.suppress(PerfError):  # the view says why there is no model
+                    ways = ways_of(self._fitted(fitter, options), path[2:], view_state)
+                    yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """Pass a question on to the view that presenters give, or to the fit; see `Feeding.feed`."""
+        if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
+            options, view_state = given_options(query)
+            target: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], view_state
+        else:
+            views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
+            target = views, path[1:] if path and path[0] in self._further else path, query
+        subject, inner_path, state = target
+        if not isinstance(subject, Feeding):
+            raise NoViewError(path)
+        return subject.feed(inner_path, state)
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
+        if len(path) < 2 or path[0] != FIT:
+            raise OptionError("there is nothing to change here")
+        options, view_state = given_options(form)
+        if len(path) == 2 and SAVE_AS in view_state:
+            return self._save(path[1], options, view_state)
+        subject = self._fitted(path[1], options)
+        if not isinstance(subject, Editable):
+            raise OptionError(f"a fit of {path[1]} has nothing to change")
+        change = subject.act(path[2:], view_state)
+        following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
+        following._changed = {**self._changed, key: change.subject}
+        following._saved = self._saved - {key}
+        return replace(
+            change,
+            subject=following,
+            path=(FIT, path[1], *change.path),
+            query={**as_query(options), **change.query},
+        )
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
+        if len(path) < 2 or path[0] != FIT:
+            return ()
+        options, view_state = given_options(form)
+        subject = self._fitted(path[1], options)
+        return subject.check(path[2:], view_state) if isinstance(subject, Checkable) else ()
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Fits that were made here and that no file holds."""
+        fits = dict.fromkeys([*self._fits, *self._changed])
+        return tuple(_fit_name(*key, key in self._changed) for key in fits if key not in self._saved)
+
+    def _save(self, fitter: str, options: Mapping[str, str], view_state: Query) -> Change:
+        """Write the fit that is shown to a model file."""
+        options_key, shown_key = (
+            self._key(fitter, each) for each in (options, shown_options(fitter, options, view_state))
+        )
+        key = options_key if options_key in self._changed else shown_key
+        subject = self._fitted(fitter, dict(key[1]))
+        if key not in self._changed:
+            model = self._fits[key][0]
+        elif isinstance(subject, Storable):
+            model = subject.model
+        else:
+            raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
+        blocks, edit = saving(model, view_state[SAVE_AS])
+        following = copy(self)
+        following._saved = self._saved | {options_key, key}
+        state = {name: text for name, text in view_state.items() if name != SAVE_AS}
+        summary = f"save {fitter} as {edit.path}"
+        return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
+
+    def _led_to_timeline(self, view: View) -> View:
+        """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
+        for name, (views, _) in self._further.items():
+            if isinstance(views, Timeline):
+                return led_to_timeline(view, views, (name,), {})
+        return view
+
+    def _overview(self, query: Query) -> tuple[Block, ...]:
+        facts = dict(perfcore.info(self._data).facts)
+        facts.pop("next", None)  # what to do next are the links below
+        rows = [
+            (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
+            for name, value in facts.items()
+        ]
+        links = [(Link(views.title, (name,)), help_text) for name, (views, help_text) in self._further.items()]
+        links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
+        cells = tuple((Cell(link.text, link), text) for link, text in links)
+        figures = [KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
+        return (
+            *([KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
+            *(() if self._shown is None else self._shown.view((), query).blocks),
+            Table(("", ""), tuple(rows), "What is there"),
+            Table(("view", "what it shows"), cells, "What else it shows, and models of it"),
+        )
+
+    def _fitters(self) -> dict[str, str]:
+        """Fitters that take the data, with what they say of themselves."""
+        fitters = {}
+        for name, entry in registry().entries("fitters").items():
+            try:
+                if isinstance(self._data, entry.load().takes):
+                    fitters[name] = entry.help
+            except PerfError:  # one that lacks its library must not hide the others
+                continue
+        return fitters
+
+    def _fit_view(self, fitter: str, path: ViewPath, query: Query) -> View:
+        options, view_state = given_options(query)
+        prefix, trail = (FIT, fitter), (Link(self.title, ()),)
+        try:
+            inner = self._fitted(fitter, options).view(path, view_state)
+        except NoViewError:
+            raise NoViewError((*prefix, *path)) from None
+        except PerfError as error:
+            form = option_form(fitter, options, prefix)
+            return View(f"{fitter}: no model", (Notice(str(error), "error"), form), (*prefix, *path), trail)
+        view = inner.mounted(prefix, as_query(options), trail)
+        if path:
+            return view
+        form = option_form(fitter, options, prefix, is_folded=True)
+        return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
+
+    def _fitted(self, fitter: str, options: Mapping[str, Any]) -> Viewable:
+        key = self._key(fitter, options)
+        if key in self._changed:
+            return self._changed[key]
+        if key not in self._fits:
+            model = perfcore.fit(self._data, fitter=fitter, **options)
+            self._fits[key] = model, views_of(model, self._data)
+            if len(self._fits) > _MOST_FITS:
+                self._fits.popitem(last=False)
+        self._fits.move_to_end(key)
+        return self._fits[key][1]
+
+    @staticmethod
+    def _key(fitter: str, options: Mapping[str, str]) -> _Key:
+        return fitter, tuple(sorted(options.items()))
+
+
+def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:
+    """A fit as the user chose it."""
+    facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
+    return f"{fitter} ({', '.join(facts)})" if facts else fitter
 
 
 Read = Callable[[str, Sequence[type]], Any]

@@ -22,28 +22,39 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 from perf_explore.blocks import FEED
-from perf_explore.page import (
-    PLACE,
-    SCRIPTS,
-    STEP,
-    UNDO,
-    VERSION,
-    Frame,
-    address,
-    asset,
-    document,
-    path_of,
-    place_of,
-)
+from perf_explore.page import PLACE, SCRIPTS, STEP, UNDO, VERSION, Frame, address, asset, document, path_of, place_of
 from perf_explore.session import Place, Session, StaleEditError
-from perf_explore.typed import sent_action, unknown_action, with_typed
-from perf_views.contents import Notice, NoViewError, Query, Viewable, ViewPath
+from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, View, Viewable, ViewPath
 from perfcore.base.errors import InputError, MissingDependencyError, PerfError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+
+
+def with_typed(view: View, path: ViewPath, form: Query) -> View:
+    """The view that an action was sent from, with what was typed in place of what its fields held."""
+    return replace(view, blocks=tuple(_filled(block, path, form) or block for block in view.blocks))
+
+
+def sent_action(view: View, path: ViewPath, form: Query) -> Action | None:
+    """The action that was sent, with what was typed; None where the view has it no more."""
+    return next(filter(None, (_filled(block, path, form) for block in view.blocks)), None)
+
+
+def unknown_action(path: ViewPath, form: Query) -> Action:
+    """What was typed into an action that cannot be found again, as texts with the names of the fields."""
+    return Action(tuple(Field(name, name.replace("_", " "), value, "lines") for name, value in form.items()), path)
+
+
+def _filled(block: Block, path: ViewPath, form: Query) -> Action | None:
+    """The block with what was typed; None where the form was not sent from it."""
+    if not isinstance(block, Action) or block.path != path:
+        return None
+    if any(form.get(item.name) != item.value for item in block.fields if item.kind == "hidden"):
+        return None
+    return replace(block, fields=tuple(replace(item, value=form.get(item.name, item.value)) for item in block.fields))
 
 
 HOST = "127.0.0.1"

@@ -14,7 +14,6 @@ from perf_views.ways import ways_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
-
 Place = tuple[ViewPath, Query]  # a view in a state
 
 _MOST_PREVIEWS = 8  # refits that are remembered until they are kept or given up

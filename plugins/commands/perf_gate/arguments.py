@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from perf_tables.series.durations import parse_duration
 from perfcore.base.errors import OptionError, UnknownNameError
 
-
 BETTER = ("smaller", "larger")
 
 _NUMBER = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"

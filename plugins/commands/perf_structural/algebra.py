@@ -21,7 +21,6 @@ from perf_structural.expression import SYMBOLS, Call, Constant, Expression, Extr
 from perf_structural.language.functions import compute
 from perfcore.base.errors import DataError
 
-
 MAX_NODES = 200_000  # some 200 MB; 1,000 processors over 100 iterations stay below
 
 _COMPARISONS = frozenset(rule.ufunc for symbol, rule in INFIX.items() if symbol[0] in "<>=!")

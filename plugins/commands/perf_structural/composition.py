@@ -3,23 +3,328 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from perf_formulas.tree import variables
+from perf_formulas.parser import QUANTILE
+from perf_formulas.tree import (
+    COMPARISON,
+    FUNCTIONS,
+    INFIX,
+    PREFIX,
+    Node,
+    Number,
+    Operation,
+    Variable,
+    assembled,
+    folded,
+    variables,
+)
 from perf_structural.algebra import Algebra
-from perf_structural.composer import Composer
 from perf_structural.correlation import Pair, correlated_pairs
 from perf_structural.expression import Constant, Expression
 from perf_structural.fitted import predict_fitted
-from perf_structural.indexed import Indexed, Place, rows
+from perf_structural.indexed import (
+    Indexed,
+    Place,
+    aligned,
+    at_place,
+    converted,
+    joined,
+    need_numbers,
+    places,
+    reduced,
+    rows,
+)
 from perf_structural.inputs import Input
-from perf_structural.language.functions import parsed
+from perf_structural.language.copies import whole
+from perf_structural.language.functions import EQUATION_FUNCTIONS, INTERPOLATE, OVER_COPIES, parsed
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
-from perf_structural.units import PLAIN, parse_unit
-from perfcore.base.errors import DataError
+from perf_structural.units import PLAIN, Unit, parse_unit
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import StochasticValue, default_representation
+
+_STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
+_OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
+
+
+class Calls:
+    """Makes expressions of calls."""
+
+    def __init__(self, algebra: Algebra, sizes: Mapping[str, int], chance: Callable[[str], Expression]) -> None:
+        self.algebra, self.sizes, self.chance = algebra, sizes, chance
+        self.waits: dict[str, tuple[Expression, ...]] = {}
+
+    def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        """What a call stands for."""
+        try:
+            if symbol == "pipeline_over":
+                return self._pipeline(text, parts, over)
+            if symbol in OVER_COPIES:
+                return self._over_copies(text, symbol, parts, over)
+            if symbol in _STATIONS:
+                return self._station(text, symbol, parts)
+            if symbol == QUANTILE:
+                return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
+            if symbol == INTERPOLATE:
+                return self._interpolated(text, parts)
+            need_numbers("the place", parts[:1])
+            values, unit = aligned(symbol, parts[1:], self.algebra)
+            return joined(text, lambda k, *cells: self._k_th(k, cells), [parts[0], *values], self.sizes, unit)
+        except DataError as error:
+            message = str(error)
+            raise DataError(message if message.startswith(text) else f"{text}: {message}") from None
+
+    def _over_copies(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        place = OVER_COPIES[symbol]
+        others = [*parts[:place], *parts[place + 1 :]]
+        if symbol in _OF_SHARES:
+            need_numbers("a share", parts[:1])
+        if symbol == "grained_barrier_over":
+            others, _ = aligned("a grain and a slice", others, self.algebra)
+        else:
+            need_numbers(symbol, others)
+        return reduced(text, lambda group, numbers: self._of_copies(symbol, group, numbers), parts[place], over, others)
+
+    def _of_copies(self, symbol: str, group: Sequence[Expression], numbers: Sequence[Expression]) -> Expression:
+        """One expression of the copies along an index."""
+        algebra = self.algebra
+        match symbol:
+            case "k_th_over":
+                return self._k_th(numbers[0], group)
+            case "pick_over":
+                number = numbers[0]
+                if isinstance(number, Constant):
+                    return group[int(whole("number of the copy", number.value, 1, len(group))) - 1]
+                return algebra.call(symbol, [*group, number])
+            case "loop_over":
+                return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
+            case "barrier_over" | "grained_barrier_over":
+                return algebra.call(symbol, [*group, *numbers])
+        for count in numbers:
+            if not isinstance(count, Constant):
+                return algebra.call(symbol, [*group, count])
+            least = 0 if symbol == "sum_over" else 1
+            group = group[: int(whole("number of copies", count.value, least, len(group)))]
+        if symbol in {"max_over", "min_over"}:
+            return algebra.extremum(symbol == "max_over", group)
+        return algebra.add(group) if symbol == "sum_over" else algebra.scale(1.0 / len(group), algebra.add(group))
+
+    def _k_th(self, k: Expression, cells: Sequence[Expression]) -> Expression:
+        if isinstance(k, Constant):
+            place = int(whole("place", k.value, 1, len(cells)))
+            if place in {1, len(cells)}:
+                return self.algebra.extremum(place == len(cells), cells)
+        return self.algebra.call("k_th", [k, *cells])
+
+    def _interpolated(self, text: str, parts: Sequence[Indexed]) -> Indexed:
+        operand, *points = parts
+        if len(points) % 2:
+            raise DataError("points are pairs of numbers: interpolate(x, x1, y1, x2, y2)")
+        (operand, *abscissas), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
+        values, unit = aligned("y1, y2, ...", points[1::2], self.algebra)
+        cells = [cell for point in (*abscissas, *values) for cell in point.cells.values()]
+        if len(cells) != len(points) or not all(isinstance(cell, Constant) for cell in cells):
+            raise DataError("points are known numbers, not uncertain or replicated ones")
+        return joined(text, lambda x: self.algebra.call(INTERPOLATE, [x, *cells]), [operand], self.sizes, unit)
+
+    def _quantile(self, operand: Expression, level: Expression) -> Expression:
+        if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:
+            raise DataError("the level of a quantile is a number between 0 and 1, such as 0.95")
+        return operand if isinstance(operand, Constant) else self.algebra.call(QUANTILE, [operand, level])
+
+    def _station(self, text: str, symbol: str, parts: Sequence[Indexed]) -> Indexed:
+        rate, service, *numbers = parts
+        need_numbers(symbol, numbers)
+        work = rate.unit.times(service.unit)
+        if work.kind.powers:
+            raise DataError(
+                f"the first argument is a rate, such as 1/s for times in s, but {rate.described} and "
+                f"{service.described}"
+            )
+        scale, unit = work.scale_to(PLAIN), PLAIN if symbol == "sharing_slowdown" else service.unit
+        indices, rows_by_place = rows(parts, self.sizes)
+        cells = {}
+        for place, (arrivals, *row) in rows_by_place.items():
+            arguments = [self.algebra.scale(scale, arrivals), *row]
+            if symbol == "queue_wait":
+                number = f"[{','.join(str(index + 1) for index in place)}]" if place else ""
+                arguments.append(self._chance(f"chance in {text}{number}", tuple(arguments)))
+            cells[place] = self.algebra.call(symbol, arguments)
+        return Indexed(text, cells, indices, unit)
+
+    def _chance(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
+        """The chance of one call; calls of other arguments have their own, also where their texts are cut to one."""
+        unique, number = name, 1
+        while self.waits.setdefault(unique, arguments) != arguments:
+            number += 1
+            unique = f"{name} ({number})"
+        return self.chance(unique)
+
+    def _pipeline(self, text: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        times, room = parts
+        need_numbers("the room between two stages", [room])
+        if len(times.indices) != 2:
+            replication = f"replicated over {' and '.join(times.indices)}" if times.indices else "not replicated"
+            raise DataError(
+                f"{times.text!r} is {replication}; one time for each stage and item is expected: "
+                'each = [...], over = "stage", replicate = { item = 100 }'
+            )
+        stage = times.indices.index(over) if over in times.indices else 0
+        in_order = [
+            times.cells[place if stage == 1 else place[::-1]]
+            for place in places([times.indices[1 - stage], times.indices[stage]], self.sizes)
+        ]
+        (capacity,) = at_place(text, [room], (), ())
+        stages = self.algebra.constant(float(self.sizes[times.indices[stage]]))
+        return Indexed(text, {(): self.algebra.call("pipeline_over", [*in_order, capacity, stages])}, (), times.unit)
+
+
+_EXTREMA = {"max": True, "min": False}
+_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
+_KEEP_THE_UNIT = frozenset({"abs", "ceil", "floor"})
+_LOGICAL = frozenset({"and", "or", "not"})
+_LONG = 200  # numbers, names and operations
+_FLAT = {"+": "+", "-": "+", "*": "*", "/": "*"}
+_LONGEST = 200  # characters of a part that a message shows
+
+
+class Composer:
+    """Turns equations over known names into expressions."""
+
+    def __init__(
+        self,
+        algebra: Algebra,
+        known: Mapping[str, Indexed],
+        sizes: Mapping[str, int],
+        chance: Callable[[str], Expression],
+    ) -> None:
+        self.algebra, self.known, self.sizes = algebra, known, sizes
+        self.calls = Calls(algebra, sizes, chance)
+
+    def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
+        """What an equation stands for."""
+        if over is not None and over not in self.sizes:
+            raise UnknownNameError("index", over, self.sizes)
+        return self.in_unit(self._of(parsed(text), over), unit)
+
+    def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
+        """A quantity converted to a unit; one without unit takes it as its label."""
+        if unit is None:
+            return quantity
+        target = parse_unit(unit)
+        if not quantity.unit.powers:
+            return Indexed(quantity.text, quantity.cells, quantity.indices, target)
+        if quantity.unit.kind != target.kind:
+            raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
+        return converted(quantity, target, self.algebra)
+
+    def _of(self, node: Node, over: str | None) -> Indexed:
+        # Sums of thousands of terms: what is said about a part is cut, or the texts would fill the memory.
+        return folded(_with_flat_sums(node), lambda part, below: self._part(part, below, over))[1]
+
+    def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
+        """A node, from its operands, each with its text."""
+        text = assembled(node, [text for text, _ in below])
+        if len(text) > _LONGEST:
+            text = f"{text[:_LONGEST]}..."
+        match node:
+            case Number(value):
+                return text, Indexed(text, {(): self.algebra.constant(value)})
+            case Variable(name):
+                try:
+                    return text, self.known[name]
+                except KeyError:
+                    raise UnknownNameError("component or input", name, self.known) from None
+        rule, parts = node.rule, [part for _, part in below]
+        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
+            return text, self.calls.of(text, rule.symbol, parts, over)
+        try:
+            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
+        except DataError as error:
+            # The innermost operation is named: what it joins is what is wrong.
+            message = str(error)
+            raise DataError(message if message.startswith("'") else f"{text!r}: {message}") from None
+
+    def _operation(self, text: str, symbol: str, ufunc: str, parts: Sequence[Indexed], comparison: bool) -> Indexed:
+        algebra = self.algebra
+        if symbol in {"+", "-"}:
+            parts, unit = aligned(symbol, parts, algebra)
+            weights = [*[1.0] * (len(parts) - 1), 1.0 if symbol == "+" else -1.0]
+            return joined(
+                text,
+                lambda *cells: algebra.add(algebra.scale(w, cell) for w, cell in zip(weights, cells, strict=True)),
+                parts,
+                self.sizes,
+                unit,
+            )
+        if symbol in {"*", "/"}:
+            powers = [*[1] * (len(parts) - 1), 1 if symbol == "*" else -1]
+            unit = PLAIN
+            for part, power in zip(parts, powers, strict=True):
+                unit = unit.times(part.unit.power(Fraction(power)))
+            if not unit.kind.powers and unit.powers:  # MB/kB is a number
+                parts = [converted(part, part.unit.kind, algebra) for part in parts]
+                unit = PLAIN
+            return joined(
+                text, lambda *cells: algebra.product(zip(cells, powers, strict=True)), parts, self.sizes, unit
+            )
+        if symbol == "^":
+            return self._power(text, *parts)
+        if symbol in _EXTREMA:
+            parts, unit = aligned(symbol, parts, algebra)
+            largest = _EXTREMA[symbol]
+            return joined(text, lambda *cells: algebra.extremum(largest, cells), parts, self.sizes, unit)
+        if symbol == "if":
+            branches, unit = aligned(symbol, parts[1:], algebra)
+            parts = [parts[0], *branches]
+        elif comparison:
+            parts, _ = aligned(symbol, parts, algebra)
+            unit = PLAIN
+        elif symbol in _ROOTS:
+            unit = parts[0].unit.power(_ROOTS[symbol])
+        elif symbol in _KEEP_THE_UNIT:
+            unit = parts[0].unit
+        else:
+            if symbol not in _LOGICAL:
+                need_numbers(symbol, parts)
+            unit = PLAIN
+        return joined(text, lambda *cells: algebra.call(ufunc, cells), parts, self.sizes, unit)
+
+    def _power(self, text: str, base: Indexed, exponent: Indexed) -> Indexed:
+        need_numbers("an exponent", [exponent])
+        unit: Unit = PLAIN
+        if base.unit.powers:
+            values = {cell.value for cell in exponent.cells.values() if isinstance(cell, Constant)}
+            if len(values) != 1 or len(exponent.cells) != 1:
+                raise DataError(f"{base.described}; only a number to which it is raised gives a unit")
+            unit = base.unit.power(Fraction(values.pop()).limit_denominator(1000))
+        return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
+
+
+def _with_flat_sums(root: Node) -> Node:
+    """A long equation, its sums and products each as one operation: term by term they would take quadratic time."""
+    return folded(root, _flat) if folded(root, _count) > _LONG else root
+
+
+def _count(node: Node, below: Sequence[int]) -> int:
+    return 1 + sum(below)
+
+
+def _flat(node: Node, operands: Sequence[Node]) -> Node:
+    if not isinstance(node, Operation):
+        return node
+    if len(operands) != 2 or node.rule.symbol not in _FLAT:
+        return Operation(node.rule, tuple(operands))
+    (left, right), joint = operands, INFIX[_FLAT[node.rule.symbol]]
+    if node.rule.symbol == "-":
+        right = Operation(PREFIX["-"], (right,))
+    elif node.rule.symbol == "/":
+        right = Operation(node.rule, (Number(1.0), right))
+    before = left.operands if isinstance(left, Operation) and left.rule is joint else (left,)
+    return Operation(joint, (*before, right))
 
 
 @dataclass(frozen=True)

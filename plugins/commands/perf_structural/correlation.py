@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_structural.indexed import Place
 from perfcore.base.errors import DataError, UnknownNameError
 
-
 Pair = frozenset[str]
 
 _ROUNDING = 1e-9  # by which a smallest eigenvalue of zero may be missed

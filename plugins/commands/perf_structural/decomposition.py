@@ -20,7 +20,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, default_representation
 
-
 Floats = npt.NDArray[np.float64]
 
 _SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units

@@ -21,7 +21,6 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-
 Floats = npt.NDArray[np.float64]
 
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.

@@ -2,26 +2,208 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_structural.correlation import Pair
-from perf_structural.exact import arithmetic_value, why_not_exact, without_arithmetic
-from perf_structural.expression import Expression, leaves
+from perf_structural.drawing import Formula
+from perf_structural.expression import (
+    SYMBOLS,
+    Call,
+    Constant,
+    Expression,
+    Extremum,
+    Leaf,
+    Product,
+    Sum,
+    leaves,
+    ordered,
+    repeated,
+    shown,
+)
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import Sample, draw_sample, sort_at_once
+from perf_structural.sampling import Sample, draw_sample, draw_together, points_for, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_structural.tail_owners import tail_owners
 from perfcore.base.errors import DataError, OptionError
-from perfcore.stochastic import StochasticValue, as_value, default_representation
+from perfcore.hooks.options import describe
+from perfcore.stochastic import (
+    StochasticValue,
+    absolute,
+    add,
+    as_value,
+    default_representation,
+    divide,
+    exp,
+    log,
+    maximum,
+    minimum,
+    multiply,
+    performer_of,
+    power,
+    sqrt,
+)
 
+# Which input makes a result late: shares of the variance of being in the tail.
+#
+# Whether a result lies above its quantile q is a number that is 0 or 1, with the variance q (1 - q). The share of an
+# input is what is left of that variance after averaging over everything else, Var(P(late | input)) / (q (1 - q)):
+# Sobol's
+# first index, of the tail instead of the result. What the shares miss of 1 is late only by several inputs together.
+#
+# Source: A. Marrel and V. Chabridon, "Statistical developments for target and conditional sensitivity analysis",
+# Reliability Engineering and System Safety 214, 2021, section 2.2. Conditional probabilities come from the sample in
+# cells of an input's own quantiles; the variance that chance gives to so many cells is taken off.
 
 Floats = npt.NDArray[np.float64]
+
+_CELLS = 256
+_MOST_NUMBERS = 2**25  # of all inputs together
+_FEWEST = 1024  # points
+
+
+def tail_owners(
+    root: Expression,
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    level: float,
+    samples: int | None,
+    seed: int,
+) -> dict[str, float]:
+    """For each uncertain input its share, the largest first."""
+    inputs = [node for node in ordered(root) if isinstance(node, Leaf)]
+    for node in inputs:
+        if not values[node.name].has_distribution:
+            raise OptionError(
+                f"--tail: {node.name!r} has bounds and no distribution, so nobody knows how late it makes"
+            )
+    points = max(_FEWEST, min(points_for(samples, len(inputs)), _MOST_NUMBERS // (len(inputs) + 1)))
+    formulas = [Formula(node, values, correlations) for node in (root, *inputs)]
+    result, *columns = (sample.values.ravel() for sample in draw_together(formulas, points, seed))
+    # Between a number and infinity there is neither; then what is infinite is late.
+    with np.errstate(invalid="ignore"):
+        place = np.nan_to_num(np.quantile(result, level, method="hazen"), nan=np.finfo(np.float64).max)
+    late = (result > place) if level >= 0.5 else (result < place)
+    shares = {node.name: share_of_tail(late, column) for node, column in zip(inputs, columns, strict=True)}
+    return dict(sorted(shares.items(), key=lambda each: -each[1]))
+
+
+def share_of_tail(late: npt.NDArray[np.bool_], column: Floats) -> float:
+    """Share of the variance of ``late`` (n,) that one input (n,) explains by itself, 0 to 1."""
+    total = float(late.var())
+    if total == 0.0:
+        return 0.0
+    # Half of the cells divide the last part of each end, where a tail begins.
+    ends = np.geomspace(1e-3, 0.1, _CELLS // 4)
+    levels = np.unique(np.concatenate([[0.0], ends, np.linspace(0.1, 0.9, _CELLS // 2), 1.0 - ends, [1.0]]))
+    ranks = (np.argsort(np.argsort(column, kind="stable"), kind="stable") + 0.5) / len(column)
+    cells = np.clip(levels.searchsorted(ranks) - 1, 0, len(levels) - 2)
+    counts = np.bincount(cells, minlength=len(levels) - 1)
+    sums = np.bincount(cells, weights=late, minlength=len(levels) - 1)
+    kept = counts > 1
+    rates, weights = sums[kept] / counts[kept], counts[kept] / len(late)
+    between = float(weights @ (rates - late.mean()) ** 2)
+    by_chance = float(weights @ (rates * (1.0 - rates) / (counts[kept] - 1)))
+    return min(max((between - by_chance) / total, 0.0), 1.0)
+
+
+Quantity = StochasticValue | float
+
+_FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
+    "abs": absolute,
+    "exp": exp,
+    "log": log,
+    "power": power,
+    "sqrt": sqrt,
+}
+
+
+def why_not_exact(root: Expression) -> str | None:
+    """The reason why arithmetic on independent values would not give the expression; None where it does."""
+    twice = repeated(root)
+    if twice:
+        others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
+        return f"{twice[0]!r} occurs more than once in {shown(root)}{others}"
+    return without_arithmetic(root)
+
+
+def without_arithmetic(root: Expression) -> str | None:
+    """The operation for which stochastic values have no arithmetic, in words; None where there is none."""
+    for node in ordered(root):
+        if isinstance(node, Call) and node.ufunc not in _FUNCTIONS:
+            return f"there is no exact arithmetic for {SYMBOLS[node.ufunc]!r} in {shown(root)}"
+    return None
+
+
+def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
+    """The value of an expression, as if the operands of each operation were independent, and its error."""
+    quantities: dict[Expression, Quantity] = {}
+    errors: dict[Expression, float] = {}
+    for node in ordered(root):
+        quantities[node] = value = _value(node, [quantities[operand] for operand in node.operands], values, bins)
+        brought = sum(errors[operand] for operand in node.operands)
+        errors[node] = max(brought, value.cdf_error) if isinstance(value, StochasticValue) else brought
+    return quantities[root], errors[root]
+
+
+def _value(
+    node: Expression, operands: Sequence[Quantity], values: Mapping[str, StochasticValue], bins: int
+) -> Quantity:
+    match node:
+        case Constant():
+            return node.value
+        case Leaf():
+            return values[node.name]
+        case Sum():
+            terms = [_scaled(weight, operand, bins) for weight, operand in zip(node.weights, operands, strict=True)]
+            return _joined(add, [*terms, node.constant] if node.constant else terms, bins)
+        case Product():
+            return _quotient(node, operands, bins)
+        case Extremum():
+            return _joined(maximum if node.largest else minimum, operands, bins)
+        case Call():
+            return _applied(_FUNCTIONS[node.ufunc], operands, bins)
+    raise TypeError(node)
+
+
+def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantity:
+    """What has negative powers is multiplied up first: one division loses less than many."""
+    above: list[Quantity] = []
+    below: list[Quantity] = []
+    for operand, exponent in zip(operands, node.powers, strict=True):
+        factor = operand if abs(exponent) == 1 else _applied(power, [operand, abs(exponent)], bins)
+        (above if exponent > 0 else below).append(factor)
+    numerator = _scaled(node.factor, _joined(multiply, above, bins), bins) if above else node.factor
+    return _applied(divide, [numerator, _joined(multiply, below, bins)], bins) if below else numerator
+
+
+def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
+    if abs(factor) != 1.0:
+        return _applied(multiply, [factor, quantity], bins)
+    return quantity if factor > 0.0 else -quantity
+
+
+def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> Quantity:
+    """An operation on any number of operands; on one it is that one."""
+    return operands[0] if len(operands) == 1 else _applied(function, operands, bins)
+
+
+def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> StochasticValue:
+    stochastic = [operand for operand in operands if isinstance(operand, StochasticValue)]
+    return function(*operands, **_options(performer_of(stochastic), bins))
+
+
+@functools.cache
+def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
+    """The number of bins, for a representation whose arithmetic takes one."""
+    return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
+
 
 _FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
 _SHARE_OF_SIZE = (
@@ -50,7 +232,7 @@ class Evaluation:
     tail : float, optional
         Level of the quantile whose owners were asked for.
     owners : mapping of str to float
-        Share of each input in being beyond it, see `perf_structural.tail_owners`.
+        Share of each input in being beyond it, see `perf_structural.evaluation`.
     limit : float, optional
         Of which the probability was asked for.
     has_moments : bool

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from perf_formulas.tree import INFIX, PREFIX
 from perf_structural.language.functions import EQUATION_FUNCTIONS
 
-
 SYMBOLS = {
     rule.ufunc: symbol
     for table in (INFIX, PREFIX, EQUATION_FUNCTIONS)

@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.models.model import Model
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
 
-
 Floats = npt.NDArray[np.float64]
 
 # Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with

@@ -11,7 +11,6 @@ from perf_structural.expression import Constant, Expression
 from perf_structural.units import PLAIN, Unit
 from perfcore.base.errors import DataError
 
-
 Place = tuple[int, ...]
 
 

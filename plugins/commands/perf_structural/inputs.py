@@ -23,7 +23,6 @@ from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
 
-
 Quantity = StochasticValue | float
 
 # A plain list is one value for each processor.

@@ -15,7 +15,6 @@ from perf_structural.mistakes import StructuralModelError
 from perfcore.base.errors import DataError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 
-
 _Content = TypeVar("_Content", bound=msgspec.Struct)
 
 

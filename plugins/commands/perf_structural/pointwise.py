@@ -24,7 +24,6 @@ from perf_structural.expression import (
 from perf_structural.language.functions import MAY_BE_INFINITE, compute
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_RANGES = 4  # of operands in a message

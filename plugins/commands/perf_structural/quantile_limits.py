@@ -11,7 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-
 CONFIDENCE = 0.95
 
 

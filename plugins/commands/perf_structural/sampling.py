@@ -25,7 +25,6 @@ from perfcore.base.executors.tasks import in_order
 from perfcore.base.executors.threads import thread_count
 from perfcore.stochastic import StochasticValue
 
-
 Floats = npt.NDArray[np.float64]
 
 # Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.

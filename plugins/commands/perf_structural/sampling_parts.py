@@ -25,7 +25,6 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import from_dict
 
-
 Floats = npt.NDArray[np.float64]
 
 _KINDS: dict[str, type[Expression]] = {each.__name__: each for each in (Constant, Leaf, Sum, Product, Extremum, Call)}

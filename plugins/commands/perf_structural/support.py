@@ -13,7 +13,6 @@ from perf_tables.series.measured_durations import check_durations
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
-
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[float, float]
 

@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from perf_structural.composition import Composition
 from perf_structural.drawing import Formula
-from perf_structural.evaluation import EvaluationOptions, evaluate_expression
+from perf_structural.evaluation import evaluate_expression
 from perf_structural.expression import leaves
 from perf_structural.language.resolving import resolved
 from perf_structural.mistakes import located
+from perf_structural.options import EvaluationOptions
 from perf_structural.prediction import Prediction
 from perf_structural.sampling import Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
-
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,6 @@ from perf_formulas.tree import Node, Number, Operation, Variable
 from perfcore.base.errors import DataError
 from perfcore.data.units import LABELS
 
-
 Powers = tuple[tuple[str, Fraction], ...]
 
 

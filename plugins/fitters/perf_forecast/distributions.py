@@ -8,7 +8,6 @@ from scipy.special import ndtri
 
 from perf_forecast import levels
 
-
 Floats = npt.NDArray[np.float64]
 
 LEVELS: Floats = np.array(levels.LEVELS)

@@ -26,7 +26,6 @@ from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
@@ -56,7 +55,7 @@ class ForecastFitter(Fitter):
     Missing samples are left out; a step is the time between samples.
 
     Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
-    named in `perf_forecast.moving_forecasts` and `perf_forecast.resampling`.
+    named in `perf_forecast.moving_forecasts` and `perf_forecast.horizon`.
 
     Examples
     --------

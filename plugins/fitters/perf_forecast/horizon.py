@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,164 @@ import numpy.typing as npt
 
 from perf_forecast.distributions import LEVELS, centrality, dispersion_of, quantiles_of, redispersed
 from perf_forecast.levels import JUDGED_COVERAGES
-from perf_forecast.selection import Candidate, candidates_scored, held_out_origins
 
+# What may come, from what came in the past: samples of a distribution around a forecast.
+#
+# Three things can be carried over from an earlier origin: the error that the predictor made there, that error in
+# units
+# of how large errors were at the time, or the value that followed. It is carried over from the last origins, or from
+# those of them at which the forecast was most like the one of now: what follows a burst follows bursts.
+#
+# Sources: the Network Weather Service's forecasts with their past errors, here whole and not as one spread; S.
+# Yakowitz,
+# "Nearest-neighbour methods for time series analysis" (1987) for what followed alike forecasts.
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
+
+_SCALE_GAIN = 0.05  # of the smoothing of absolute errors: the last twenty count most
+_LEAST_SCALE = 1e-3  # of the mean absolute error, so that a still stretch is no division by nothing
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Which earlier origins count, and what is carried over from them."""
+
+    carried: str
+    window: int  # how many origins count, from the last one on
+    nearest: int | None = None  # how many of these, by the distance of their forecasts; all if not given
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        if self.nearest is None:
+            return f"{self.carried} of the last {self.window}"
+        carried_text = "what followed" if self.carried == "values" else self.carried
+        return f"{carried_text} at the {self.nearest} most alike forecasts of {self.window}"
+
+    def samples(self, forecasts: Floats, values: Floats, origins: Places, steps: int, first: int) -> Floats:
+        """Samples of what comes some steps after each origin, from what was known there."""
+        window = min(self.window, int(origins.min()) - steps - first + 1)
+        earlier = (origins - steps)[:, None] - np.arange(window)
+        origin_forecasts = forecasts[origins][:, None]
+        if self.nearest is not None and self.nearest < window:
+            distance = np.abs(forecasts[earlier] - origin_forecasts)
+            # Of equally alike ones the later: the term is smaller than any other difference that counts.
+            distance += np.arange(window) * (1e-12 * float(np.ptp(forecasts[first:])) + np.finfo(float).tiny)
+            chosen = np.argpartition(distance, self.nearest - 1, axis=1)[:, : self.nearest]
+            earlier = np.take_along_axis(earlier, chosen, axis=1)
+        followed: Floats = values[earlier + steps]
+        if self.carried == "values":
+            return followed
+        errors: Floats = followed - forecasts[earlier]
+        if self.carried == "scaled errors":
+            scales = _scales(forecasts, values, steps, first)
+            errors *= scales[origins][:, None] / scales[earlier]
+        samples: Floats = origin_forecasts + errors
+        return samples
+
+
+def _scales(forecasts: Floats, values: Floats, steps: int, first: int) -> Floats:
+    """How large absolute errors were lately, as it was known at each origin (n,)."""
+    import pandas as pd
+
+    misses = pd.Series(np.abs(values[first + steps :] - forecasts[first : len(values) - steps]))
+    lately = misses.ewm(alpha=_SCALE_GAIN).mean() + _LEAST_SCALE * misses.expanding().mean()
+    scales = np.full(len(values), lately.iloc[0])  # before the first error: the same for all
+    scales[first + steps :] = lately
+    return np.where(scales > 0.0, scales, 1.0)  # nothing was missed until then
+
+
+RESAMPLINGS = (
+    *(Resampling("errors", window) for window in (50, 300, 1000)),
+    Resampling("scaled errors", 1000),
+    *(
+        Resampling(carried, window, nearest)
+        for carried in ("errors", "values")
+        for window in (300, 1000)
+        for nearest in (30, 100)
+    ),
+)
+
+
+def crps_of_samples(samples: Floats, actual: Floats) -> Floats:
+    """Continuous ranked probability score of equally probable samples."""
+    count = samples.shape[1]
+    ranks = 2.0 * np.arange(1, count + 1) - count - 1.0
+    between = np.sort(samples, axis=1) @ ranks / count**2
+    score: Floats = np.abs(samples - actual[:, None]).mean(axis=1) - between
+    return score
+
+
+_HELD_OUT = 128  # origins that judge
+_STRIDE = 8  # at most, between them: errors of neighbours are alike
+_PREDICTORS = 6  # by absolute error, that are tried with every resampling
+_FEWEST = 8  # errors before the first origin that judges
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A predictor and what is carried over from its past."""
+
+    predictor: str
+    resampling: Resampling
+
+    @property
+    def name(self) -> str:
+        """Both in words."""
+        return f"{self.predictor}; {self.resampling.name}"
+
+    def samples(self, forecasts: Mapping[str, Floats], values: Floats, origins: Places, steps: int) -> Floats:
+        """Samples of what comes so many steps after each origin; see `Resampling.samples`."""
+        forecast = forecasts[self.predictor]
+        return self.resampling.samples(forecast, values, origins, steps, _first_finite(forecast))
+
+
+def held_out_origins(count: int, steps: int) -> Places:
+    """Origins that judge forecasts of so many steps: in the later half, each with enough errors before it (t,)."""
+    last = count - steps - 1
+    earliest = max(count // 2, steps + _FEWEST)
+    stride = min(_STRIDE, max(1, (last - earliest) // _HELD_OUT))
+    return np.arange(last, earliest - 1, -stride)[:_HELD_OUT][::-1]
+
+
+def candidates_scored(
+    forecasts: Mapping[str, Floats], values: Floats, steps: int, origins: Places
+) -> tuple[Sequence[Candidate], Floats]:
+    """The candidates and their CRPS at each origin that judges."""
+    if not len(origins):
+        return [Candidate("last value", Resampling("errors", 1000))], np.empty((1, 0))
+    actual = values[origins + steps]
+    starts = {name: _first_finite(forecast) for name, forecast in forecasts.items()}
+    misses = {
+        name: float(np.abs(forecast[origins] - actual).mean())
+        for name, forecast in forecasts.items()
+        if starts[name] + steps + _FEWEST <= origins[0]
+    }
+    predictors = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
+    candidates = [
+        Candidate(name, resampling)
+        for name in dict.fromkeys([*predictors, "last value"])
+        for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
+    ]
+    scores = [crps_of_samples(each.samples(forecasts, values, origins, steps), actual) for each in candidates]
+    return candidates, np.array(scores)
+
+
+def _different(available: int) -> Iterable[Resampling]:
+    """Of resamplings that are the same where so few earlier origins are known, the first."""
+    resamplings: dict[tuple[str, int, int], Resampling] = {}
+    for each in RESAMPLINGS:
+        window = min(each.window, available)
+        resamplings.setdefault((each.carried, window, min(each.nearest or window, window)), each)
+    return resamplings.values()
+
+
+def _first_finite(forecast: Floats) -> int:
+    """The first origin with a forecast: what comes before is missing."""
+    return int(np.isfinite(forecast).argmax())
+
+
 _MIXED = 3  # candidates, evenly: better than the best one alone
 
 

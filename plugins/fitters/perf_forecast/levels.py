@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 JUDGED_COVERAGES = (0.5, 0.8, 0.95)
 
 # Of the edges of a distribution: even, and close where bounds are asked for.

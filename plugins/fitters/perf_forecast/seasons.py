@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, stats
 
-
 Floats = npt.NDArray[np.float64]
 
 _SHORTEST = 4  # samples: what returns sooner is left to the autoregressions

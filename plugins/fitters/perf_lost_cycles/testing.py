@@ -9,7 +9,6 @@ import numpy as np
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import VARIABLE, read_models, write_models
 
-
 _LEVELS = np.array([1.0, 2.0, 3.0, 8.0, 100.0, 1e6])
 
 

@@ -12,7 +12,6 @@ from perf_scaling.posterior.posterior import Posterior
 from perf_scaling.posterior.prior import run_variance
 from perf_scaling.runs import Runs
 
-
 Floats = npt.NDArray[np.float64]
 
 _MANY = 30  # levels from which on more than one may deviate

@@ -23,7 +23,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-
 Floats = npt.NDArray[np.float64]
 
 _LESS = 0.25  # of what a mean counts by its runs

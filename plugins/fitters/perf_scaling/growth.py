@@ -15,7 +15,6 @@ from perf_scaling.posterior.posterior import SIDES, Draws
 from perf_scaling.posterior.prior import DRIFTS_FREELY
 from perfcore.base.errors import UnknownNameError
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

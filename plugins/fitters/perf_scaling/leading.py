@@ -18,7 +18,6 @@ from perf_scaling.path_data import Factor, Law
 from perf_scaling.posterior.prior import DRIFTS_FREELY, deviating_variances
 from perf_scaling.terms import product_text, product_values
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

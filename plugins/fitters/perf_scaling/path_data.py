@@ -8,7 +8,6 @@ import msgspec
 
 from perf_scaling.limits import MOST_EXPONENT, MOST_LOGARITHM
 
-
 _ROUNDING = 1e-6  # of weights that add up to 1
 _LARGEST = 1e150  # squares of larger means overflow
 

@@ -18,7 +18,6 @@ from perf_scaling.posterior.stored import posterior_of
 from perf_scaling.whole import Whole, whole_of
 from perfcore.models.model import Model
 
-
 PATH = "path"  # the variable that names one
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,6 @@ from perf_scaling.drawn_laws import DrawnLaws
 from perf_scaling.growth import SURE, Growth, growths_of_draws, slope_points
 from perf_scaling.leading import LeadingLaw
 
-
 _COVERAGE = 0.95
 _MOST_OFF = 2.0  # a fitted value farther than by this factor from what was measured is said
 

@@ -13,7 +13,6 @@ from perf_scaling.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
-
 Floats = npt.NDArray[np.float64]
 
 _HALF = 0.5

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_scaling.call_tree import CallTree, callers_of, tree_of
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

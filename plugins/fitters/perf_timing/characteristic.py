@@ -14,7 +14,6 @@ from perfcore.contracts import Function
 from perfcore.data.observations import Observations
 from perfcore.data.roles import shown_names
 
-
 Floats = npt.NDArray[np.float64]
 
 _FAR = 1e6  # where functions that differ in growth differ by far

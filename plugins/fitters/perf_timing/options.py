@@ -14,7 +14,6 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-
 WEIGHTS = ("equal", "relative", "repetitions", "spread")
 SIGNS = ("nonnegative", "bounded", "any")
 _PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, listing
 from perfcore.data.roles import shown_names
 
-
 Floats = npt.NDArray[np.float64]
 
 

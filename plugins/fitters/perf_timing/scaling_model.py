@@ -19,7 +19,6 @@ from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for, observed_by_pair
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perfcore.data.curve import UtilizationCurve
 
-
 Floats = npt.NDArray[np.float64]
 
 _BLOCK = 256  # steps that are summed up once; a stretch of fewer than this in each bin is read step by step

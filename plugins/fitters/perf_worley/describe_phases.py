@@ -18,7 +18,6 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation
 
-
 _MOST_BOUNDED = 5  # rounds of lowering degrees and moving breaks
 
 

@@ -22,7 +22,6 @@ from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-
 _AUTO = (1, 20)  # Worley's own range (Figures 6 and 18)
 
 

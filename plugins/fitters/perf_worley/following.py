@@ -10,7 +10,6 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.data.units import readable
 
-
 _NEAR = 0.02  # of the run: breaks of two models that are as near are the same
 
 

@@ -10,7 +10,6 @@ from perf_worley.sensitivity import RULES
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-
 DEGREES = ("auto", "0", "1", "2", "3", "mixed")
 
 _MOST_PHASES = 100_000

@@ -23,7 +23,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
 
 

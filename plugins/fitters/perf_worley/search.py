@@ -23,7 +23,6 @@ from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, Segmenter
 
-
 _DEGREES = (0, 1, 2)
 _LEAST_SQUARES = "sum of squared errors"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-
 # Two breakpoints are the same feature when they are this close, as a share of the run.
 NEAR = 0.01
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, SPACE, FormulaError, Parser, excerpt, fail
+from perf_formulas.parser import MAX_LENGTH, SPACE, Parser, excerpt, fail
 from perf_formulas.tree import Node, replaced, value_of, variables, written
 from perfcore.base.errors import DataError, UnknownNameError
 

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from perf_formulas.formula import Formula, FormulaError
+from perf_formulas.formula import Formula
+from perf_formulas.parser import FormulaError
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, listing
 from perfcore.hooks.registry import registry
 from perfcore.models.function import Function

@@ -25,7 +25,6 @@ from perf_formulas.tree import (
 )
 from perfcore.base.errors import PerfError, UnknownNameError
 
-
 # Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
 # over trees below 300 calls, of which Python allows 1,000.
 MAX_LENGTH = 1_000

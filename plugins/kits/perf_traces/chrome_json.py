@@ -24,7 +24,6 @@ from perf_traces.states.classes import state_classes
 from perfcore.data.trace import Trace
 from perfcore.data.units import shown_origin
 
-
 MOST_EVENTS = 2_000_000  # some 200 MB; browsers do not open more
 _MARKER = "user_annotation"  # the category that Kineto gives what users write beside the work
 _ON_GPU = "gpu_"  # begins the categories of what streams execute

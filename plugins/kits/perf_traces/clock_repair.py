@@ -29,7 +29,6 @@ from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-
 CLOCK = "clock"  # fact of a trace: the clock of each location, where several share one
 _ALL_WAIT = re.compile(r"p?mpi_(barrier|allreduce|allgatherv?|alltoall[vw]?)", re.IGNORECASE)
 _MOST_ROUNDS = 60

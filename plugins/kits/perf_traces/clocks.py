@@ -24,7 +24,6 @@ from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 
-
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
     re.IGNORECASE,

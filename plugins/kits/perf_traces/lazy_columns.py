@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace, default_busy
 
-
 Columns = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
 

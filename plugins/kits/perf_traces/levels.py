@@ -27,7 +27,6 @@ from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 
-
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 
 _AS_RECORDED = ("stream", "thread", "both")

@@ -13,7 +13,6 @@ from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-
 CUT = "cut_markers"  # of the facts of a part: positions of the markers that reach beyond it
 
 _COUNTED = re.compile(r"(.*?\D)[#:\s_(\[]*(\d{1,9})[)\]\s]*")

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_traces.lazy_columns import Columns
 
-
 Integers = npt.NDArray[np.int64]
 
 _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer than the work

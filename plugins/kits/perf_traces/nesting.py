@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
 BACKGROUND = "background"  # of the fact that names the state of a location that is in no call
 

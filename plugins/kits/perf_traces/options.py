@@ -7,7 +7,6 @@ from typing import Any
 
 from perfcore.hooks.options import option
 
-
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
 MESSAGES = "messages"
 CLOCKS = ("auto", "recorded", "collectives", "unaligned", MESSAGES)

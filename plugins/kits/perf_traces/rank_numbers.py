@@ -11,7 +11,6 @@ from perf_traces.stored_trace import StoredTrace
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, listing
 
-
 RANK = "rank"  # the field of a pattern for names, and the fact of a trace
 _SPELLED = re.compile(r"(?:^|[^a-z])rank[-_. =]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*")

@@ -18,7 +18,6 @@ from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, n
 from perf_traces.stored_trace import StoredTrace
 from perfcore.data.trace import Trace
 
-
 _ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
 
 

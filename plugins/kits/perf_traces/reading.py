@@ -14,7 +14,6 @@ from perfcore.cli.reading import HowToRead, key_values
 from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
 
-
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
 

@@ -16,7 +16,6 @@ from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
-
 _REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
 
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.

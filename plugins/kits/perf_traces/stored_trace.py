@@ -15,7 +15,6 @@ from perf_traces.lazy_columns import COLUMNS
 from perf_traces.messages.rank_calls import OF_RANK, RankCalls
 from perfcore.data.trace import Trace
 
-
 _PLAIN = (int, float, str, bool)
 
 

@@ -25,7 +25,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
 
-
 # An exponent of more digits is no time, and takes a Fraction very long.
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")

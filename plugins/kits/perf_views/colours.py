@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Their yellow is fine as an area; then P. Tol's indigo and wine.

@@ -26,7 +26,6 @@ from perf_views.contents import (
 from perfcore.models.model import Model
 from perfcore.results import Presenter, Result, presenter_of
 
-
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
 _CALLED = {

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from perf_views.short_names import shortened
 
-
 _MOST_LETTERS = 34
 _MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like
 _CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
 LABEL_LETTERS = 34  # of a name beside an axis, where a picture still has most of its width
 
 

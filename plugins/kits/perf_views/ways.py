@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from perf_views.contents import Link, Query, Viewable, ViewPath
 
-
 MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 
 

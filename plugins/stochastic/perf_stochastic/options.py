@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-
 COUNTED = ("width", "probability", "curvature", "tails")
 _RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 

@@ -14,7 +14,6 @@ from perfcore.base.errors import DataError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -30,7 +30,6 @@ from perfcore.data.trace import Trace
 from perfcore.models.model import Model
 from perfcore.reading.recognise import read as read_data
 
-
 Path = str | os.PathLike[str]
 Read = Callable[[str, Sequence[type]], Any]
 

@@ -15,7 +15,6 @@ from perf_traces.messages.burst_classes import BurstClasses
 from perf_views.file_names import told_apart
 from perfcore.data.units import readable
 
-
 _MOST_CLASSES = 20
 _FACTORS = ("instruction", "IPC", "frequency")
 

@@ -24,7 +24,6 @@ from perf_traces.merging import merged_states
 from perf_views.function_names import short_name
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 WAITING_FOR_RANKS = "(waiting for other ranks)"

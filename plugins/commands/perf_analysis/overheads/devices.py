@@ -13,7 +13,6 @@ from perf_analysis.overheads.unions import covered, union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 _GROUPS = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 _BITS = 63  # of an int64 that is not negative

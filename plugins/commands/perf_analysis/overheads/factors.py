@@ -28,7 +28,6 @@ from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.threads import ThreadTimes
 from perf_traces.messages.pop_factors import PopFactors
 
-
 _IMBALANCE, _SERIALISATION, _TRANSFER, _COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
 _REGIONS, _SCHEDULING, _SERIAL = "OpenMP load imbalance", "OpenMP scheduling", "OpenMP serialisation"
 _RANKS, _MPI = "MPI load imbalance", "MPI "

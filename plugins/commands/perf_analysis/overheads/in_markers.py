@@ -13,7 +13,6 @@ from perf_analysis.overheads.unions import union
 from perf_traces.lazy_columns import run_of
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -14,7 +14,6 @@ from perf_analysis.overheads.state_classes import StateClasses, classify
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, listing
 
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 
-
 _NAMES = ("region", "run")  # what tells runs of one file apart, beside p
 
 

@@ -16,7 +16,6 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Model
 
-
 _AUTO = "auto"
 
 

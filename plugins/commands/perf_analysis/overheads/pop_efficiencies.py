@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-
 COMPUTING = "computing"
 
 DEFINITIONS = (

@@ -20,7 +20,6 @@ from perf_traces.messages.burst_classes import BurstClasses
 from perf_traces.messages.pop_factors import PopFactors
 from perfcore.results import Result
 
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -11,7 +11,6 @@ from perf_analysis.overheads.predicted import Predicted
 from perf_analysis.overheads.profile import OverheadProfile
 from perfcore.results import Result
 
-
 By = Literal["category", "location", "phase", "marker", "burst"]
 
 

@@ -19,7 +19,6 @@ from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_views.file_names import told_apart
 
-
 _OF_COMPUTATION = FACTORS[-3:]
 _LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
 # Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.

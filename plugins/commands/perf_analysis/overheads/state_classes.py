@@ -18,7 +18,6 @@ from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-
 NO_STATE = "(no state)"
 
 

@@ -17,7 +17,6 @@ from perf_views.file_names import told_apart
 from perf_views.function_names import short_name
 from perfcore.data.units import readable, shown_origin
 
-
 Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_MARKERS = 30

@@ -22,7 +22,6 @@ from perf_traces.levels import level_names
 from perf_traces.messages.communication import Communication
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 # Classes in which a thread has nothing to do with the others', and those in which it is with them or at work.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-
 Integers = npt.NDArray[np.int64]
 Stretches = tuple[Integers, Integers]
 

@@ -21,7 +21,6 @@ from perf_traces.messages.search_kernels import last_not_after
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
 
-
 INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
 _COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
 _LEAST_SHARE = 0.01  # of a counter, that is said

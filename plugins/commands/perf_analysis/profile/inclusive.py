@@ -17,7 +17,6 @@ from perf_traces.nesting import Nesting
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

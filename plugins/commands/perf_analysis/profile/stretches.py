@@ -18,7 +18,6 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-
 NO_MARKER = "(no marker)"
 
 Integers = npt.NDArray[np.int64]

@@ -25,7 +25,6 @@ from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Integers, Integers]  # location, state, start, end

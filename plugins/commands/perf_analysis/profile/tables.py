@@ -14,7 +14,6 @@ from perf_views.function_names import plain_names
 from perfcore.data.units import readable
 from perfcore.results import Tables
 
-
 _MOST_FUNCTIONS = 20
 _MOST_RUNS = 8
 _MOST_PARTS = 40

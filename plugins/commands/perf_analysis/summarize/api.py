@@ -21,7 +21,6 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
 
-
 Named = str | os.PathLike[str]
 
 _PART = re.compile(r"(\d{1,9})/(\d{1,9})")

@@ -18,7 +18,6 @@ from perf_traces.summaries.summary_file import save
 from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base.errors import DataError, InputError, PerfError, listing
 
-
 PLAN = "plan.json"
 
 

@@ -25,7 +25,6 @@ from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.base.executors import slurm
 from perfcore.base.files import write_bytes
 
-
 _USUAL_PARTS = 100
 _JOBS, _SCRIPT = "jobs", "job.sh"
 _VALUE = re.compile(r"[\w.:,@+-]{1,200}", re.ASCII)

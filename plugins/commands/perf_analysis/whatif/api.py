@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,22 +12,98 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.whatif.answers import Answer, Answers
-from perf_analysis.whatif.changes import balanced, faster, noisy
-from perf_analysis.whatif.classes import classes_of, meant
 from perf_analysis.whatif.message_table import MessageTable, message_table
 from perf_analysis.whatif.network import Network, measured, network_from_text
 from perf_analysis.whatif.path_shares import path_shares
 from perf_traces.messages.burst_times import BurstTimes
 from perf_traces.messages.communication import Communication, communication_of
+from perf_traces.messages.matching import numbered
 from perf_traces.messages.replay import Replay
 from perf_traces.messages.rules import bsc_rules
-from perf_traces.states.table import COMPUTING
+from perf_traces.states.classes import state_classes
+from perf_traces.states.table import COMPUTING, OTHER
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace
 from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read as read_data
 from perfcore.stochastic import default_name, representation_named
+
+
+def classes_of(trace: Trace) -> tuple[str, ...]:
+    """The class of each state of a trace; what the trace counts as busy computes, so that no two commands disagree."""
+    busy = frozenset(trace.busy_states)
+    named = state_classes(trace.states)
+    return tuple(
+        COMPUTING if state in busy else OTHER if name == COMPUTING else name
+        for state, name in zip(trace.states, named, strict=True)
+    )
+
+
+def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
+    """The states of a class, or those that a name or a pattern with * and ? fits."""
+    of_class = np.array([each == name for each in classes])
+    named = np.array([fnmatch.fnmatchcase(state.lower(), name.lower()) for state in trace.states])
+    matches = of_class if of_class.any() else named
+    if not matches.any():
+        raise UnknownNameError("class or state", name, [*dict.fromkeys(classes), *trace.states])
+    return matches
+
+
+_LONGEST_NS = 2.0**62
+
+Integers = npt.NDArray[np.int64]
+
+
+def faster(burst_ns: Integers, inside_ns: Integers, times: float) -> Integers:
+    """Bursts whose part in a class takes so many times less."""
+    return burst_ns - inside_ns + np.rint(inside_ns / times).astype(np.int64)
+
+
+def balanced(
+    burst_ns: Integers, inside_ns: Integers, communication: Communication, times: BurstTimes
+) -> tuple[Integers, float]:
+    """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
+
+    Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
+    burst of one is the k-th of the others; elsewhere nobody can say which belong together, and they stay as they are.
+    """
+    together, calls, first = communication.collectives, communication.calls, communication.first_call
+    n_calls, has_calls = len(calls), np.diff(first) > 0
+    ranks = np.flatnonzero(has_calls)
+    of_all = np.bincount(together.member_of, minlength=len(together)) == len(ranks)
+    cuts = np.zeros(n_calls + 1, np.int64)
+    cuts[together.member_call[of_all[together.member_of]] + 1] = 1
+    stretch = np.cumsum(cuts)
+    stretch = stretch[:n_calls] - stretch[first[calls.location]]  # those that begin after a cut belong to the next
+    n_stretches = int(stretch.max(initial=0)) + 1
+    count = np.zeros((n_stretches, len(communication.locations)), np.int64)
+    np.add.at(count, (stretch, calls.location), 1)
+    matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
+    number = numbered(stretch * len(communication.locations) + calls.location)
+    chosen = np.flatnonzero(matching[stretch])
+    _, group = np.unique(stretch[chosen] * (int(number.max(initial=0)) + 1) + number[chosen], return_inverse=True)
+    # The burst after the last call is one more occurrence, of all ranks.
+    chosen = np.concatenate([chosen, n_calls + ranks])
+    group = np.concatenate([group.reshape(-1), np.full(len(ranks), group.max(initial=-1) + 1)])
+    mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
+    changed = burst_ns.copy()
+    changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
+    return changed, float(inside_ns[chosen].sum() / max(inside_ns.sum(), 1))
+
+
+def noisy(burst_ns: Integers, spread: float, rng: np.random.Generator) -> Integers:
+    """Bursts each times a lognormal factor of mean 1 and the given standard deviation."""
+    variance = np.log1p(spread * spread)
+    # In single precision, which is three times as fast: a factor of noise needs no more than seven digits.
+    factor = rng.standard_normal(len(burst_ns), dtype=np.float32)
+    factor *= np.float32(np.sqrt(variance))
+    factor -= np.float32(variance / 2)
+    with np.errstate(over="ignore"):
+        drawn = burst_ns * np.exp(factor, out=factor)
+    if not drawn.max(initial=0) < _LONGEST_NS:
+        raise DataError("the noise makes bursts longer than a clock counts")
+    return np.rint(drawn, out=drawn).astype(np.int64)
 
 
 _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
@@ -34,8 +111,6 @@ _BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
 _REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
 _USUAL_NOISE = 0.05
 _NEARLY_ALL = 0.999
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from perf_traces.messages.replay import Replay
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 
-
 _AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
 _FEWEST = 20  # messages of which a latency and a bandwidth are told
 _FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold

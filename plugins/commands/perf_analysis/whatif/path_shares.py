@@ -13,7 +13,6 @@ from perf_traces.messages.burst_times import BurstTimes
 from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE, POSTED
 from perf_traces.messages.replay import Path, Replay
 
-
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5
 

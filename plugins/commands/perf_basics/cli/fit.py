@@ -16,7 +16,6 @@ from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, T
 from perfcore.cli.reading import key_values
 from perfcore.cli.signature import OptionsOfSelected
 
-
 _SOME_UNFITTED = 3
 
 

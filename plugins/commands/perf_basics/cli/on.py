@@ -9,7 +9,6 @@ import typer
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
 
-
 On = Annotated[
     str | None,
     typer.Option(

@@ -12,7 +12,6 @@ from perfcore.cli.parameters import Json
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
 
-
 _CHECK = "check"
 
 

@@ -14,7 +14,6 @@ from perf_experiments.runs.records import Run
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-
 _COVERAGE = 0.95
 # Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
 _SHARED_RUNS = 4.0

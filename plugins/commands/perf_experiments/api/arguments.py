@@ -10,7 +10,6 @@ from perf_experiments.design.factors import parse_factor
 from perf_tables.series.durations import parse_duration
 from perfcore.models.model import Model, load
 
-
 PathLike = str | os.PathLike[str]
 Levels = Mapping[str, Sequence[Any] | str]
 

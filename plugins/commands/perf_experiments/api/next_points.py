@@ -25,7 +25,6 @@ from perfcore.base.files import check_folder
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model
 
-
 Places = str | Iterable[str] | Mapping[str, Any]
 
 

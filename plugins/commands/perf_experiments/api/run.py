@@ -19,7 +19,6 @@ from perf_experiments.runs.runner import run_design
 from perf_experiments.runs.store import Store
 from perfcore.base.errors import OptionError
 
-
 _WITHOUT_DESIGN = "versions.db"
 _ROUNDS = 10  # of versions without a design
 

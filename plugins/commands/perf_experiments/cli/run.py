@@ -8,7 +8,6 @@ import typer
 
 from perfcore.cli.output import reporting
 
-
 _SOME_FAILED = 1
 _SOME_WAITING = 3  # 2 is for mistakes
 

@@ -19,7 +19,6 @@ from perf_tables.points.ranges import MOST_POINTS
 from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.results import Result
 
-
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
 _EXPANDED = ("factorial", "one-at-a-time", "points")
 

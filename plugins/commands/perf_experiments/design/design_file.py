@@ -10,7 +10,6 @@ from typing import Any
 from perf_experiments.design.design import Design
 from perfcore.base.files import write_bytes
 
-
 _HEAD = """\
 # A design for `perf run`. Edit it at will: what a store holds already is not measured again.
 """

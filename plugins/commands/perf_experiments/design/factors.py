@@ -10,7 +10,6 @@ from perf_formulas.tree import FUNCTIONS
 from perf_tables.points.ranges import parse_values
 from perfcore.base.errors import OptionError
 
-
 Level = int | float | str
 Point = Mapping[str, Level]
 

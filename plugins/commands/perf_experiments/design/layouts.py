@@ -13,7 +13,6 @@ from perf_experiments.design.factors import Level, Point, level_text
 from perf_tables.points.ranges import check_count
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 
-
 Factors = Mapping[str, Sequence[Level]]
 
 _MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that meet the constraints

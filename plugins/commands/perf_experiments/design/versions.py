@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from perf_experiments.design.factors import Point
 from perfcore.base.errors import OptionError
 
-
 VERSION = "version"  # the factor that tells versions apart
 
 

@@ -30,7 +30,6 @@ from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.executors import slurm
 from perfcore.base.files import write_bytes
 
-
 # A job is over a while before every machine sees what it wrote: clients of NFS look again after 60 s at the latest.
 _SEEN_AFTER_S = 90.0
 # sacct may know a job a little later than sbatch gave it out. What it does not know after a day it never will.

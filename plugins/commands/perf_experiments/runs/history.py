@@ -10,7 +10,6 @@ from perf_experiments.runs.records import Run
 from perf_experiments.runs.repetition import narrow_enough
 from perfcore.results import Result
 
-
 Key = tuple[tuple[str, Level], ...]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-
 _COVERAGE = 0.95
 FEWEST_RUNS = 6  # from five runs no interval covers the median with 95 %: 1 - 2/2^5 = 93.75 %
 

@@ -23,7 +23,6 @@ from perf_experiments.runs.values import parse_patterns
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
 
-
 _WORTH_SAYING_S = 60.0  # an expected end that is nearer than this is not announced
 
 

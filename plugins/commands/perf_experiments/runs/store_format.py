@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-
 APPLICATION_ID = 0x70726663  # "prfc"; SQLite keeps it in bytes 68 to 71 of the file
 SCHEMA_VERSION = 2
 MAGIC = b"SQLite format 3\0"

@@ -1,4 +1,4 @@
-"""Starts one program, waits for it, and reports what it took: a script that `perf_experiments.runs.process` runs.
+"""Starts one program, waits for it, and reports what it took: a script that `perf_experiments.runs.measurement` runs.
 
 It is a process of its own for two reasons. Linux counts the memory of the process that starts a program into that
 program's peak: one that has numpy loaded would hide every smaller program behind 160 MiB, this one behind some 10 MiB.

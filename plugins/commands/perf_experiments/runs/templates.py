@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from perf_experiments.design.factors import Point, level_text
 from perfcore.base.errors import OptionError, UnknownNameError
 
-
 LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
 
 _PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")

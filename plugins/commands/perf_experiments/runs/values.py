@@ -13,7 +13,6 @@ import msgspec
 from perf_experiments.design.factors import COLUMNS
 from perfcore.base.errors import OptionError, PerfError
 
-
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_traces.levels import level_names
 from perfcore.data.trace import Trace
 
-
 _LEVELS = ("node", "process", "device")
 _MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are folded
 

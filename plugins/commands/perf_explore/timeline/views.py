@@ -6,7 +6,7 @@ import functools
 import itertools
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+import perfcore
 from perf_explore.shades import class_colour
-from perf_explore.timeline.iterations import iteration_blocks
 from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
@@ -24,6 +24,8 @@ from perf_views.contents import (
     Block,
     Cell,
     Chart,
+    KeyFigure,
+    KeyFigures,
     Link,
     Live,
     NoViewError,
@@ -34,6 +36,7 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
+from perf_views.drawable import drawing_of
 from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
@@ -45,6 +48,60 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_views.contents import Viewable
+
+_MOST_ROWS = 100
+
+
+def iteration_blocks(data: TimelineData, way: Callable[[str, int, int], Link]) -> tuple[Block, ...]:
+    """What `perf iterations` says and draws of the trace, and its iterations in the order of time; of many the longest.
+
+    Parameters
+    ----------
+    data : TimelineData
+    way : callable
+        Makes a link of a text, and of a stretch in nanoseconds since the run's start.
+    """
+    try:
+        iterations = perfcore.iterations(data.given)
+    except PerfError as error:  # such as that no state is known to compute
+        return (Text((str(error),)),)
+    first, *others = iterations.summary()
+    summary = Text((first.removeprefix(f"{iterations.source}: "), *others))
+    if not iterations.count:
+        return (summary,)
+    times = np.rint(
+        np.column_stack([iterations.starts, iterations.ends]) * nanoseconds_per(iterations.time_unit)
+    ).astype(np.int64)
+    times -= data.run_ns[0]
+    durations = times[:, 1] - times[:, 0]
+    typical = float(np.median(durations))
+    longest = np.argsort(-durations, kind="stable")[:_MOST_ROWS]
+    rows = []
+    for number in np.sort(longest).tolist():
+        start, end = times[number].tolist()
+        link = way(state_name(iterations.labels[number]) if iterations.labels else str(number + 1), start, end)
+        begins = readable(start + data.shown_from_ns, "ns")
+        rows.append(
+            (Cell(link.text, link), begins, readable(end - start, "ns"), f"{(end - start) / typical - 1.0:+.1%}")
+        )
+    title = (
+        "Iterations"
+        if iterations.count <= _MOST_ROWS
+        else f"The {_MOST_ROWS} longest of {iterations.count:,} iterations"
+    )
+    figures = [
+        KeyFigure("iterations", f"{iterations.count:,}"),
+        KeyFigure("median", readable(float(f"{typical:.4g}"), "ns")),
+        KeyFigure(
+            "shortest to longest",
+            " .. ".join(readable(float(f"{end:.4g}"), "ns") for end in (durations.min(), durations.max())),
+        ),
+    ]
+    if iterations.spread is not None:
+        figures.append(KeyFigure("spread", f"{iterations.spread:.1%}"))
+    header = ("iteration", "begins", "lasts", "over the median")
+    table = Table(header, tuple(rows), title, "An iteration leads to its stretch.")
+    return (KeyFigures(tuple(figures)), drawing_of(iterations), summary, table)
 
 
 _KIND = "timeline"  # of what the page's script draws

@@ -11,7 +11,6 @@ from perfcore.base.errors import OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, shown_origin
 
-
 MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower
 ROWS = 32  # that are shown unasked
 

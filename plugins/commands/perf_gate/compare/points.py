@@ -10,7 +10,6 @@ from perf_tables.points.places import levels_at
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 
-
 CATEGORY = "category"  # the variable of models by category; their first level is the total
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-
 NEVER = -1e300  # likelihood of what is not tried
 EXACT = 1e-10  # variance below which values of unit variance have no noise
 _NEGLIGIBLE = 1e-12  # of a whitened outlier's tail

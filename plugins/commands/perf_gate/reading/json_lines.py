@@ -11,7 +11,6 @@ from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import Reading
 
-
 _ENDINGS = (".jsonl", ".ndjson")
 
 

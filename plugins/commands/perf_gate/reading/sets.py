@@ -2,19 +2,191 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perf_gate.reading.asv import is_asv, read_asv
-from perf_gate.reading.benchmark_action import is_benchmark_action, read_benchmark_action
+import msgspec
+
 from perf_gate.reading.json_lines import is_json_lines, read_json_lines
 from perf_gate.reading.long_table import LongTable, long_table
+from perfcore.base.errors import InputError
+from perfcore.data.units import is_rate
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
+
+# Folders of results of airspeed velocity (asv).
+#
+# Source: asv, "Developer docs", "Benchmark suite layout and file formats":
+# ``results/MACHINE/COMMIT-ENVIRONMENT.json``,
+# of version 1 (a number or a mapping for each benchmark) and 2 (a list by ``result_columns``).
+
+COMMIT = "commit"
+_NOT_RESULTS = ("machine.json", "benchmarks.json")
+
+
+class _Results(msgspec.Struct):
+    commit_hash: str
+    date: float
+    params: dict[str, Any] = {}
+    env_name: str = ""
+    result_columns: list[str] = []
+    results: dict[str, Any] = {}
+
+
+def is_asv(path: Path) -> bool:
+    """Whether a folder holds results of asv."""
+    return path.is_dir() and any(path.glob("*/machine.json"))
+
+
+def read_asv(path: Path) -> LongTable:
+    """Read all results below a folder.
+
+    Raises
+    ------
+    InputError
+        A file that is no such document, or nothing was measured.
+    """
+    import pandas as pd
+
+    units = _units(path)
+    rows = []
+    for file in sorted(path.glob("*/*.json")):
+        if file.name in _NOT_RESULTS:
+            continue
+        try:
+            document = msgspec.json.decode(file.read_bytes(), type=_Results)
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+            raise InputError(file, f"is not a result of asv: {error}") from None
+        machine = str(document.params.get("machine", file.parent.name))
+        for name, value in _values(document):
+            benchmark = name.partition("(")[0]
+            rows.append(
+                {
+                    **{"benchmark": name, COMMIT: document.commit_hash, "environment": document.env_name},
+                    **{"value": value, "order": document.date, "machine": machine, "unit": units.get(benchmark, "s")},
+                }
+            )
+    if not rows:
+        raise InputError(path, "holds no results of asv that were measured")
+    table = pd.DataFrame(rows)
+    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
+    runs = table[["value", "order", "machine", "unit"]].assign(session=0, round=float("nan"), metric="value", better="")
+    return LongTable(runs, table[["benchmark", "environment", COMMIT, "machine"]], keys, str(path), "asv", 1, False)
+
+
+def _units(path: Path) -> dict[str, str]:
+    """Unit of each benchmark, as ``benchmarks.json`` says it."""
+    file = path / "benchmarks.json"
+    try:
+        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
+        return {}
+    units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
+    return {name: "s" if unit == "seconds" else unit for name, unit in units.items()}
+
+
+def _values(document: _Results) -> Iterator[tuple[str, float]]:
+    """Name with parameters, and value, of what was measured."""
+    for name, raw in document.results.items():
+        about: Any = raw
+        if isinstance(raw, list):
+            about = dict(zip(document.result_columns, raw, strict=False))
+        if not isinstance(about, dict):
+            about = {"result": [raw]}
+        values = about.get("result")
+        if not isinstance(values, list):
+            values = [values]
+        points = list(itertools.product(*(about.get("params") or [])))
+        for index, value in enumerate(values):
+            if isinstance(value, (int, float)) and value > 0.0:
+                yield (
+                    (f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name),
+                    float(value),
+                )
+
+
+# Data of github-action-benchmark: ``data.js``, which its page shows.
+#
+# Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support"; ``src/write.ts``.
+
+_BEGINS = b"window.BENCHMARK_DATA"
+
+
+class _Commit(msgspec.Struct):
+    id: str
+
+
+class _Bench(msgspec.Struct):
+    name: str
+    value: float
+    unit: str = ""
+
+
+class _Entry(msgspec.Struct):
+    commit: _Commit
+    date: float
+    benches: list[_Bench]
+    tool: str = ""
+
+
+class _Data(msgspec.Struct):
+    entries: dict[str, list[_Entry]]
+
+
+def is_benchmark_action(path: Path) -> bool:
+    """Whether a file is such data."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(64).lstrip().startswith(_BEGINS)
+
+
+def read_benchmark_action(path: Path) -> LongTable:
+    """Read all entries.
+
+    Raises
+    ------
+    InputError
+        No such document, a value that is not positive, or nothing was measured.
+    """
+    import pandas as pd
+
+    content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
+    try:
+        data = msgspec.json.decode(content, type=_Data)
+    except (UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
+    rows = [
+        {
+            **{"suite": suite, "benchmark": bench.name, COMMIT: entry.commit.id, "value": bench.value},
+            **{"order": entry.date, "unit": bench.unit, "better": _better(bench.unit, entry.tool)},
+        }
+        for suite, entries in data.entries.items()
+        for entry in entries
+        for bench in entry.benches
+    ]
+    if not rows:
+        raise InputError(path, "holds no benchmarks")
+    table = pd.DataFrame(rows)
+    bad = ~(table["value"] > 0.0)
+    if bad.any():
+        row = table[bad].iloc[0]
+        raise InputError(path, f"{row['benchmark']} at {row[COMMIT]} is {row['value']}; a positive number is expected")
+    runs = table[["value", "order", "unit", "better"]].assign(session=0, round=float("nan"), metric="value", machine="")
+    keys = ("suite", "benchmark") if table["suite"].nunique() > 1 else ("benchmark",)
+    return LongTable(runs, table[["suite", "benchmark", COMMIT]], keys, str(path), "benchmark-action", 1, False)
+
+
+def _better(unit: str, tool: str) -> str:
+    """Which values are better, as the tool or the unit says; empty where neither does."""
+    if tool in ("customBiggerIsBetter", "customSmallerIsBetter"):
+        return "larger" if "Bigger" in tool else "smaller"
+    return "larger" if is_rate(unit) else "smaller" if unit.endswith(("/iter", "/op")) else ""
 
 
 ReadFile = Callable[[str], "Reading"]

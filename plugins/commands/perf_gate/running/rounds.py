@@ -17,7 +17,6 @@ from perf_statistics.gating.judging import Outcome
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
-
 Command = str | Sequence[str]
 _LONGEST = 200  # letters of what a failed run said last
 

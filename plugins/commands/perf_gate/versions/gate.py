@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,7 @@ from perf_gate.reading.long_table import LongTable
 from perf_gate.reading.matching import match
 from perf_gate.versions.layouts import Laid, laid_out
 from perf_gate.versions.sequential import Look, judge_in_looks
-from perf_gate.versions.shift import CommonShift, common_shift
-from perf_statistics.gating.estimates import Estimates
+from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.judging import Judged, Outcome, judge
 from perf_statistics.gating.known_order import in_known_order
 from perf_statistics.gating.rounding import last_digit
@@ -23,8 +22,42 @@ from perf_statistics.gating.sessions import apart
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
+
+_FEWEST = 3  # benchmarks
+
+
+class CommonShift(NamedTuple):
+    """By how much all benchmarks together are slower."""
+
+    ratio: float
+    lower: float  # 95 % bounds
+    upper: float
+    benchmarks: int
+
+
+def common_shift(differences: Sequence[Floats], ratios: Floats) -> CommonShift | None:
+    """The shift, where the data say that there is one.
+
+    By rounds where all benchmarks have the same number of them: the median over benchmarks of each round is one value,
+    so that what a round's state does to all of them counts once. Otherwise by benchmarks.
+    """
+    from scipy.stats import t
+
+    values = ratios[np.isfinite(ratios)]
+    if len(values) < _FEWEST:
+        return None
+    sample = values
+    if len(differences) == len(ratios) and len({len(each) for each in differences}) == 1:
+        sample = np.median(np.stack(list(differences)), axis=0)
+    if len(sample) < FEWEST_ROUNDS:
+        return None
+    middle = float(np.mean(sample))
+    side = float(t.ppf(0.975, len(sample) - 1) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
+    if abs(middle) <= side:
+        return None
+    ratio, lower, upper = np.exp([middle, middle - side, middle + side]).tolist()
+    return CommonShift(ratio, lower, upper, len(values))
 
 
 @dataclass(frozen=True, repr=False)

@@ -38,7 +38,6 @@ from perf_statistics.gating.multiple_tests import adjusted
 from perf_statistics.gating.rounds import in_turn
 from perfcore.base.errors import OptionError
 
-
 Floats = npt.NDArray[np.float64]
 
 _FIRST = 5  # rounds at the first look

@@ -13,7 +13,6 @@ from perf_structural.judging.scores import interval_score, quantile_loss
 from perf_structural.statistic import quantile_name
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
 
 PIT_BINS = 10

@@ -28,7 +28,6 @@ from scipy.special import betainc
 from perf_structural.language.copies import within
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 
 _REACH = 7.0  # standard deviations around a share, beyond which the share in a step never is

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -11,7 +11,6 @@ from perf_formulas.parser import QUANTILE, Limits, Parser
 from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
 from perf_structural.language import barriers, copies, curves, pipeline, queues, workers
 
-
 Floats = npt.NDArray[np.float64]
 
 _LEVEL = FUNCTIONS["max"].level

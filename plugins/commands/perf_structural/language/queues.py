@@ -22,7 +22,6 @@ from scipy.special import gammaincc, gammainccinv, gammaln, xlogy
 
 from perf_structural.language.copies import whole, within
 
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_SERVERS = 1e6

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_structural.language.copies import whole
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_ITERATIONS = 2.0**53

@@ -19,7 +19,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 
-
 Floats = npt.NDArray[np.float64]
 Path = str | os.PathLike[str]
 Measured = Path | Sequence[float] | Series | UtilizationCurve | Measurements

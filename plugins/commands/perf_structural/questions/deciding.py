@@ -22,7 +22,6 @@ from perf_structural.statistic import quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: of two nobody knows the spread

@@ -20,7 +20,6 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result
 
-
 _RESOLUTION = 1e-4  # of the range, of numbers that are not whole
 _INTERIOR = 15  # places looked at where neither end of the range suffices
 _SURE = 2.0  # standard errors

@@ -10,7 +10,6 @@ from perfcore.base.errors import PerfError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
 
-
 _FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simplest model first
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
-
 CRITERIA = {
     "loo": "error of predicting each point from the others",
     "adjusted": "adjusted R^2",

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_tables.points.points import named_points
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -13,7 +13,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Points
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

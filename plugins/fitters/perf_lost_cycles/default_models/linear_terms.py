@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from perf_formulas.formula import Formula, FormulaError
-from perf_formulas.parser import Parser
+from perf_formulas.formula import Formula
+from perf_formulas.parser import FormulaError, Parser
 from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
 from perfcore.base.errors import listing
-
 
 # What coefficients multiply, by coefficient; under the empty name the part without one.
 _Linear = dict[str, Node]

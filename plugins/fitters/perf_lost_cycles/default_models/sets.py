@@ -20,7 +20,6 @@ from perfcore.base.errors import InputError, PerfError, UnknownNameError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry
 
-
 ANY = "*"  # stands for every category, or for every factor
 VARIABLE = "x"  # the factor in `DefaultModel.terms`
 

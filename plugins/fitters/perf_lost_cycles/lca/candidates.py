@@ -22,7 +22,6 @@ from perf_lost_cycles.default_models.sets import VARIABLE
 from perf_statistics.least_squares.batched import fit_subsets
 from perf_statistics.least_squares.goodness import r_squared
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

@@ -15,7 +15,6 @@ from perf_lost_cycles.lca.options import LcaOptions
 from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

@@ -25,7 +25,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

@@ -18,7 +18,6 @@ from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

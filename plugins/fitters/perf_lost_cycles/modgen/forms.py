@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -27,20 +27,312 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.modgen.combination import Steps, combine
-from perf_lost_cycles.modgen.forms import Form, FormList
-from perf_lost_cycles.modgen.lines import FEWEST_LEVELS, Lines, lines_of, univariate_forms
-from perf_lost_cycles.modgen.scores import Grid
-from perf_lost_cycles.modgen.tuples import tuple_forms
+from perf_lost_cycles.modgen.forms import Candidate, Form, FormList, candidates, union
+from perf_lost_cycles.modgen.scores import TIE, Grid, Scores, criterion, score_forms, weighted_r2
+from perf_statistics.least_squares.batched import fit_subsets
 from perfcore.base.errors import DataError
-
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# A line of fewer levels fits a constant and one function exactly and says nothing about which one.
+FEWEST_LEVELS = 3
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of points along one factor, all other factors held."""
+
+    factor: int
+    points: tuple[Ints, ...]  # points of each line, by the factor's value
+    through: Ints  # the line on which each point lies; -1 where it has too few levels
+    too_short: int  # lines left out for that
+
+
+def lines_of(points: Sequence[Floats], factor: int) -> Lines:
+    """The lines along a factor that have enough levels."""
+    others = [values for k, values in enumerate(points) if k != factor]
+    group = np.unique(np.stack(others, axis=1), axis=0, return_inverse=True)[1].ravel() if others else None
+    group = np.zeros(len(points[factor]), dtype=np.int64) if group is None else group
+    order = np.lexsort((points[factor], group))
+    runs = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    kept = [run for run in runs if len(run) >= FEWEST_LEVELS]
+    through = np.full(len(group), -1, dtype=np.int64)
+    for number, run in enumerate(kept):
+        through[run] = number
+    return Lines(factor, tuple(kept), through, len(runs) - len(kept))
+
+
+def univariate_forms(
+    grid: Grid, lines: Lines, defaults: Sequence[Sequence[tuple[Form, ...]]], forms: FormList, name: str
+) -> tuple[Ints, Floats]:
+    """The best default model of each category on each line, and its R^2 (number of lines, K)."""
+    n_categories = len(grid.values)
+    chosen = np.full((len(lines.points), n_categories), -1, dtype=np.int64)
+    r2 = np.full(chosen.shape, np.nan)
+    sets: dict[tuple[Form, ...], list[int]] = {}
+    for category, of_category in enumerate(defaults):
+        sets.setdefault(of_category[lines.factor], []).append(category)
+    lengths = np.array([len(points) for points in lines.points])
+    of_factor, stride = grid.functions[lines.factor], grid.terms.strides[lines.factor]
+    for length in np.unique(lengths).tolist():
+        same_length = np.flatnonzero(lengths == length)
+        rows = np.stack([lines.points[line] for line in same_length.tolist()])
+        root = grid.root_weight[rows]
+        designs = of_factor[rows] * root[:, :, None]
+        for models, members in sets.items():
+            values = grid.values[np.array(members)[None, :, None], rows[:, None, :]]
+            targets = (values * root[:, None, :]).reshape(-1, length)
+            group = np.repeat(np.arange(len(same_length)), len(members))
+            score, squares = _judge_models(designs, group, targets, [[t // stride for t in m] for m in models], name)
+            best = score.argmin(axis=1)
+            has_model = np.isfinite(score.min(axis=1))
+            index = np.array([forms.index(model) for model in models])
+            place = np.ix_(same_length, np.array(members))
+            chosen[place] = np.where(has_model, index[best], -1).reshape(len(same_length), -1)
+            kept = np.where(has_model, squares[np.arange(len(best)), best], np.nan)
+            r2[place] = weighted_r2(kept.reshape(len(same_length), -1), values, root[:, None, :])
+    return chosen, r2
+
+
+def _judge_models(
+    designs: Floats, group: Ints, targets: Floats, models: list[list[int]], name: str
+) -> tuple[Floats, Floats]:
+    """Criterion and squared residuals of every series with every model (B, H); simple models win ties."""
+    score, squares = np.empty((len(targets), len(models))), np.empty((len(targets), len(models)))
+    total = np.einsum("bn,bn->b", targets, targets)
+    sizes = np.array([len(model) for model in models])
+    for size in np.unique(sizes).tolist():
+        of_size = np.flatnonzero(sizes == size)
+        fits = fit_subsets(designs, group, targets, [models[k] for k in of_size.tolist()])
+        rank, shape = fits.rank[group], fits.sum_of_squares.shape
+        judged = criterion(
+            Scores(
+                fits.sum_of_squares.ravel(), fits.leave_one_out.ravel(), np.repeat(total, len(of_size)), rank.ravel(),
+                np.full(rank.size, size), np.full(rank.size, targets.shape[1]),
+            ),
+            name,
+        ).reshape(shape)  # fmt: skip
+        score[:, of_size] = np.where(rank == size, judged, np.inf)
+        squares[:, of_size] = fits.sum_of_squares
+    # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
+    return score * (1.0 + TIE * sizes), squares
+
+
+# Leaving one out favours a needless term when its F statistic is above about 2, one time in six. With this it must be
+# above 8, one time in two hundred, so that some dozens of forms can be tried.
+_CHANCE = 6.0
+
+MOST_TERMS = 16  # two products of three forms of two terms each
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the tuples' forms of all categories were combined; one entry for each step of each category, in order."""
+
+    category: Ints  # increasing
+    form: Ints  # the tuples' form that was taken or added; -1 where a term was dropped
+    n_tuples: Ints  # how many tuples chose it
+    result: Ints  # the category's form after the step
+    score: Floats  # criterion of the result on all points, without what longer forms are held back by
+
+
+def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats:
+    """Criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
+    every = np.arange(grid.values.shape[1])[None]
+    scores = score_forms(grid, forms.forms, every, (pairs[1], np.zeros(pairs.shape[1], dtype=np.int64), pairs[0]))
+    return np.where(scores.rank == scores.n_terms, criterion(scores, name), np.inf)
+
+
+def held_back(scores: Floats, n_terms: Ints, n_points: int, name: str) -> Floats:
+    """Scores by which longer forms compete: with leave-one-out errors they must be better by more than chance."""
+    chance = _CHANCE if name == "loo" else TIE
+    return scores * (1.0 + chance * n_terms / n_points)
+
+
+def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[Steps, Ints]:
+    """Combine the tuples' forms of each category.
+
+    Each category starts with the form that fits all points best; then that form is added that helps most, while one
+    does; then terms are dropped without which the points are predicted no worse.
+    """
+    n_categories, n_points = grid.values.shape
+    tuple_index, category = np.nonzero(tuple_forms >= 0)
+    n_forms = len(forms.forms)
+    keys, counts = np.unique(category * n_forms + tuple_forms[tuple_index, category], return_counts=True)
+    category, form = np.divmod(keys, n_forms)
+    scores = on_all_points(grid, forms, np.stack([category, form]), name)
+    judged = held_back(scores, forms.sizes()[form], n_points, name)
+    order = np.lexsort((form, -counts, judged, category))
+    category, form, counts = category[order], form[order], counts[order]
+    scores, judged = scores[order], judged[order]
+    first = _leaders(category)
+    chosen, best = np.full(n_categories, -1, dtype=np.int64), np.full(n_categories, np.inf)
+    chosen[category[first]], best[category[first]] = form[first], judged[first]
+    steps = [(category[first], form[first], counts[first], form[first], scores[first])]
+    most = min(MOST_TERMS, n_points // 2)
+    open_ = np.ones(len(form), dtype=np.bool_)
+    while open_.any():
+        rows = np.flatnonzero(open_)
+        pairs = zip(chosen[category[rows]].tolist(), form[rows].tolist(), strict=True)
+        sums = np.array([forms.index(union([forms.forms[a], forms.forms[b]])) for a, b in pairs], dtype=np.int64)
+        allowed = (sums != chosen[category[rows]]) & (forms.sizes()[sums] <= most)
+        open_[rows[~allowed]] = False
+        rows, sums = rows[allowed], sums[allowed]
+        scores = on_all_points(grid, forms, np.stack([category[rows], sums]), name)
+        judged = held_back(scores, forms.sizes()[sums], n_points, name)
+        order = np.lexsort((judged, category[rows]))
+        lead = order[_leaders(category[rows][order])]
+        lead = lead[judged[lead] < best[category[rows[lead]]]]
+        joined = category[rows[lead]]
+        chosen[joined], best[joined] = sums[lead], judged[lead]
+        steps.append((joined, form[rows[lead]], counts[rows[lead]], sums[lead], scores[lead]))
+        open_ &= np.isin(category, joined)
+    steps += _shorten(grid, forms, chosen, name)
+    flat = [np.concatenate(column) for column in zip(*steps, strict=True)]
+    return Steps(*(column[np.argsort(flat[0], kind="stable")] for column in flat)), chosen
+
+
+def _shorten(grid: Grid, forms: FormList, chosen: Ints, name: str) -> list[tuple[Any, ...]]:
+    """Drop the term without which a category does best, while it does no worse; ``chosen`` is updated."""
+    steps: list[tuple[Any, ...]] = []
+    left = np.flatnonzero(chosen >= 0)
+    best = np.full(len(chosen), np.inf)
+    best[left] = on_all_points(grid, forms, np.stack([left, chosen[left]]), name)
+    while len(left):
+        shorter = [
+            (category, forms.index(tuple(term for term in form if term != dropped)))
+            for category in left.tolist()
+            if len(form := forms.forms[chosen[category]]) > 1
+            for dropped in form
+        ]
+        if not shorter:
+            break
+        category, form = np.array(shorter, dtype=np.int64).T
+        scores = on_all_points(grid, forms, np.stack([category, form]), name)
+        order = np.lexsort((scores, category))
+        lead = order[_leaders(category[order])]
+        lead = lead[scores[lead] <= best[category[lead]] * (1.0 + TIE)]
+        left = category[lead]
+        chosen[left], best[left] = form[lead], scores[lead]
+        none = np.zeros(len(left), dtype=np.int64)
+        steps.append((left, none - 1, none, form[lead], scores[lead]))
+    return steps
+
+
+def _leaders(category: Ints) -> Ints:
+    """Where each category begins, in order of categories."""
+    return np.flatnonzero(np.diff(category, prepend=-1))
+
+
+# Below 80 tuples none is passed over: with 64 of real data, doing so made predictions worse by one part in thirteen.
+_SHARE_OF_TUPLES = 0.025
+
+
+def tuple_forms(
+    grid: Grid, lines: Sequence[Lines], instances: Sequence[Ints], tuples: Ints, forms: FormList, name: str
+) -> tuple[Ints, Floats]:
+    """The best combination for each tuple and category, and its R^2 (T, K)."""
+    univariate = np.stack(
+        [of_factor[line.through[tuples]] for of_factor, line in zip(instances, lines, strict=True)], axis=2
+    )
+    usable = common(np.all(univariate >= 0, axis=2), univariate)
+    best_forms, r2 = np.full(usable.shape, -1, dtype=np.int64), np.full(usable.shape, np.nan)
+    tuple_index, category = np.nonzero(usable)
+    if not len(tuple_index):
+        return best_forms, r2
+    chosen = univariate[usable]
+    _, first, kind = np.unique(_keys(chosen), return_index=True, return_inverse=True)
+    kind = kind.ravel()
+    full, cross, cross_forms = _numbered(
+        [candidates([forms.forms[k] for k in row]) for row in chosen[first].tolist()], forms
+    )
+    sets = [np.unique(np.concatenate([line.points[line.through[point]] for line in lines])) for point in tuples]
+    scores, r2[tuple_index, category] = _on_lines(
+        grid, sets, (tuple_index, category), (full[kind], cross[kind]), cross_forms, name
+    )
+    best = scores.min(axis=1, keepdims=True)
+    tied = (scores <= best * (1.0 + TIE)) & np.isfinite(best)
+    row, way = np.nonzero(tied)
+    pair, place = np.unique(category[row] * len(forms.forms) + full[kind[row], way], return_inverse=True)
+    pairs = np.stack(np.divmod(pair, len(forms.forms)))
+    settled = held_back(on_all_points(grid, forms, pairs, name), forms.sizes()[pairs[1]], grid.values.shape[1], name)
+    everywhere = np.full(tied.shape, np.inf)
+    everywhere[row, way] = settled[place.ravel()]
+    decided = np.isfinite(everywhere.min(axis=1))
+    best_forms[tuple_index, category] = np.where(decided, full[kind, everywhere.argmin(axis=1)], -1)
+    return best_forms, r2
+
+
+def _on_lines(
+    grid: Grid, sets: Sequence[Ints], jobs: tuple[Ints, Ints], ways: tuple[Ints, Ints], cross_forms: FormList, name: str
+) -> tuple[Floats, Floats]:
+    """Criterion of each candidate of B jobs on the points of its tuple (B, W), and R^2 of the best (B,).
+
+    Jobs are pairs of tuple and category; their ways (B, W) are indices of forms and of what these span on lines.
+    """
+    (tuple_index, category), (full, cross) = jobs, ways
+    lengths = np.array([len(points) for points in sets])[tuple_index]
+    scores, squares, r2 = np.full(full.shape, np.inf), np.full(full.shape, np.nan), np.empty(len(tuple_index))
+    for length in np.unique(lengths).tolist():
+        same_length = np.flatnonzero(lengths == length)
+        used, of_set = np.unique(tuple_index[same_length], return_inverse=True)
+        points, of_set = np.stack([sets[k] for k in used.tolist()]), of_set.ravel()
+        for way in range(full.shape[1]):
+            new = full[same_length, way] >= 0
+            for earlier in range(way):
+                # A candidate that spans what an earlier one spans has its score.
+                same = new & (cross[same_length, earlier] == cross[same_length, way])
+                copied = same_length[same]
+                scores[copied, way], squares[copied, way] = scores[copied, earlier], squares[copied, earlier]
+                new &= ~same
+            new_jobs = same_length[new]
+            fits = score_forms(grid, cross_forms.forms, points, (cross[new_jobs, way], of_set[new], category[new_jobs]))
+            scores[new_jobs, way], squares[new_jobs, way] = criterion(fits, name), fits.sum_of_squares
+        job_points = points[of_set]
+        values = grid.values[category[same_length, None], job_points]
+        r2[same_length] = weighted_r2(
+            squares[same_length, scores[same_length].argmin(axis=1)], values, grid.root_weight[job_points]
+        )
+    return scores, r2
+
+
+def common(usable: npt.NDArray[np.bool_], univariate: Ints) -> npt.NDArray[np.bool_]:
+    """Tuples of each category (T, K) whose univariate forms are not rare among the tuples that can be used."""
+    tuple_index, category = np.nonzero(usable)
+    if not len(tuple_index):
+        return usable
+    _, pair, counts = np.unique(
+        _keys(np.column_stack([category, univariate[tuple_index, category]])), return_inverse=True, return_counts=True
+    )
+    count = counts[pair.ravel()]
+    most = np.zeros(usable.shape[1], dtype=np.int64)
+    np.maximum.at(most, category, count)
+    enough = np.minimum(most, np.floor(_SHARE_OF_TUPLES * usable.sum(axis=0)))
+    is_common = usable.copy()
+    is_common[tuple_index, category] = count >= enough[category]
+    return is_common
+
+
+def _keys(rows: Ints) -> Ints:
+    """One number for each different row; numbers sort ten times as fast as rows."""
+    return np.asarray(np.ravel_multi_index(tuple(rows.T), tuple(rows.max(axis=0) + 1)))
+
+
+def _numbered(ways: Sequence[Sequence[Candidate]], forms: FormList) -> tuple[Ints, Ints, FormList]:
+    """Candidates of each kind as indices of forms, and of what they span on lines; -1 beyond a kind's own number."""
+    cross_forms, most = FormList(), max(map(len, ways))
+    full, cross = np.full((len(ways), most), -1, dtype=np.int64), np.full((len(ways), most), -1, dtype=np.int64)
+    for row, of_kind in enumerate(ways):
+        for column, candidate in enumerate(of_kind):
+            full[row, column] = forms.index(candidate.form)
+            cross[row, column] = cross_forms.index(candidate.on_cross)
+    return full, cross, cross_forms
 
 
 @dataclass(frozen=True)

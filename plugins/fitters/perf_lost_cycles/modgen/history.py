@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_lost_cycles.modgen.forms import Terms
 from perf_lost_cycles.modgen.generate import Generated
 
-
 Floats = npt.NDArray[np.float64]
 
 _R2_DIGITS = 5

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from perf_lost_cycles.modgen.forms import Form, Terms
 from perf_statistics.least_squares.batched import fit_subsets
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

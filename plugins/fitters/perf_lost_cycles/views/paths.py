@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from perf_views.contents import Cell, Link, ViewPath
 
-
 CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
 
 _DARKEST = 0.5  # a model that leaves half of the variance is as bad as none

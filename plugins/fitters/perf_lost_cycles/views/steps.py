@@ -6,7 +6,6 @@ from perf_lost_cycles.views.paths import SHADES, r2_cell
 from perf_lost_cycles.views.subject import ModgenSubject, form_text
 from perf_views.contents import Block, Table, Text
 
-
 _MOST_TUPLES = 60
 
 

@@ -18,7 +18,6 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.scores import weighted_r2
 from perf_lost_cycles.modgen.tables import overview
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

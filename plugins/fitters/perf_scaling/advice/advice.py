@@ -13,7 +13,6 @@ from perf_scaling.advice.expected_spread import expected_spread, measurable
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_scaling.path_laws import PathLaws
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_scaling.path_laws import PathLaws
 from perf_scaling.posterior.prior import changes
 
-
 Floats = npt.NDArray[np.float64]
 
 # Measurements at a candidate are sorted into so many bins of equal probability; within one, the target is what a

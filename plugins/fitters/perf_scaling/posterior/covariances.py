@@ -10,7 +10,6 @@ import numpy.typing as npt
 from perf_scaling.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
-
 Floats = npt.NDArray[np.float64]
 
 

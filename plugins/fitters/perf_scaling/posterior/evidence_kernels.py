@@ -16,7 +16,6 @@ import numpy as np
 from perf_scaling.posterior.covariances import inverse_of, projected
 from perfcore.base.kernels import kernel
 
-
 _LOG_2PI = math.log(2.0 * math.pi)
 _BINS = 4096
 _TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor

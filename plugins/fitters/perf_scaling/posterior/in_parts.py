@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from perfcore.base.executors.threads import thread_count
 
-
 Result = TypeVar("Result")
 
 _MOST_THREADS = 8

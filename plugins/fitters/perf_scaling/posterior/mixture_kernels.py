@@ -8,7 +8,6 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 _CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
 

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perf_scaling.posterior.family import Shapes
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

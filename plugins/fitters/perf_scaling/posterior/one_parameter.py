@@ -24,7 +24,6 @@ from perf_scaling.posterior.prior import (
     settings,
 )
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

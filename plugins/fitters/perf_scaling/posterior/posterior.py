@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perf_scaling.posterior.in_parts import in_parts
 from perf_scaling.posterior.prior import changes, deviating_rate, deviating_variance, deviating_variances
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

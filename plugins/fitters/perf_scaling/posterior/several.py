@@ -21,7 +21,6 @@ from perf_scaling.posterior.posterior import Laws, Posterior
 from perf_scaling.posterior.prior import DEVIATES, NOISES, PRIOR, deviating_variance, settings
 from perfcore.base.errors import OptionError
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -16,7 +16,6 @@ from perf_scaling.posterior.evidence_kernels import cut, even_noise_terms, level
 from perf_scaling.posterior.octets import OCTET
 from perfcore.base.kernels import kernel
 
-
 # An octet is looked at whole where one of it may be within the first logarithm of the best; what is beyond the second
 # is left out.
 _LIKELY, _HOPELESS = 6.0, 12.0

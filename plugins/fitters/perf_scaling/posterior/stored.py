@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_scaling.path_data import Factor, Law, PathData, Term
 from perf_scaling.posterior.posterior import Laws, Posterior
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

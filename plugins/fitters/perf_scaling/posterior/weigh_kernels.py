@@ -12,7 +12,6 @@ import numpy as np
 from perf_scaling.posterior.evidence_kernels import cut, level_terms, longer, noise_terms, smallest
 from perfcore.base.kernels import kernel
 
-
 # Combinations whose evidence is below that of the best by more than this logarithm are left out, all together some
 # hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all. Where
 # the others are more than some thousand, which each have little weight, only as many are.

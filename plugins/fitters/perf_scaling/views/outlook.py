@@ -17,7 +17,6 @@ from perf_scaling.rows import LawRow
 from perf_views.contents import Field, Form, Link, Query, Text, ViewPath
 from perfcore.base.errors import OptionError, UnknownNameError
 
-
 Floats = npt.NDArray[np.float64]
 
 PATH_VIEW, GROWTH = "path", "growth"  # beginnings of the paths of views

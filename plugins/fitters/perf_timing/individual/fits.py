@@ -17,7 +17,6 @@ from perf_statistics.least_squares.batched import SubsetFits, fit_subsets
 from perf_statistics.least_squares.goodness import information
 from perf_statistics.least_squares.nonnegative import fit_nonnegative
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

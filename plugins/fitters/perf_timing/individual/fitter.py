@@ -2,23 +2,301 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import perfcore
+from perf_statistics.least_squares.criteria import CRITERIA
+from perf_statistics.least_squares.goodness import information, r_squared
 from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
-from perf_timing.individual.comparison import Comparison
+from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
+from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions
-from perf_timing.prepared import prepare
+from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit, freedom_warning
+from perf_timing.options import number_of_terms, registered_functions
+from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-from perfcore.models.ranking import Ranking
+from perfcore.models.ranking import Candidate, Ranking
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Above this the coefficients have lost half of their digits: they are large and cancel.
+_COLLINEAR = 1e8
+_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+
+
+class Comparison:
+    """All fits of all pairs, and what they are judged by.
+
+    `fits` are what a ranking shows: least squares, or least squares without negative coefficients where ``sign`` says
+    so and, unless signs do not count, where one model is for several pairs. Where the model that is taken for a pair
+    has negative ones there, and signs count, its functions that would need them are held at 0.
+    """
+
+    def __init__(self, prepared: Prepared, options: IndividualOptions) -> None:
+        self.prepared, self.options = prepared, options
+        self.is_named = options.functions not in (("all",), ("each",))
+        candidates = self._candidates()
+        self.names = tuple(function.name for function in candidates)
+        design = measured_design(candidates, prepared.seen) * (prepared.by_point * prepared.root_weight)[:, None]
+        self._target = prepared.target * prepared.root_weight
+        everything = tuple(range(len(candidates)))
+        sizes = number_of_terms(options.terms)
+        requested = (everything,) if self.is_named else subsets(len(candidates), sizes)
+        most = max(map(len, requested), default=0)
+        if not requested or most == 0:
+            raise OptionError(
+                f"--terms {options.terms} asks for more functions than there are: {', '.join(self.names)}"
+            )
+
+        def fitted(bounds: bool) -> tuple[IndividualFits, IndividualFits]:
+            hypotheses = subsets(len(candidates), range(1, most + 1)) if bounds else requested
+            return fit_individually(design, self._target, prepared.seen.cell, hypotheses, bounds=bounds)
+
+        free, bounded = fitted(options.sign == "bounded" or (options.sign == "nonnegative" and not self.is_named))
+        if options.sign == "nonnegative" and self.is_named and free.negative.any():
+            free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
+        self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
+        preferred = bounded if options.sign == "bounded" else free
+        self._free, self._taken = (
+            free,
+            preferred if options.sign == "any" else preferred.instead(free.negative, bounded),
+        )
+        # A function that a pair or two of many would need below 0 must not discredit it for all the others: held at 0
+        # there it costs what it costs. Of a single pair that would only repeat a smaller model.
+        is_free = options.sign == "any" or (options.sign == "nonnegative" and len(self._cells) == 1)
+        self.fits = free if is_free else self._taken
+        kept = set(requested)
+        self._shown = np.array([h for h, hypothesis in enumerate(free.hypotheses) if hypothesis in kept])
+        if not preferred.determined[:, self._shown].any():
+            fewest = int(self.fits.sizes[self._shown].min())
+            raise DataError(
+                f"{prepared.seen.source}: no code on any system has enough different points for {fewest} function"
+                f"{'s' if fewest > 1 else ''}; measure at more values, or combine fewer functions (--terms)"
+            )
+
+    def chosen(self) -> Ints:
+        """The hypothesis of each pair (K,)."""
+        if self.options.functions == ("all",) and len(self._cells) > 1:
+            return np.full(len(self._cells), self._order()[0])
+        return self._best()
+
+    def _best(self) -> Ints:
+        """The hypothesis that does best for each pair by itself (K,)."""
+        fits, columns = self._taken, self._shown
+        values = fits.criterion(self.options.criterion)[:, columns]
+        # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
+        # whose errors are rounding, the first.
+        size = np.where(fits.determined[:, columns], fits.sizes[columns], np.inf)
+        squares = fits.sum_of_squares[:, columns]
+        exact = squares <= _EXACT * self._totals()[0][:, None]
+        judged = np.where(exact & fits.determined[:, columns], -np.inf, values)
+        comes_last = ~fits.determined[:, columns]
+        if self.options.sign == "nonnegative":
+            comes_last |= self._free.negative[:, columns]
+        keys = (np.where(exact, 0.0, squares), size, judged, self._lacking(fits)[:, columns], comes_last)
+        order = np.lexsort(keys, axis=1)
+        return np.asarray(columns[order[:, 0]])
+
+    def _lacking(self, fits: IndividualFits) -> Ints:
+        """How many degrees of freedom short of `LEAST_FREEDOM` each fit is (K, H); one that was named may be short."""
+        used = np.where(fits.effective >= 0, fits.sizes[fits.effective], 0)
+        short = LEAST_FREEDOM - (fits.n_observations[:, None] - used)
+        return np.asarray(np.zeros_like(short) if self.is_named else np.maximum(short, 0))
+
+    def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
+        """The fit of each pair by its chosen hypothesis."""
+        observed, fits = self.prepared.seen, self._taken
+        uncentered, centered = self._totals()
+        remarks = _remarks(fits)
+        fitted_pairs = []
+        for k, h in enumerate(chosen):
+            fitted = int(fits.effective[k, h])
+            members = fits.hypotheses[fitted] if fitted >= 0 else ()
+            m = len(members)
+            covariance = fits.covariance[k, fitted, :m, :m]
+            freedom = int(fits.n_observations[k]) - m
+            determined = bool(fits.determined[k, h]) and freedom > 0
+            variance = fits.sum_of_squares[k, h] / freedom if determined else np.nan
+            loo = float(fits.leave_one_out[k, h])
+            code, system = divmod(int(self._cells[k]), len(observed.systems))
+            fitted_pairs.append(
+                PairFit(
+                    code=observed.codes[code],
+                    system=observed.systems[system],
+                    functions=tuple(self.names[f] for f in members),
+                    coefficients=tuple(fits.coefficients[k, fitted, :m].tolist()),
+                    standard_errors=tuple(
+                        float(np.sqrt(variance * covariance[i, i])) if determined else None for i in range(m)
+                    ),
+                    covariance=tuple(tuple(row) for row in covariance.tolist()),
+                    n_observations=int(fits.n_observations[k]),
+                    sum_of_squares=float(fits.sum_of_squares[k, h]),
+                    total_squares=float(uncentered[k]),
+                    centered_squares=float(centered[k]),
+                    leave_one_out=loo if np.isfinite(loo) else None,
+                    determined=bool(fits.determined[k, h]),
+                    note=", ".join(text for text, applies in remarks.items() if applies[k, h]),
+                )
+            )
+        return tuple(fitted_pairs)
+
+    def ranking(self) -> Ranking:
+        """Every hypothesis used for all pairs (Table 2), for a single pair with its coefficients (Table 1)."""
+        observed = self.prepared.seen
+        alone = len(self._cells) == 1
+        candidates = [self._candidate(int(h)) for h in self._order()]
+        if not alone and not self.is_named:
+            candidates.insert(0, self._best_of_each())
+        where = (
+            observed.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
+        )
+        total, centered = (float(values.sum()) for values in self._totals())
+        summary = (
+            f"{len(self._shown)} models of {where}: {len(observed):,} observations of {observed.value_name}",
+            self.prepared.preparation.line(observed.columns),
+            f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
+            self._order_line(alone),
+            *self._freedom_lines(),
+            *observed.notes,
+            *([] if alone else ["notes count the pairs that they concern"]),
+        )
+        return Ranking(summary, tuple(candidates))
+
+    def _order_line(self, alone: bool) -> str:
+        """By what models are ordered, and on which pairs that is known."""
+        text = f"ordered by {CRITERIA[self.options.criterion].partition(':')[0]}"
+        if self._remarks["negative"][:, self._shown].any() and self.options.sign == "nonnegative":
+            text += "; those with negative coefficients last"
+        fair, size = int(self._comparable.sum()), int(self.fits.sizes[self._shown].max())
+        if fair == len(self._cells):
+            return text
+        if not fair:
+            return f"ordered by sum of squared errors: no pair has more points than the {size} functions of a model"
+        return f"{text}; AICc, BIC and leave-one-out on the {fair:,} pairs with more than {size} points"
+
+    def _freedom_lines(self) -> list[str]:
+        """A warning about pairs whose figures say little, where there are such pairs."""
+        most = int(self.fits.sizes[self._shown].max())
+        few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
+        if not few:
+            return []
+        return [freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
+
+    def _candidates(self) -> tuple[Characteristic, ...]:
+        names = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
+        variables = tuple(self.prepared.seen.points)
+        if not self.is_named and "p" not in variables:
+            names = tuple(name for name in names if name not in registered_functions() or name == "1")
+        functions = characteristics(names, self.prepared.seen.columns)
+        spelt = [function.name for function in functions]
+        if twice := [name for name in spelt if spelt.count(name) > 1]:
+            raise OptionError(f"function {twice[0]!r} is given twice; a linear model cannot tell the two apart")
+        if not self.is_named:
+            refuse_unused(functions, self.prepared.seen)
+        return functions if self.is_named else by_growth(functions, variables)
+
+    def _order(self) -> Ints:
+        """Hypotheses from best to worst for all pairs together."""
+        every = [np.full(len(self._cells), h) for h in self._shown]
+        values = [self._raw_figures(self.fits, chosen)[self.options.criterion] for chosen in every]
+        squares = self.fits.sum_of_squares[:, self._shown].sum(axis=0)
+        comes_last = self._remarks["negative"][:, self._shown].any(axis=0) & (self.options.sign == "nonnegative")
+        alone = len(self._cells) == 1
+        lacking = self._lacking(self.fits)[0, self._shown] if alone else np.zeros(len(self._shown), dtype=np.int64)
+        keys = (squares, self.fits.sizes[self._shown], np.array(values), lacking, comes_last)
+        return np.asarray(self._shown[np.lexsort(keys)])
+
+    def _candidate(self, h: int) -> Candidate:
+        fits, alone = self.fits, len(self._cells) == 1
+        every = np.full(len(self._cells), h)
+        extra: dict[str, float | int | None] = {}
+        if alone:
+            fitted = int(fits.effective[0, h])
+            values = dict(
+                zip(fits.hypotheses[fitted] if fitted >= 0 else (), fits.coefficients[0, fitted], strict=False)
+            )
+            extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
+        names = tuple(self.names[f] for f in fits.hypotheses[h])
+        return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
+
+    def _best_of_each(self) -> Candidate:
+        return Candidate(BEST_OF_EACH, self._figures(self._taken, self._best()))
+
+    def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
+        """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
+        k, fair = np.arange(len(self._cells)), self._comparable
+        squares = fits.sum_of_squares[k, chosen]
+        if not fair.any() or not fits.determined[k, chosen][fair].all():
+            return {"sse": float(squares.sum()), "aicc": np.inf, "bic": np.inf, "loo": np.inf}
+        n, count = int(fits.n_observations[fair].sum()), int(fits.sizes[chosen][fair].sum())
+        aicc, bic = (float(value) for value in information(squares[fair].sum(), n, count))
+        loo = float(np.sqrt(fits.leave_one_out[k, chosen][fair].sum() / n))
+        return {"sse": float(squares.sum()), "aicc": aicc, "bic": bic, "loo": loo}
+
+    def _figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float | int | None]:
+        """Figures of all pairs together, each with its own hypothesis, as a table shows them."""
+        raw = self._raw_figures(fits, chosen)
+        uncentered, centered = (float(values.sum()) for values in self._totals())
+        return {
+            "n_parameters": int(fits.sizes[chosen].sum()),
+            "sse": raw["sse"],
+            "r2_uncentered": _finite(float(r_squared(raw["sse"], uncentered))),
+            "r2_centered": _finite(float(r_squared(raw["sse"], centered))),
+            "aicc": _finite(raw["aicc"]),
+            "bic": _finite(raw["bic"]),
+            "loo_rmse": _finite(raw["loo"]),
+        }
+
+    @functools.cached_property
+    def _comparable(self) -> npt.NDArray[np.bool_]:
+        """Pairs with more points than the largest hypothesis has functions (K,): on these all can be compared."""
+        return self.fits.n_observations > int(self.fits.sizes[self._shown].max())
+
+    @functools.cached_property
+    def _remarks(self) -> dict[str, npt.NDArray[np.bool_]]:
+        return _remarks(self.fits)
+
+    def _note(self, h: int) -> str:
+        """Remarks on a hypothesis over all pairs, with how many pairs they concern."""
+        if len(self._cells) == 1:
+            return ", ".join(text for text, applies in self._remarks.items() if applies[0, h])
+        counts = {text: int(applies[:, h].sum()) for text, applies in self._remarks.items()}
+        return ", ".join(f"{text}: {count}" for text, count in counts.items() if count)
+
+    def _totals(self) -> tuple[Floats, Floats]:
+        """Sums of squares of each pair, about zero and about its weighted mean (K,)."""
+        weight = self.prepared.root_weight**2
+        sums = [np.add.reduceat(part, self._first) for part in (self._target**2, weight * self.prepared.target, weight)]
+        return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
+
+
+def _remarks(fits: IndividualFits) -> dict[str, npt.NDArray[np.bool_]]:
+    """What may stand against a fit, and where it does (K, H)."""
+    n, sizes = fits.n_observations[:, None], fits.sizes
+    few = n < sizes
+    return {
+        "too few points": few,
+        "as many functions as points": (n == sizes) & fits.determined,
+        "dependent": ~fits.determined & ~few,
+        "nearly dependent": fits.determined & (fits.condition > _COLLINEAR),
+        "negative": fits.determined & fits.negative,
+        "held at 0": fits.effective != np.arange(len(sizes)),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 _LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,265 @@ import numpy.typing as npt
 from perf_formulas.sums import sum_of_terms
 from perf_statistics.least_squares.goodness import information, r_squared
 from perf_statistics.least_squares.outliers import Outliers, find_outliers
+from perf_statistics.least_squares.shape_average import expected_runs
+from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 from perf_tables.points.points import Places, check_coverage
-from perf_timing.individual.bounds import pair_bounds
-from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
-from perf_timing.individual.rows import individual_rivals, individual_rows
+from perf_timing.characteristic import characteristics, design
+from perf_timing.individual.fits import subsets
+from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit
+from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
+from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
 
-
 Floats = npt.NDArray[np.float64]
+
+_STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches
+_TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
+_HIDDEN = 4.0  # how far the smaller function stays below the larger one everywhere: at most 2 % of it
+_SIZES = (0.3, 0.5, 0.2)  # how likely one, two, three or more functions are
+
+
+def shapes_of(
+    values: Floats,
+    measured_design: Floats,
+    new_design: Floats,
+    hypotheses: Sequence[tuple[int, ...]],
+    *,
+    signed: bool,
+    expected: Floats,
+) -> Shapes:
+    """Every shape of some sums of functions.
+
+    Of two functions all proportions are taken, from one where the first hides the second everywhere to the opposite; of
+    more functions, and of negative coefficients, those about the coefficients of least relative squares.
+    """
+    gathered = GatheredShapes()
+    sizes = np.array([min(len(members), len(_SIZES)) for members in hypotheses])
+    counts = np.bincount(sizes, minlength=len(_SIZES) + 1)[1:]
+    likely = np.where(counts > 0, _SIZES, 0.0)
+    likely = likely / likely.sum()
+    for members, size in zip(hypotheses, sizes.tolist(), strict=True):
+        prior = float(np.log(likely[size - 1] / counts[size - 1]))
+        columns = list(members)
+        if len(columns) == 1:
+            gathered.single(measured_design[:, columns[0]], new_design[:, columns[0]], prior)
+        elif len(columns) == 2:
+            _proportions(gathered, measured_design[:, columns], new_design[:, columns], prior)
+        if len(columns) > 2 or signed:
+            gathered.about_fit(values, measured_design[:, columns], new_design[:, columns], prior, signed=signed)
+    shapes = gathered.shapes()
+    if shapes is None:
+        gathered.last_resort(values, values, expected)
+        shapes = gathered.shapes()
+    assert shapes is not None
+    return shapes
+
+
+def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: Floats, prior: float) -> None:
+    """Two functions in all proportions, none of them negative."""
+    if (measured_design < 0.0).any() or (new_design < 0.0).any():
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(measured_design[:, 0] / measured_design[:, 1])
+    ratios = ratios[np.isfinite(ratios)]
+    if not len(ratios):
+        return
+    low, high = -ratios.max() - _HIDDEN, -ratios.min() + _HIDDEN
+    half = np.exp(0.5 * np.linspace(low, high, 1 + int(np.ceil((high - low) / _STEP))))[:, None]
+    first = half * measured_design[:, 0], half * new_design[:, 0]
+    second = measured_design[:, 1] / half, new_design[:, 1] / half
+    sums = first[0] + second[0], first[1] + second[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tilt, tilt_new = (part / both - 0.5 for part, both in zip(first, sums, strict=True))
+    gathered.add(*sums, tilt[:, None], tilt_new[:, None], _TILT, prior - float(np.log(len(half))))
+
+
+# Of a model whose AICc is larger by this, the data give essentially no support (K. P. Burnham, D. R. Anderson, "Model
+# selection and multimodel inference", 2002, section 2.6).
+_AICC_APART = 10.0
+# Where AICc is not defined: how many times the leave-one-out error of the best.
+_ERROR_APART = 2.0
+_MOST = 10
+
+
+def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
+    """Rows of the pairs that the points belong to.
+
+    Raises
+    ------
+    DataError
+        A pair was never measured, or has no degrees of freedom.
+    """
+    places, measured_places = model.places(points), model.measured_places
+    cells, measured_cells = _cells(model, places), _cells(model, measured_places)
+    rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
+    root, basis, measured = (
+        np.array(model.root_weights),
+        model.scaled_design(places),
+        model.scaled_design(measured_places),
+    )
+    for cell in np.unique(cells).tolist():
+        pair = _pair(model, pairs, cell)
+        freedom = pair.degrees_of_freedom
+        if freedom <= 0:
+            raise DataError(f"{pair.code} on {pair.system}: as many coefficients as points; measure more points first")
+        columns = [model.functions.index(name) for name in pair.functions]
+        rows.append(measured[:, columns] * (root * (measured_cells == cell))[:, None])
+        new_rows.append(basis[:, columns] * (cells == cell)[:, None])
+        noise.append(pair.sum_of_squares / freedom)
+        scaled += new_rows[-1] @ np.array(pair.coefficients)
+    weights = model.new_weights(scaled)
+    return DesignRows(
+        measured=tuple(rows),
+        asked=tuple(part * weights[:, None] for part in new_rows),
+        errors=np.diag(noise),
+        scale=1.0 / (weights * model.factor(places)),
+        points=model.measured_points(),
+        repetitions=np.array(model.observations.repetitions),
+        unit=model.unit,
+    )
+
+
+def individual_rivals(
+    model: ScalingModel, pairs: tuple[PairFit, ...], ranking: tuple[Candidate, ...], points: Points
+) -> tuple[Rival, ...]:
+    """Other combinations of the ranking for the one pair that the points belong to, fitted again to its data."""
+    places = model.places(points)
+    cells = np.unique(_cells(model, places)).tolist()
+    if not ranking or len(cells) > 1:
+        return ()
+    pair = _pair(model, pairs, cells[0])
+    others = [
+        candidate
+        for candidate in ranking
+        if set(candidate.functions) != set(pair.functions) and candidate.functions != BEST_OF_EACH
+    ]
+    chosen = next((candidate for candidate in ranking if set(candidate.functions) == set(pair.functions)), None)
+    if chosen is None:  # a ranking over all pairs need not have what one of them was given
+        return ()
+    measured_places = model.measured_places
+    in_pair = _cells(model, measured_places) == cells[0]
+    root = np.array(model.root_weights)[in_pair]
+    target = (np.array(model.observations.value) * model.factor(measured_places))[in_pair] * root
+    rivals: list[Rival] = []
+    for other in others:
+        figure = _compared(chosen, other)
+        if figure is None or len(rivals) == _MOST:
+            continue
+        measured_design = _design(model, other.functions, measured_places)[in_pair] * root[:, None]
+        new_design = _design(model, other.functions, places)
+        if np.isfinite(measured_design).all() and np.isfinite(new_design).all():
+            values = new_design @ np.linalg.lstsq(measured_design, target, rcond=None)[0]
+            rivals.append(Rival(" + ".join(other.functions), figure, values / model.factor(places)))
+    return tuple(rivals)
+
+
+def _compared(chosen: Candidate, other: Candidate) -> str | None:
+    """How well another combination does, in words; None where it does clearly worse or cannot be judged."""
+    if other.note:
+        return None
+    figures = [(candidate.figures.get("aicc"), candidate.figures.get("loo_rmse")) for candidate in (chosen, other)]
+    (aicc, error), (other_aicc, other_error) = figures
+    if aicc is not None and other_aicc is not None:
+        return f"AICc {other_aicc - aicc:+.1f}" if other_aicc - aicc <= _AICC_APART else None
+    if error is not None and other_error is not None and other_error <= _ERROR_APART * error:
+        return f"leave-one-out error {other_error:.3g} instead of {error:.3g}"
+    return None
+
+
+def _cells(model: ScalingModel, places: Places) -> npt.NDArray[np.int64]:
+    return places.code * len(model.systems) + places.system
+
+
+def _pair(model: ScalingModel, pairs: tuple[PairFit, ...], cell: int) -> PairFit:
+    code, system = model.codes[cell // len(model.systems)], model.systems[cell % len(model.systems)]
+    for pair in pairs:
+        if (pair.code, pair.system) == (code, system):
+            return pair
+    raise DataError(f"{code} was never measured on {system}, so that no fit tells which point to measure")
+
+
+def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> Floats:
+    values = design(characteristics(functions, model.columns), places.points)
+    codes, systems = [model.codes[k] for k in places.code], [model.systems[k] for k in places.system]
+    return np.asarray(values * model.preparation.of_parameters.factor(places.points, codes, systems)[:, None])
+
+
+_POINTS_AT_ONCE = 128
+
+
+def pair_bounds(
+    model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
+) -> Floats:
+    """Values with the bounds of single runs, in the user's unit."""
+    bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
+    cells = places.code * len(model.systems) + places.system
+    shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
+    for pair in pairs:
+        cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
+        rows = np.flatnonzero(cells == cell)
+        if pair.degrees_of_freedom < LEAST_FREEDOM or None in pair.standard_errors:
+            continue
+        for begin in range(0, len(rows), _POINTS_AT_ONCE):
+            part = rows[begin : begin + _POINTS_AT_ONCE]
+            ends = _bounds(model, pair, cell, _some(places, part), values[part], shares)
+            bounds[part, 1] = np.minimum(ends[0], values[part])
+            bounds[part, 2] = np.maximum(ends[1], values[part])
+    return bounds
+
+
+def _bounds(
+    model: ScalingModel, pair: PairFit, cell: int, places: Places, values: Floats, shares: tuple[float, float]
+) -> Floats:
+    """Quantiles (2, k) of single runs of one pair at k points."""
+    measured_places = model.measured_places
+    rows = np.flatnonzero(measured_places.code * len(model.systems) + measured_places.system == cell)
+    pair_places, observed = _some(measured_places, rows), model.observations
+    functions = characteristics(model.functions, model.columns)
+    measured = np.array(observed.value)[rows]
+    shapes = shapes_of(
+        measured,
+        design(functions, pair_places.points),
+        design(functions, places.points),
+        _hypotheses(model.origin.options, pair, len(functions)),
+        signed=min(pair.coefficients, default=0.0) < 0.0,
+        expected=values,
+    )
+    spread = np.array(
+        [np.nan if observed.spread[k] is None else observed.spread[k] for k in rows.tolist()], dtype=np.float64
+    )
+    runs = expected_runs(
+        measured,
+        np.array(observed.repetitions, dtype=np.float64)[rows],
+        spread / measured,
+        pair_places.points,
+        places.points,
+        shapes,
+    )
+    return runs.ratio_quantiles(shares)
+
+
+def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:
+    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom."""
+    if tuple(options["functions"]) not in (("all",), ("each",)):
+        return (tuple(range(n_functions)),)
+    try:
+        terms = parse_terms(options["terms"])
+    except ValueError as error:
+        raise DataError(f"the model is damaged: its option terms is {options['terms']!r}; {error}") from None
+    sizes = [size for size in number_of_terms(terms) if size <= pair.n_observations - LEAST_FREEDOM]
+    return subsets(n_functions, sizes or [len(pair.functions)])
+
+
+def _some(places: Places, rows: npt.NDArray[np.int64]) -> Places:
+    return Places(
+        {name: column[rows] for name, column in places.points.items()}, places.code[rows], places.system[rows]
+    )
+
+
 Ints = npt.NDArray[np.int64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves

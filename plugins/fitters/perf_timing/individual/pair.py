@@ -6,7 +6,6 @@ import msgspec
 
 from perf_statistics.least_squares.goodness import r_squared
 
-
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)
 # Degrees of freedom: with one, the spread is a single number's, and 95 % bounds are 12.7 times as wide as it says.

@@ -8,7 +8,6 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.views import ScalingViews
 from perf_views.contents import Cell
 
-
 _POOR = 0.9  # uncentered R^2 that gets the darkest colour; it is high for nearly all that grows
 
 

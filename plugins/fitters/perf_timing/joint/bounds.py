@@ -31,7 +31,6 @@ from perf_statistics.least_squares.misfit import (
 )
 from perf_statistics.least_squares.normal_mixture import NormalMixture
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

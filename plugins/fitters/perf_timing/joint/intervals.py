@@ -16,7 +16,6 @@ from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit
 
-
 Floats = npt.NDArray[np.float64]
 
 # The search goes out to 2^14 times the asymptotic interval; one that is wider says no more than an open one.

@@ -9,7 +9,6 @@ import numpy as np
 
 from perfcore.base.kernels import kernel
 
-
 # Rounds of alternating linear fits before the first step.
 _SWEEPS = 3
 # Alternating linear fits have this part of the diagonal added: what a code or system leaves open stays where it is.

@@ -22,7 +22,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.ranking import Candidate
 
-
 Floats = npt.NDArray[np.float64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves

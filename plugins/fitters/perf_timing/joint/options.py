@@ -8,7 +8,6 @@ from typing import Any
 from perf_timing.options import WEIGHTS, ScalingOptions, parse_functions, parse_terms, registered_functions
 from perfcore.hooks.options import option
 
-
 # What joint models are compared by: smaller is better.
 JOINT_CRITERIA = {
     "aicc": "Akaike's information criterion, corrected for few points",

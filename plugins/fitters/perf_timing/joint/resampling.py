@@ -19,7 +19,6 @@ from perf_timing.joint.solver import JointFit
 from perf_timing.joint.tasks import bootstrap_part, left_out_part, packed_fit
 from perfcore.base.executors.tasks import as_they_end, in_order
 
-
 Floats = npt.NDArray[np.float64]
 
 # A row whose leverage is 1 is fitted exactly whatever its value; rounding leaves it a little less.

@@ -17,7 +17,6 @@ from perf_timing.joint.gauge import in_gauge, same_functions
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.start import alternate, data_driven_start, random_inverse_speeds
 
-
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from perf_timing.joint.gauge import same_functions
 from perf_timing.joint.problem import JointProblem
 
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

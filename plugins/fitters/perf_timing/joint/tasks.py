@@ -21,7 +21,6 @@ from perf_timing.joint.solver import JointFit, JointStatus, refine, search, solv
 from perf_timing.joint.start import data_driven_start
 from perf_timing.single_thread import single_thread
 
-
 Floats = npt.NDArray[np.float64]
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).

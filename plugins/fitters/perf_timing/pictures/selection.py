@@ -15,7 +15,6 @@ from perf_views.colours import SERIES
 from perf_views.pictures.style import MARKERS
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perf_worley.choice.cells import Cells
 
-
 Floats = npt.NDArray[np.float64]
 
 _SHORTEST = 4  # cells of a period; shorter ones are averaged out by the cells

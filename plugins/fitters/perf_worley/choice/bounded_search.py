@@ -16,7 +16,6 @@ import numpy.typing as npt
 from perf_worley.choice.cells import Cells
 from perfcore.base.kernels import announce_compilation, kernel
 
-
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,6 @@ from perf_worley.trees.moment_kernels import interval
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
-
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
 

@@ -9,7 +9,6 @@ from perf_worley.choice.cells import Cells, cells_of
 from perf_worley.trees.error_trees import moment_tree
 from perfcore import UtilizationCurve
 
-
 MOST_BOUNDED = 128  # phases that are looked for on cells
 
 

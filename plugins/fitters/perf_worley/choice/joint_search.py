@@ -19,7 +19,6 @@ from perf_worley.choice.cells import Cells
 from perf_worley.choice.number_of_phases import FIRST_ORDER, MATERIAL, Choice, needed_gain
 from perf_worley.trees.moment_tree import MomentTree
 
-
 Floats = npt.NDArray[np.float64]
 
 _NEAR = 2.0  # cells within which a break is placed anew

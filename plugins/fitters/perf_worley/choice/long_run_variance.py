@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.markers import CUT, families, occurrences
 from perf_views.function_names import plain_name
 from perf_worley.iterations.alignment import align
-from perf_worley.iterations.differences import Differences, differences_of
-from perf_worley.iterations.markers import marked_iterations, named_iterations
 from perf_worley.iterations.periods import candidates
 from perf_worley.iterations.signal import signal_of
 from perf_worley.names.activity import Activity, activities, joined
@@ -30,6 +29,115 @@ from perfcore.stochastic import default_name, representation_named
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
+
+_FEWEST = 3
+_GAP = 1.5  # of the median distance between two starts: beyond it, no iteration lasts until the next one
+
+Integers = npt.NDArray[np.int64]
+
+
+def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Integers, Integers]:
+    """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends."""
+    marks = occurrences(trace, marker)
+    starts, ends = marks.starts, marks.ends.copy()
+    ends[:-1] = np.minimum(ends[:-1], starts[1:])  # of several ranks: until the first one begins the next
+    kept = np.flatnonzero((ends > starts) & ~marks.cut)
+    if not len(kept):
+        raise DataError(f"{trace.source}: no {marker!r} lies within it as a whole")
+    return tuple(marks.labels[index] for index in kept.tolist()), starts[kept], ends[kept]
+
+
+def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
+    """Name, starts and ends of the iterations that markers or states count; None where none count.
+
+    An iteration begins when its name first occurs anywhere, and lasts until the next one begins; the last one, and one
+    before a gap, until its own name ends.
+    """
+    cut = frozenset(trace.facts.get(CUT, ()))
+    markers = [marker for index, marker in enumerate(trace.markers) if index not in cut]
+    names = [*trace.states, *sorted({name for name, _, _ in markers} - set(trace.states))]
+    counted = {name: members for name, members in families(names).items() if len(members) >= _FEWEST}
+    if not counted:
+        return None
+    first = np.full(len(names), np.iinfo(np.int64).max)
+    last = np.full(len(names), np.iinfo(np.int64).min)
+    np.minimum.at(first, trace.state, trace.start_ns)
+    np.maximum.at(last, trace.state, trace.end_ns)
+    code_of = {name: code for code, name in enumerate(names)}
+    for name, start, end in markers:
+        code = code_of[name]
+        first[code], last[code] = min(first[code], start), max(last[code], end)
+    best: tuple[int, str, Integers, Integers] | None = None
+    for name, members in counted.items():
+        codes = np.array([code_of[members[number]] for number in sorted(members)])
+        codes = codes[last[codes] > first[codes]]
+        starts, own_ends = first[codes], last[codes]
+        if len(codes) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():
+            continue  # numbers that do not count in time: threads, sizes, versions
+        usual = float(np.median(np.diff(starts)))
+        ends = np.where(np.diff(starts) <= _GAP * usual, starts[1:], own_ends[:-1])
+        ends = np.append(ends, own_ends[-1])
+        covered = int((ends - starts).sum())
+        if best is None or covered > best[0]:
+            best = covered, name, starts, ends
+    return None if best is None else best[1:]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Processor time of iterations by class of state; of each it adds up to duration x locations, to the nanosecond."""
+
+    categories: tuple[str, ...]  # computing first, then those that take the longest
+    times_ns: npt.NDArray[np.int64]
+
+    @property
+    def slowest(self) -> int:
+        """Which iteration takes the longest, counted from 0."""
+        return int(np.argmax(self.times_ns.sum(axis=1)))
+
+    @property
+    def mean_shares(self) -> dict[str, float]:
+        """Share of each category in the mean iteration."""
+        means = self.times_ns.mean(axis=0)
+        return dict(zip(self.categories, (means / means.sum()).tolist(), strict=True))
+
+    @property
+    def shares_of_variance(self) -> dict[str, float]:
+        """What part of the variance of durations each category makes; below 0 where it evens differences out."""
+        stray = self.times_ns - self.times_ns.mean(axis=0)
+        totals = stray.sum(axis=1)
+        variance = float(totals @ totals)
+        # Below a nanosecond of each iteration there is nothing but rounding.
+        if len(self.times_ns) < 2 or variance <= len(totals):
+            return {}
+        return dict(zip(self.categories, (totals @ stray / variance).tolist(), strict=True))
+
+    @property
+    def shares_of_slowest(self) -> dict[str, float]:
+        """What part each category makes of how much longer than the mean the slowest iteration is; they add up to 1."""
+        stray = (self.times_ns - self.times_ns.mean(axis=0))[self.slowest]
+        return dict(zip(self.categories, (stray / stray.sum()).tolist(), strict=True)) if stray.sum() >= 1.0 else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Times and shares, JSON-ready."""
+        return {
+            "processor_ns": {name: self.times_ns[:, index].tolist() for index, name in enumerate(self.categories)},
+            "mean_shares": self.mean_shares,
+            "shares_of_variance": self.shares_of_variance,
+            "slowest": self.slowest + 1,
+            "shares_of_slowest": self.shares_of_slowest,
+        }
+
+
+def differences_of(activities: Sequence[Activity]) -> Differences:
+    """What makes iterations differ."""
+    total: dict[str, int] = {}
+    for activity in activities:
+        for name, time in activity.categories_ns.items():
+            total[name] = total.get(name, 0) + time
+    names = sorted(total, key=lambda name: (name != "computing", name == "no state", -total[name]))
+    times = [[activity.categories_ns.get(name, 0) for name in names] for activity in activities]
+    return Differences(tuple(names), np.array(times, dtype=np.int64).reshape(len(times), len(names)))
 
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.units import nanoseconds_per
 
-
 OUTSIDE = "outside"  # what a phase between markers is called
 _OBJECTIVE = "as marked"
 

@@ -20,7 +20,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-
 # Of a curve they do not depend on the options, with which a page fits it again and again.
 _known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 

@@ -10,7 +10,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_CELLS, _CELLS_PER_CHANGE = 1 << 16, 32

@@ -14,13 +14,12 @@ from perf_worley.names.activity import Activity, joined
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
 
-
 _NORMAL = 1.959964
 _SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
-class HasPhases(Protocol):
+class _HasPhases(Protocol):
     """What is asked here of a `perf_worley.phase_model.PhaseModel`, which compares itself by these functions."""
 
     @property
@@ -70,7 +69,7 @@ class PhaseComparison(Result):
     """
 
     names: tuple[str, str]
-    models: tuple[HasPhases, HasPhases]
+    models: tuple[_HasPhases, _HasPhases]
     time_unit: str
     pairs: tuple[tuple[Side | None, Side | None], ...]
     totals: tuple[Side, Side]
@@ -95,7 +94,7 @@ class PhaseComparison(Result):
         }
 
 
-def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> PhaseComparison:
+def compare_phases(one: _HasPhases, other: _HasPhases, names: tuple[str, str]) -> PhaseComparison:
     """Match the phases of two runs and compare them."""
     models = (one, other)
     factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
@@ -130,14 +129,14 @@ def _activity(phases: Sequence[Any]) -> Activity | None:
     return joined(parts) if all(part is not None for part in parts) else None
 
 
-def side_of(model: HasPhases, phases: range) -> Side:
+def side_of(model: _HasPhases, phases: range) -> Side:
     """Some neighbouring phases of a run together, at least one; times in the model's unit."""
     side = _side(model, phases, 1.0)
     assert side is not None
     return side
 
 
-def _mean(model: HasPhases, begin: float, end: float) -> float:
+def _mean(model: _HasPhases, begin: float, end: float) -> float:
     """Mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
@@ -148,7 +147,7 @@ def _mean(model: HasPhases, begin: float, end: float) -> float:
     return total / (end - begin)
 
 
-def _shape_of(model: HasPhases, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
+def _shape_of(model: _HasPhases, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
@@ -164,7 +163,7 @@ def _shape_of(model: HasPhases, scale: float, by_name: bool) -> Callable[[int, i
     return shape
 
 
-def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
+def _side(model: _HasPhases, phases: range, factor: float) -> Side | None:
     if not phases:
         return None
     chosen = [model.phases[k] for k in phases]
@@ -192,7 +191,7 @@ def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
     )
 
 
-def _whole(model: HasPhases, factor: float) -> Side:
+def _whole(model: _HasPhases, factor: float) -> Side:
     side = _side(model, range(len(model.phases)), factor)
     assert side is not None
     return side

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-
 # Measured on simulated pairs of runs of one program, and on recorded ones.
 _RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
 _RUNS = 0.5  # of two phases with nothing in common: as dear as both without partner

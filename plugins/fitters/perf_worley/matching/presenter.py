@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perf_views.colours import AREAS, RULE
-from perf_worley.matching.comparison import HasPhases, PhaseComparison, Side
+from perf_worley.matching.comparison import PhaseComparison, Side, _HasPhases
 from perf_worley.matching.order_preserving import ALIKE
 from perfcore.data.units import NANOSECONDS, readable
 from perfcore.results import Presenter, Tables
@@ -137,7 +137,7 @@ class PhaseComparisonPresenter(Presenter):
             panel.set_title(name, fontsize=9, loc="left", parse_math=False)
 
 
-def _duration_ns(model: HasPhases) -> float:
+def _duration_ns(model: _HasPhases) -> float:
     return (model.end - model.start) * NANOSECONDS[model.time_unit]
 
 

@@ -14,7 +14,6 @@ from perf_views.function_names import plain_names
 from perf_worley.names.clipped_sums import clipped_sums
 from perfcore.data.trace import Trace, busy_mask
 
-
 _MOST_STATES = 20  # that are kept by name
 _MOST_NAMED = 3
 _NAMED = 0.95  # share of the computing time that a name need not exceed

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-
 Integers = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 18  # intervals at a time: temporaries stay within the cache

@@ -15,7 +15,6 @@ from perf_worley.trees.moment_kernels import interval, squared_error
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
-
 # Ranges looked at before the best split so far is taken. Where a break is clear some hundred are enough; the limit is
 # reached where the sum of squares is flat, as along a smooth trend (measured at 10^7 steps and 20 phases: the sum is
 # then higher by a share of 3e-7, nine times sooner than with forty times the limit). Up to 5,000 steps every search

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-
 _MACHINE_EPSILON = 2.0**-52
 _MAX_EVALUATIONS = 400
 

@@ -15,7 +15,6 @@ from perf_worley.trees.moment_tree import EMPTY
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 
-
 _ENDS_AT_ONCE = 256
 
 Floats = npt.NDArray[np.float64]

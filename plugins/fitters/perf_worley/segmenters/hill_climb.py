@@ -21,7 +21,6 @@ from perfcore.base import progress
 from perfcore.base.scratch_arrays import chunks
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-
 _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from perfcore.base.kernels import kernel
 
-
 # Steps in a block. A step costs some 6 ns in a summary, a join as much as some ten steps; 64 keeps the tree at a tenth
 # to a fifth of the curve's memory and the work in the last block about that of the climb.
 BLOCK = 64

@@ -14,7 +14,7 @@ phase extends under an error limit, which is Step b) of Worley's Algorithm K in 
 curve the tree is mapped from a file, as are edges and heights: a search touches a few blocks, which the system loads.
 
 Source of the problem: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 2 and 3; the tree
-takes the place of his Givens update (`perf_worley.trees.givens`).
+takes the place of his Givens update (`perf_worley.trees.error_trees`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation
 from perfcore.base.scratch_arrays import chunks, zeros
-
 
 Floats = npt.NDArray[np.float64]
 Summary = tuple[float, float, float, float, float, float]

@@ -30,7 +30,6 @@ from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 from perfcore.base.scratch_arrays import chunks
 
-
 COVERAGE = 0.95
 LIMIT = -2.0 * math.log(1.0 - math.sqrt(COVERAGE))  # 7.35
 _SHORT, _MIDDLE = 24, 80  # cells of a phase below which its noise is everyone's, and is not averaged over four cells

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
 
-
 Floats = npt.NDArray[np.float64]
 
 

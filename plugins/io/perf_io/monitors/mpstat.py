@@ -14,7 +14,6 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
 
-
 _DAY_S = 86_400
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ?([AaPp])\.?[Mm]\.?)?")
 _STARTS = re.compile(rb'\s*\{\s*"sysstat"\s*:')

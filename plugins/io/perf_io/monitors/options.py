@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-
 _MEASURES = ("busy", "available", "iowait", "steal")
 
 

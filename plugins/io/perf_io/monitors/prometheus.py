@@ -17,7 +17,6 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
 
-
 Floats = npt.NDArray[np.float64]
 
 _STATUS = re.compile(rb'\s*\{\s*"status"\s*:\s*"(?:success|error)"')

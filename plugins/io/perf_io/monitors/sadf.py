@@ -17,7 +17,6 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.reading.source import Source
 
-
 _JSON = re.compile(rb'\s*\{\s*"sysstat"\s*:')
 _JSON_TIME = re.compile(rb'"file-date"\s*:|"timestamp"\s*:\s*\{')
 _TABLE = b"# hostname;interval;timestamp"

@@ -14,7 +14,6 @@ from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per
 
-
 Times = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 

@@ -23,7 +23,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
 _METRIC_TYPES = ("int", "uint", "double")
 _INCLUSIVE = "inclusive#"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from perf_io.results.result_table import Row
 
-
 ARROW = "->"  # between the regions of a call path, as in Extra-P
 
 

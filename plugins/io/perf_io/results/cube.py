@@ -30,7 +30,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
-
 _RUN = re.compile(r"(?P<code>[^.]+)\.(?P<parameters>(?:[A-Za-z_]+[0-9][0-9.,]*)+)\.r(?P<repetition>[0-9]{1,9})")
 _PARAMETER = re.compile(r"([A-Za-z_]+)([0-9][0-9.,]*)")
 _MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|[0-9]+\.(?:data|index))\0")

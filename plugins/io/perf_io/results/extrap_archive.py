@@ -27,7 +27,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _DOCUMENT = "experiment.json"
 _VALUES, _INDEX = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
 _MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member

@@ -22,7 +22,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 T = TypeVar("T")
 
 _QUALIFIER = b"EXTRAP_EXPERIMENT"

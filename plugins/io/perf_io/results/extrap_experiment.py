@@ -10,7 +10,6 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
 
-
 # What Extra-P itself shows where a file names none.
 DEFAULT_CALLPATH = "<root>"
 DEFAULT_METRIC = "<default>"

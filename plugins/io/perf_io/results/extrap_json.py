@@ -19,7 +19,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
 _OLDER = re.compile(rb'"(?:callpath|coordinate|metric|parameter)s?_?(?:id|value_pairs|value)"\s*:')
 _FIRST_KEYS = re.compile(rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:')

@@ -24,7 +24,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{')
 
 

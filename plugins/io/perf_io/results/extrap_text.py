@@ -23,7 +23,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb"(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S")
 _POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 

@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{\s*"fio version"\s*:')
 # fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
 _SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)

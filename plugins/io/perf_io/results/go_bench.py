@@ -15,7 +15,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _IN_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
 _LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
 _PACKAGE = re.compile(r"(pkg|cpu):\s+(\S.*)")

@@ -20,7 +20,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
 _KNOWN = re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:')
 # What a name holds beside arguments: how the run was set up, not what was varied.

@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 
 

@@ -17,7 +17,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _TITLE = re.compile(rb"#\s*Intel\(R\) MPI Benchmarks|^#\s*Benchmarking \w+\s*$", re.MULTILINE)
 _BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")

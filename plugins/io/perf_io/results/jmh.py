@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:')
 _MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
 

@@ -15,7 +15,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _RULE = re.compile(r"(?=.*---)[-+|\s]+")
 
 

@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _MARK = ":::MLLOG"
 _NAMES = {"submission_benchmark": "benchmark", "submission_platform": "platform"}
 _PARAMETERS = ("global_batch_size", "seed")

@@ -19,7 +19,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*"?Number of processes"?;')
 _NONE = {"", "nan", "non-avail", "warning!", "n/a"}
 _PER_CENT = re.compile(r".*(efficiency|scalability|balance)", re.IGNORECASE)

@@ -18,7 +18,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 # How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
 _TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
 _BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")

@@ -15,7 +15,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _TITLE = b"NAS Parallel Benchmarks"
 _COMPLETED = re.compile(r"\s*(\w+)\s+Benchmark Completed\.?\s*")
 # What is printed, and the column that it becomes.

@@ -17,7 +17,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
 _TITLE_IN_HEAD = re.compile(rb"^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", re.MULTILINE)
 # Comments that say how a table was measured.

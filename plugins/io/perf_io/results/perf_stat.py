@@ -19,7 +19,6 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
-
 _UNCOUNTED = r"<not (?:counted|supported)>"
 _JSON = re.compile(rb'\s*\{\s*(?:"[a-z-]+"\s*:\s*[^,{}]+,\s*){0,3}"counter-value"\s*:')
 # An optional place or time, the count, its unit, and the event, whose name is no number.

@@ -18,7 +18,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{\s*"')
 _REPEAT = "repeat_index"
 _SUMMARY = "summary::"  # what a figure of the experiment that stands for all of its repeats comes from

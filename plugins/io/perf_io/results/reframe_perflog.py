@@ -17,7 +17,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n")
 _ABSENT = ("null", "None", "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-
 # Fields of a test that count what it ran on.
 TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
 _PARAMETER = re.compile(r" %([\w.]+)=(\S+)")

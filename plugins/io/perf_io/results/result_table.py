@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perf_formulas.formula import Formula, FormulaError
+from perf_formulas.formula import Formula
+from perf_formulas.parser import FormulaError
 from perf_io.shared.joining import varied_columns
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements

@@ -22,7 +22,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
 # The fields that XDMoD asks sacct for, without a line of names.
 _XDMOD = (

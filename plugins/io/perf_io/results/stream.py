@@ -16,7 +16,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _RATES = {"Best Rate MB/s": "MB/s", "Rate (MB/s)": "MB/s", "MBytes/sec": "MB/s", "MiBytes/sec": "MiB/s"}
 _TIMES = {
     **{"Avg time": "average_s", "Average": "average_s", "Average (sec)": "average_s"},

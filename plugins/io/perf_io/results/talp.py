@@ -21,7 +21,6 @@ from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{.*"(popMetrics|dlbVersion)"\s*:', re.DOTALL)
 # Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
 _EFFICIENCIES = {

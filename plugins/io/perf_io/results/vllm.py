@@ -18,7 +18,6 @@ from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
-
 _STARTS = re.compile(rb'\s*\{\s*"date"\s*:')
 _SETTINGS = ("request_rate", "max_concurrency", "num_prompts")
 _NAMES = {"model_id": "model", "backend": "backend", "endpoint_type": "backend"}

@@ -13,7 +13,6 @@ from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 

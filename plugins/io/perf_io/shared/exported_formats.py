@@ -8,7 +8,6 @@ from pathlib import PurePath
 
 from perfcore.reading.source import Source
 
-
 _HPCTOOLKIT = (b"HPCTOOLKIT", b"HPCRUN-profile", b"HPCRUN-trace")  # databases; measurements that no database is of yet
 _HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
 _PERF_STAT_HEAD = 4096

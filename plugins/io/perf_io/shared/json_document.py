@@ -9,7 +9,6 @@ import msgspec
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-
 T = TypeVar("T")
 
 # A thousand benchmarks of a thousand repetitions take 30 MB, a day of 128 processors 3 MB. What is larger by far is no

@@ -7,7 +7,6 @@ import decimal
 from perfcore.base.errors import InputError
 from perfcore.data.units import nanoseconds_per
 
-
 _INT64 = 1 << 63
 # Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
 _CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)

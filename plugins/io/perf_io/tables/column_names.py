@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit
 
-
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {

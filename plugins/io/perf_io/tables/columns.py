@@ -2,18 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from perf_io.tables.column_names import LEVELS, SYNONYMS, TIMES, split_name, without_row
+from perf_io.tables.column_names import LEVELS, SYNONYMS, TIMES, plain_name, split_name, without_row
 from perf_io.tables.options import TableOptions
-from perf_io.tables.suggested_command import suggested_command
-from perf_io.tables.sweep import Sweep, sweep_of
 from perfcore.base.errors import InputError, UnknownNameError
-from perfcore.data.roles import existing_column, guess_roles
+from perfcore.data.roles import existing_column, guess_roles, is_processors
 from perfcore.data.units import NANOSECONDS, unit_in_name
+
+# Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, told from curves.
+#
+# A curve is written ``time,value``: what stands before a time is what the run was given.
+
+# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
+_RUNS = frozenset(
+    (
+        *("rep", "reps", "repeat", "repetition", "replication", "replicate", "replica", "round", "run", "trial", "try"),
+        *("attempt", "retry", "pass", "iteration", "iter", "it", "step", "pid", "process_id", "build", "commit"),
+        *(
+            "epoch",
+            "index",
+            "idx",
+            "i",
+            "id",
+            "no",
+            "nr",
+            "row",
+            "line",
+            "sample",
+            "seed",
+            "request",
+            "job",
+            "order",
+            "seq",
+        ),
+    )
+)
+_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
+_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
+_RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
+_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
+_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+
+_C = TypeVar("_C", bound=_Named)
+
+
+class Sweep(NamedTuple, Generic[_C]):
+    """Two columns of numbers, of which the second is a time or a rate.
+
+    ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
+    sampling times; ``may_be_log`` where the first counts and shares follow, as in a log of steps at times.
+    """
+
+    columns: tuple[_C, _C]
+    counts_runs: bool
+    may_be_moments: bool
+    may_be_log: bool = False
+
+
+def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
+    """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
+    numbers = [column for column in columns if column.kind in ("number", "timestamp")]
+    if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
+        return None
+    # A share behind a time is of the run, such as how busy its processors were.
+    measured = [k for k, column in enumerate(numbers) if not _is_share(column.name)]
+    shares = numbers[max(measured, default=0) + 1 :] if len(measured) > 1 else []
+    numbers = numbers[: len(numbers) - len(shares)]
+    (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
+    # Between what was varied and a time that ends the rows stands what was counted of the runs.
+    if len(numbers) > 2 and not (last in _MOMENTS and unit is not None):
+        return None
+    is_time = last in _MOMENTS or last in SYNONYMS["duration"] or (unit is not None and unit.kind == "time")
+    is_measured = is_time or last in _RATES or (unit is not None and unit.kind == "rate")
+    if not is_measured or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
+        return None
+    if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
+        return None
+    counts_runs = _NUMBERING.sub("", first) in _RUNS
+    return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
+
+
+def _is_share(name: str) -> bool:
+    unit = split_name(name).unit
+    return unit is not None and unit.kind == "share"
+
+
+# Words within names, of which one is enough to suppose a meaning that the user then confirms by typing it.
+_WORDS: Mapping[str, frozenset[str]] = {
+    role: frozenset(words.split())
+    for role, words in {
+        "start": "start started begin begins began from since enter entry entered launch launched first t0 in",
+        "end": "end ended done finish finished stop stopped until till to complete completed exit leave last t1 out",
+        "duration": "duration dur elapsed took length lasted runtime walltime",
+        "location": "location node host worker rank thread process core cpu gpu stream device machine executor slot "
+        "lane queue server pod instance container resource pid tid agent partition",
+        "state": "state task kind type name stage function label what kernel phase step action activity job",
+        "time": "time timestamp date when at clock",
+        "any": "",
+    }.items()
+}
+_TIMES = ("number", "timestamp")
+
+
+def suggested_command(columns: Sequence[_Named], options: TableOptions, source: str) -> str:
+    """A whole ``perf fit`` with the file's own names, as near as words in them tell."""
+    left = list(columns)
+
+    def take(role: str, kinds: Collection[str]) -> str | None:
+        """The first column of a kind in whose name one of the words of a role occurs; without any the first."""
+        words = _WORDS[role]
+        for column in left:
+            if column.kind in kinds and (not words or words.intersection(plain_name(column.name).split("_"))):
+                left.remove(column)
+                return column.name
+        return None
+
+    start, end = options.start or take("start", _TIMES), options.end or take("end", _TIMES)
+    duration = options.duration or (None if start and end else take("duration", _TIMES))
+    start = start or (None if end and duration else options.time or take("time", _TIMES))
+    location = ",".join(options.location) or take("location", ("text", "number", "other"))
+    state = options.state or take("state", ("text", "other"))
+    by_words = any((start, end, duration))
+    start = start or (None if end and duration else take("any", _TIMES))
+    end = end or (None if duration else take("any", _TIMES))
+    roles = {"start": start, "end": end, "duration": duration, "location": location, "state": state}
+    intervals = _command(source, {role: name for role, name in roles.items() if name})
+    if by_words and sum(map(bool, (start, end, duration))) > 1:
+        return intervals
+    numbers = [column.name for column in columns if column.kind in _TIMES] or ["COLUMN"]
+    counted = next((name for name in numbers if is_processors(name)), None)
+    measures = [name for name in numbers if name != counted]
+    runs = {
+        "kind": "measurements",
+        "parameters": counted or numbers[0],
+        "value": measures[-1] if measures else numbers[-1],
+    }
+    measured = f"{_command(source, runs)} (measured runs)"
+    if counted is not None and not by_words:  # no moments at which intervals begin or end
+        return measured
+    return f"{intervals} (intervals), or {measured}" if start and end else measured
+
+
+def _command(source: str, options: Mapping[str, str]) -> str:
+    arguments = (f"-r {shlex.quote(f'{name}={value}')}" for name, value in options.items())
+    return " ".join(["perf fit", shlex.quote(source), *arguments])
 
 
 _ACCEPTED = (

@@ -6,7 +6,6 @@ import re
 
 from perf_io.tables.duck import quoted_name
 
-
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 _SWAPPED = str.maketrans(".,", ",.")

@@ -28,7 +28,6 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.base.executors.threads import thread_count
 
-
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry beside their columns
 _MAX_THREADS = 8  # each scanning thread has buffers of its own, some 40 MB with text

@@ -9,7 +9,6 @@ from typing import Any
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-
 KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
 
 

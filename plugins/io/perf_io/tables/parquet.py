@@ -19,7 +19,6 @@ from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 
-
 _MAGIC = b"PAR1"
 _INTEGERS = (
     "TINYINT",

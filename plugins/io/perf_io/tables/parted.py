@@ -23,7 +23,6 @@ from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read_named
 from perfcore.reading.source import Source
 
-
 _SAMPLE_ROWS = 10_000  # that tell what the columns are
 _LINE, _FILE, _PART = "perfcore_line", "file", "perfcore_part"
 _ROWS_AT_ONCE = 1 << 13  # that are held for each part before they are written

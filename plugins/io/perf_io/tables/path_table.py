@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan, quoted, quoted_name
 from perfcore.base.errors import InputError, OptionError, PerfError
 
-
 _KIND = "laws of paths"
 _NEAR = 3  # names that are told where one is unknown
 _HAS_PART = "contains(lower(path), lower($1))"

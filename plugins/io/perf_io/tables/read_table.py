@@ -2,29 +2,321 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.cells import with_plain_numbers
+from perf_io.tables.column_names import split_name
 from perf_io.tables.columns import Column, Roles, assign_roles, one_line, unit_of_times
+from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import quoted, quoted_name
-from perf_io.tables.event_table import are_changes, read_event_table
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.options import TableOptions
 from perf_io.tables.state_table import StateTable, read_states
 from perf_io.tables.table import Table
-from perf_io.tables.time_units import with_unit
+from perf_io.traces.nested_states import NestedStates
+from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.data.units import LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
+
+_DEFAULT = "us"
+# From 2010 to 2035, and within a month: a clock that counts microseconds from the start of a machine is there for
+# some minutes once. Chrome and Perfetto call such times `ts`, so these are never taken for dates.
+_FIRST_S, _LAST_S, _LONGEST_S = 1.26e9, 2.05e9, 31 * 86400.0
+_ROWS = 10_000  # that tell
+_OF_TRACERS = frozenset({"ts"})
+
+
+def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
+    """The unit of a table's times, and what to say about it."""
+    times = [column for column in (roles.start, roles.end) if column is not None]
+    if chosen_unit is not None:
+        return chosen_unit, ()
+    if any(column.kind == "timestamp" for column in times):
+        return "s", ("times are dates, counted in s since 1970 (UTC where they have no offset)",)
+    if not roles.time_unit:
+        since, unit = _since_1970(table, times[0])
+        name = one_line(times[0].name)
+        if since is not None:
+            moment = datetime.datetime.fromtimestamp(since, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+            others = "|".join(other for other in NANOSECONDS if other != unit)
+            return unit, (
+                f"{name} has no unit: its times are taken in {unit} since 1970, as they begin at {moment} UTC; if not: "
+                f"-r time_unit={others}",
+            )
+        others = "|".join(other for other in NANOSECONDS if other != _DEFAULT)
+        return _DEFAULT, (f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}",)
+    if roles.duration is not None and times and not any(_says_unit(column) for column in times):
+        name, of = one_line(times[0].name), one_line(roles.duration.name)
+        return roles.time_unit, (f"{name} has no unit: its times are taken in {roles.time_unit}, as {of} is",)
+    return roles.time_unit, ()
+
+
+def _says_unit(column: Column) -> bool:
+    return split_name(column.name).unit is not None
+
+
+def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
+    """First time in seconds where all are times since 1970 in some unit, and that unit."""
+    if column.name.strip().lower() in _OF_TRACERS:
+        return None, _DEFAULT
+    number = f"TRY_CAST({table.number(column)} AS DOUBLE)"
+    rows = f"SELECT {number} AS t FROM {table.relation} LIMIT {_ROWS}"
+    first, last = table.database.rows(f"SELECT min(t), max(t) FROM ({rows})")[0]
+    for unit, ns in NANOSECONDS.items():
+        factor = ns / 1e9
+        if first is not None and _FIRST_S <= first * factor <= last * factor <= _LAST_S:
+            return (first * factor, unit) if (last - first) * factor <= _LONGEST_S else (None, _DEFAULT)
+    return None, _DEFAULT
+
+
+_ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
+_LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
+
+_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
+_NEITHER = frozenset({"instant", "mark", "point", "i"})
+
+
+def are_changes(words: Iterable[str]) -> bool:
+    """Whether texts in lower case are words for entering and leaving, both of them, and nothing else."""
+    distinct = set(words)
+    return bool(distinct & _ENTER) and bool(distinct & _LEAVE) and distinct <= _ENTER | _LEAVE | _NEITHER
+
+
+def read_event_table(table: Table, roles: Roles) -> Trace:
+    """States between the rows that enter and leave them."""
+    assert roles.start is not None
+    assert roles.change is not None
+    location_sql = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
+    state_sql = f"'{_ENTERED}'" if roles.state is None else _text(roles.state)
+    columns = f"{table.ns(roles.start, roles.time_unit)}, {_text(roles.change)}, {location_sql}, {state_sql}"
+    rows = table.database.rows(f"SELECT {columns} FROM {table.relation}")
+    states, locations, names = NestedStates(table.source), dict[str, int](), dict[str, int]()
+    open_states: dict[str, list[str]] = {}
+    others = 0
+    for row, (time, change, location, name) in enumerate(rows):
+        kind = (change or "").lower()
+        if kind not in _ENTER | _LEAVE:
+            others += 1
+            continue
+        try:
+            if time is None or not location or not name:
+                text = table.at_row(row)[1].get(roles.start.name, "")
+                hint = decimal_hint(text, table.decimal)
+                raise InputError(table.source, f"a time, a location and a state are expected{hint}", line=row)
+            inner = open_states.setdefault(location, [])
+            place = locations.setdefault(location, len(locations))
+            if kind in _ENTER:
+                inner.append(name)
+                states.push(place, names.setdefault(name, len(names)), time, row)
+            elif inner and inner.pop() == name:
+                states.pop(place, time, row)
+            else:
+                raise InputError(
+                    table.source, f"{location!r} leaves {name[:60]!r}, which is not its innermost", line=row
+                )
+        except InputError as error:
+            raise InputError(table.source, error.problem, line=table.at_row(row)[0]) from None
+    states.finish()
+    return states.trace(
+        list(locations),
+        list(names),
+        time_unit=roles.time_unit,
+        notes=[
+            *roles.notes,
+            *([f"{others} rows passed over that neither enter nor leave a state"] if others else []),
+            *([] if roles.location else ["no column names a location: all events are those of one"]),
+            *([] if roles.state else ["no column names a state: what is entered is computing"]),
+        ],
+    )
+
+
+def _text(column: Column) -> str:
+    return f"trim(CAST({quoted_name(column.name)} AS VARCHAR))"
+
+
+_SAMPLE_ROWS = 200
+_MOST_UNITS = 20
+# What RE2, the expressions of DuckDB, and Python's take alike.
+_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
+_UNIT = r"[^\s0-9.,+-][^0-9,]*?"
+_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
+_SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
+_CLOCK = r"(?:([0-9]+)-)?([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
+_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
+_MAGNITUDE = re.compile(rf"\s*{_PLAIN}\s*[kKMGT]\s*")
+_MISSING = frozenset(["-", "--", "?", "n/a", "na", "null", "none"])  # in place of a number
+_SECOND = KnownUnit("time", "s", 1.0)
+
+
+class _Notation(NamedTuple):
+    """SQL for a column's cells as plain numbers, NULL or empty where a cell is none, and the unit of these."""
+
+    sql: str
+    label: str | None
+
+
+def with_plain_numbers(table: Table) -> Table:
+    """The table with plain numbers where cells are numbers with units, or in groups of digits."""
+    texts_of = _first_texts(table)
+    table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
+    originals, parts, columns = {}, [], []
+    for column in table.columns:
+        cell = f"CAST({quoted_name(column.name)} AS VARCHAR)"
+        notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()))
+        name = column.name
+        if notation is not None and notation.label is not None and unit_in_name(name) is None:
+            name = f"{_FORMAT_OF_CLOCK.sub('', name)} [{notation.label}]"
+        if notation is None or (name != column.name and name in table.types):
+            parts.append(quoted_name(column.name))
+            columns.append(column)
+            continue
+        number = _swapped(f"nullif({notation.sql}, '')", table.decimal)
+        # A bare number among numbers with units is in none that is known; as no number it is refused with its line.
+        other = f"{cell} || ' without a unit'" if notation.label else cell
+        parts.append(
+            f"CASE WHEN {number} IS NOT NULL THEN {number} "
+            f"WHEN TRY_CAST({table.number(column)} AS DOUBLE) <> 0 THEN {other} ELSE {cell} END AS {quoted_name(name)}"
+        )
+        columns.append(Column(name, "number"))
+        originals[name] = column.name
+    if not originals:
+        return table
+
+    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
+        line, texts = table.at_row(row)
+        return line, {**texts, **{name: texts.get(original, "") for name, original in originals.items()}}
+
+    return replace(
+        table,
+        relation=f"(SELECT {', '.join(parts)} FROM {table.relation})",
+        columns=tuple(columns),
+        types={**table.types, **dict.fromkeys(originals, "text")},
+        at_row=at_row,
+    )
+
+
+def _first_texts(table: Table) -> Mapping[str, Sequence[str]]:
+    """By column the first cells, without empty ones, with a point as decimal sign."""
+    names = [column.name for column in table.columns if table.types[column.name] == "text" and column.kind != "other"]
+    if not names:
+        return {}
+    cells = (_swapped(f"CAST({quoted_name(name)} AS VARCHAR)", table.decimal) for name in names)
+    rows = table.database.rows(f"SELECT {', '.join(cells)} FROM {table.relation} LIMIT {_SAMPLE_ROWS}")
+    return {name: [row[k] for row in rows if row[k] and row[k].strip()] for k, name in enumerate(names)}
+
+
+def _swapped(text: str, decimal: str) -> str:
+    return text if decimal == "." else f"translate({text}, '.,', ',.')"
+
+
+def _notation(table: Table, column: Column, cell: str, texts: Sequence[str]) -> _Notation | None:
+    """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
+    others = [text for text in texts if not _is_plain(text) and text.strip().lower() not in _MISSING]
+    if not others:
+        return None
+    if all(_GROUPED.fullmatch(text) for text in others) and any(_SURELY_GROUPED.fullmatch(text) for text in others):
+        pattern = quoted(rf"^\s*{_GROUPED.pattern}\s*$")
+        return _Notation(f"CASE WHEN regexp_matches({cell}, {pattern}) THEN replace({cell}, ',', '') END", None)
+    if 2 * len(others) <= len(texts):
+        return None
+    for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_MINUTES, (3600, 60, 1))):
+        if all(re.fullmatch(rf"\s*{parts}\s*", text) for text in others):
+            pattern = quoted(rf"^\s*{parts}\s*$")
+            terms = (
+                f"coalesce(TRY_CAST(regexp_extract({cell}, {pattern}, {k}) AS DOUBLE), 0) * {size}"
+                for k, size in enumerate(sizes, start=1)
+            )
+            seconds = f"CASE WHEN regexp_matches({cell}, {pattern}) THEN CAST({' + '.join(terms)} AS VARCHAR) END"
+            return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label)
+    parted = [
+        (match[1], spelling)
+        for text in others
+        if (match := _WITH_UNIT.fullmatch(text)) and (spelling := _spelling(match))
+    ]
+    grouped = any(_SURELY_GROUPED.fullmatch(number) for number, _ in parted)
+    if not grouped:  # 12,500 ms may be 12.5
+        parted = [(number, spelling) for number, spelling in parted if "," not in number]
+    if 2 * len(parted) <= len(others):
+        return None
+    return _with_units(table, column, cell, [spelling for _, spelling in parted], _NUMBER if grouped else _PLAIN)
+
+
+def _with_units(table: Table, column: Column, cell: str, spellings: Sequence[str], number_pattern: str) -> _Notation:
+    """Cells with the units of the first, and with others that these can be converted to."""
+    pattern = quoted(rf"^\s*{number_pattern}\s*({_UNIT})\s*$")
+    further = table.database.rows(
+        f"SELECT DISTINCT regexp_extract({cell}, {pattern}, 1) AS unit FROM {table.relation} WHERE {cell} IS NOT NULL "
+        f"ORDER BY unit LIMIT {_MOST_UNITS}"
+    )
+    named = {spelling: _unit(spelling) for spelling in dict.fromkeys([*spellings, *(text for (text,) in further)])}
+    base = _base(named[spellings[0]])
+    units = [(spelling, unit) for spelling, unit in named.items() if unit is not None and _base(unit) == base]
+    wanted = _unit_wanted(table, column, units)
+    numbers = []
+    for spelling, unit in units:
+        of_unit = quoted(rf"^\s*({number_pattern})\s*{re.escape(spelling)}\s*$")
+        number = f"replace(nullif(regexp_extract({cell}, {of_unit}, 1), ''), ',', '')"
+        if unit.label != wanted.label:
+            number = f"CAST(TRY_CAST({number} AS DOUBLE) * {unit.factor / wanted.factor!r} AS VARCHAR)"
+        numbers.append(number)
+    return _Notation(f"coalesce({', '.join(numbers)})", wanted.label)
+
+
+def _unit_wanted(table: Table, column: Column, units: Sequence[tuple[str, KnownUnit]]) -> KnownUnit:
+    """The unit of a column: that of its name, or else of its first cell."""
+    wanted = unit_in_name(column.name) or units[0][1]
+    if wanted.label not in {unit.label for _, unit in units}:
+        problem = f"its name says {wanted.label!r} and its cells say {units[0][0]!r}; correct one of them"
+        raise InputError(table.source, f"column {one_line(column.name)!r}: {problem}")
+    return wanted
+
+
+def _base(unit: KnownUnit | None) -> str:
+    """What units have in common that can be converted: of MB/min and GB/s bytes over time."""
+    return "" if unit is None else "/".join(LABELS.get(part, (part,))[0] for part in unit.label.split("/"))
+
+
+def _spelling(match: re.Match[str]) -> str | None:
+    """The unit of a cell as it is spelt; None where it is none that is known."""
+    unit, is_close = _unit(match[3]), not match[2]
+    # 7B is a model's size, 2d a number of dimensions, 64b a number of bits.
+    if unit is None or (is_close and len(match[3]) == 1 and match[3] not in ("%", "s", "h")):
+        return None
+    return match[3]
+
+
+def _with_magnitudes(column: Column, texts_of: Mapping[str, Sequence[str]]) -> Column:
+    """The column, as one of numbers where most cells are such as ``3.2k``, so that they are refused with their line."""
+    texts = texts_of.get(column.name, ())
+    magnitudes = sum(_MAGNITUDE.fullmatch(text) is not None for text in texts)
+    return Column(column.name, "number") if column.kind == "text" and 2 * magnitudes > len(texts) else column
+
+
+def _unit(spelling: str) -> KnownUnit | None:
+    unit = unit_of_text(spelling)
+    return None if unit is None or unit.kind == "count" else unit
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 _STATE = "running"  # of intervals without a state
 _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
-_ROWS = 10_000  # that tell what names do not
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:

@@ -16,7 +16,6 @@ from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 
-
 IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
 BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
 _BEGINNING = np.iinfo(np.int64).min

@@ -18,7 +18,6 @@ from perf_traces.lazy_columns import COLUMNS, LazyTrace
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import busy_mask, curve_from_intervals
 
-
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
 
 _numbers = itertools.count(1)  # of views

@@ -25,7 +25,6 @@ from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-
 _BEGIN, _END = "event.begin#", "event.end#"
 _TIMES = {"time.offset.ns": "ns", "time.offset": "us"}
 _RANKS = ("mpi.rank", "rank")

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_traces.messages.communication import UNKNOWN, Calls, Communication, Messages
 from perf_traces.messages.matching import called_jointly, collectives_in_order, paired_in_order
 
-
 _OF_ALL = -1  # in place of a communicator, and below
 _LARGEST = (1 << 63) - 1  # what a column holds; damaged files say more
 

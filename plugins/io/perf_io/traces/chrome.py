@@ -45,7 +45,6 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.source import Source
 
-
 _ARRAY = "traceEvents"
 # Keys that only this format has where the events come late; tools write them before.
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')

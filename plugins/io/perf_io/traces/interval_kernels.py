@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import announce_compilation, kernel
 
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -13,7 +13,6 @@ from perf_io.tables.tabular_trace import INTERVALS, TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 
-
 _CODES = "interval_codes"  # the table of location and state as codes
 
 Columns = dict[str, npt.NDArray[Any]]

@@ -17,7 +17,6 @@ import numpy as np
 
 from perfcore.base.errors import InputError
 
-
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
 _CURE = "-r to_the_cut=yes takes what stands before"

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 
-
 Integers = npt.NDArray[Any]
 
 UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded

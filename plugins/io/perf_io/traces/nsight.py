@@ -37,7 +37,6 @@ from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-
 _MAGIC = b"SQLite format 3\0"
 _BATCH = 1 << 16
 _LARGEST_NS = 1 << 62

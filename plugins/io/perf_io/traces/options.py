@@ -8,7 +8,6 @@ from perf_traces.options import LEVELS
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-
 _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
 
 

@@ -35,7 +35,6 @@ from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-
 _MAGIC = b"\x03BOTF2"
 _MAGIC_OF_PARTS = b"\x03B\x01"  # a chunk's header, its byte order, and the number of its first event
 _IS_CALL = re.compile(r"p?mpi_", re.IGNORECASE)

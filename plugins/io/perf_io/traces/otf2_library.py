@@ -18,7 +18,6 @@ from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.otf2_metrics import MetricRecorder, Metrics, metrics_of
 from perfcore.base.errors import DataError, InputError
 
-
 _BATCH = 1 << 14  # events that are decoded at a time
 _LARGEST_RESOLUTION = 10**15  # ticks per second; no clock is finer
 _LARGEST_NS = 1 << 62

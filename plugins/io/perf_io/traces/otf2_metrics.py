@@ -20,7 +20,6 @@ import otf2  # type: ignore[import-untyped]
 from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
 from perfcore.base.errors import DataError
 
-
 _LARGEST_EXPONENT = 18  # 10 to it is nearly what 64 bits hold
 _LARGEST = 1 << 62
 _PRESET = "PAPI_"

@@ -15,7 +15,6 @@ from perfcore.base.errors import OptionError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 
-
 NO_STATE = "(no state)"  # region for the time in which a location is in no state
 
 _NS_PER_S = 1_000_000_000

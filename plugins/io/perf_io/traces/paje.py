@@ -9,18 +9,334 @@ what pajeng does: states end with their container, or with the trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from perf_io.shared.times import parse_ns
+from perf_io.traces.nested_states import NestedStates
 from perf_io.traces.options import PajeOptions
-from perf_io.traces.paje_events import paje_events
-from perf_io.traces.paje_model import PajeModel
-from perf_io.traces.variable_samples import variables_for
+from perf_io.traces.state_types import STARPU_STATES, choose_state_type
+from perf_io.traces.variable_samples import VariableSamples, variables_for
 from perfcore.base import progress
+from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
+
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+
+
+class _Definition(NamedTuple):
+    """One ``%EventDef``: the event's name and its fields in order."""
+
+    event: str
+    fields: tuple[str, ...]
+
+
+class PajeEvent(NamedTuple):
+    """One event."""
+
+    name: str  # without the prefix ``Paje``
+    fields: dict[str, str]  # texts by field name
+    line: int  # where it is
+
+
+def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
+    """Read definitions and give events."""
+    definitions: dict[str, _Definition] = {}
+    open_id: str | None = None
+    event, fields = "", [""]
+    for number, raw in enumerate(lines, start=1):
+        text = _decode(raw)
+        if text.startswith("%"):
+            words = text[1:].split()
+            match words:
+                case ["EventDef", name, identity, *_]:
+                    open_id, event, fields = identity, name.removeprefix("Paje"), []
+                case ["EndEventDef", *_]:
+                    if open_id is None:
+                        raise InputError(source, "%EndEventDef without %EventDef", line=number)
+                    definitions[open_id] = _Definition(event, tuple(fields))
+                    open_id = None
+                case [field, _, *_] if open_id is not None:
+                    fields.append(field)
+                case []:
+                    pass
+                case _:
+                    raise InputError(
+                        source,
+                        f"{text.strip()[:60]!r} is no line of an event's definition",
+                        line=number,
+                    )
+            continue
+        words = _words(text)
+        if not words or text.startswith("#"):
+            continue
+        definition = definitions.get(words[0])
+        if definition is None:
+            raise InputError(source, f"event {words[0][:40]!r} has no %EventDef before it", line=number)
+        if len(words) <= len(definition.fields):
+            raise InputError(
+                source,
+                f"{definition.event} has {len(words) - 1} fields, its definition has {len(definition.fields)}; "
+                "the file is cut short or damaged",
+                line=number,
+            )
+        yield PajeEvent(definition.event, dict(zip(definition.fields, words[1:], strict=False)), number)
+
+
+def _words(text: str) -> list[str]:
+    if '"' not in text:
+        return text.split()
+    return [quoted if word is None or not word else word for quoted, word in _WORD.findall(text)]
+
+
+def _decode(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")  # older tracers write names so; every byte is a character
+
+
+_Named = TypeVar("_Named")
+_ROOT = "0"  # the container and the type that every trace has without defining it
+
+
+class _Aliases(dict[str, _Named], Generic[_Named]):
+    """Things by alias; where no alias fits, by name, which a later alias may be the same text as."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_name: dict[str, _Named] = {}
+
+    def add(self, alias: str, name: str, thing: _Named) -> None:
+        self[alias] = thing
+        self._by_name.setdefault(name, thing)
+
+    def __missing__(self, name: str) -> _Named:
+        return self._by_name[name]
+
+
+class _Names:
+    """Texts as small numbers, in order of their first use."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._codes: dict[str, int] = {}
+
+    def code(self, name: str) -> int:
+        if (code := self._codes.get(name)) is None:
+            code = self._codes[name] = len(self.all)
+            self.all.append(name)
+        return code
+
+
+@dataclass
+class _Container:
+    name: str
+    path: str
+    code: int
+
+
+@dataclass
+class _StateType:
+    """States of one type."""
+
+    intervals: NestedStates
+    names: _Names = field(default_factory=_Names)
+
+
+class PajeModel:
+    """Takes the events of a trace one by one."""
+
+    def __init__(self, source: str, options: PajeOptions) -> None:
+        self._source, self._options = source, options
+        self._types: _Aliases[str] = _Aliases()
+        self._values: defaultdict[str, _Aliases[str]] = defaultdict(_Aliases)  # by type
+        root = _Container(_ROOT, _ROOT, 0)
+        self._containers: _Aliases[_Container] = _Aliases()
+        self._containers.add(_ROOT, _ROOT, root)
+        self._all_containers = [root]
+        self._states: dict[str, _StateType] = {}
+        self._variables = VariableSamples()
+        self._passed_over: Counter[str] = Counter()
+        self._end = 0
+        self._handlers: dict[str, Callable[[PajeEvent], None]] = {
+            "DefineContainerType": self._define_type,
+            "DefineStateType": self._define_type,
+            "DefineVariableType": self._define_type,
+            "DefineEventType": self._define_type,
+            "DefineLinkType": self._define_type,
+            "DefineEntityValue": self._define_value,
+            "CreateContainer": self._create_container,
+            "DestroyContainer": self._destroy_container,
+            "SetState": self._set_state,
+            "PushState": self._push_state,
+            "PopState": self._pop_state,
+            "ResetState": self._reset_state,
+            "SetVariable": self._change_variable,
+            "AddVariable": self._change_variable,
+            "SubVariable": self._change_variable,
+        }
+
+    def take(self, event: PajeEvent) -> None:
+        """Take one event; see `perf_io.traces.paje.PajeReader.read` for what is refused."""
+        handler = self._handlers.get(event.name)
+        if handler is None:
+            self._passed_over[event.name] += 1
+            if "Time" in event.fields:
+                self._time(event)
+        else:
+            handler(event)
+
+    @functools.cached_property
+    def _time_unit(self) -> str:
+        """Unit of the times, asked for at the first of them, when all types are defined."""
+        return self._options.time_unit or ("ms" if self._from_starpu else "s")
+
+    @property
+    def _from_starpu(self) -> bool:
+        return STARPU_STATES in self._types.values()
+
+    def result(self) -> Trace | Series:
+        """The states of one type; the variables where there are no states, or where they are asked for."""
+        notes = tuple(f"{count} {name} events passed over" for name, count in sorted(self._passed_over.items()))
+        if self._from_starpu and self._options.time_unit is None:
+            notes = ("times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns", *notes)
+        for of_type in self._states.values():
+            of_type.intervals.finish(self._end)
+        lasting = {name: of_type for name, of_type in self._states.items() if len(of_type.intervals)}
+        by_count = sorted(lasting, key=lambda name: -len(lasting[name].intervals))
+        kind, state_type = self._options.kind, self._options.state_type
+        if len(self._variables) and (kind == "variables" or (kind == "auto" and not lasting and state_type is None)):
+            return self._variables.series(self._time_unit, self._source, notes)
+        if kind == "variables" or not lasting:
+            counted = ", ".join([*(f"states of type {name}" for name in by_count), *notes]) or "only containers"
+            missing = {"auto": "states and no variables", "states": "states", "variables": "variables"}[kind]
+            raise InputError(self._source, f"contains no {missing} to read ({counted})")
+        chosen = choose_state_type(by_count, state_type, self._source)
+        others = [f"states of type {name} passed over" for name in by_count if name != chosen]
+        if len(self._variables):
+            others.append(f"variables, which -r kind=variables reads: {', '.join(self._variables.types)}")
+        return self._trace(lasting[chosen], (f"states of type {chosen}", *others, *notes))
+
+    def _trace(self, chosen: _StateType, notes: tuple[str, ...]) -> Trace:
+        used = [self._all_containers[code] for code in chosen.intervals.locations]
+        unique = Counter(container.name for container in used)
+        names = [c.name if unique[c.name] == 1 else c.path for c in used]
+        return chosen.intervals.trace(names, chosen.names.all, time_unit=self._time_unit, notes=notes)
+
+    def _time(self, event: PajeEvent) -> int:
+        time = parse_ns(self._field(event, "Time"), self._time_unit, self._source, event.line)
+        self._end = max(self._end, time)
+        return time
+
+    def _field(self, event: PajeEvent, *names: str) -> str:
+        for name in names:
+            if name in event.fields:
+                return event.fields[name]
+        raise InputError(
+            self._source,
+            f"the definition of {event.name} has no field {' or '.join(names)}",
+            line=event.line,
+        )
+
+    def _define_type(self, event: PajeEvent) -> None:
+        name = self._field(event, "Name", "Alias")
+        self._types.add(event.fields.get("Alias", name), name, name)
+
+    def _define_value(self, event: PajeEvent) -> None:
+        name, of_type = self._field(event, "Name", "Alias"), self._type(event, "Type", "EntityType")
+        self._values[of_type].add(event.fields.get("Alias", name), name, name)
+
+    def _type(self, event: PajeEvent, *fields: str) -> str:
+        alias = self._field(event, *fields)
+        try:
+            return self._types[alias]
+        except KeyError:
+            raise InputError(self._source, f"type {alias[:40]!r} was not defined", line=event.line) from None
+
+    def _container(self, event: PajeEvent, *fields: str) -> _Container:
+        alias = self._field(event, *fields)
+        try:
+            return self._containers[alias]
+        except KeyError:
+            raise InputError(self._source, f"container {alias[:40]!r} was not created", line=event.line) from None
+
+    def _create_container(self, event: PajeEvent) -> None:
+        self._time(event)
+        parent = self._container(event, "Container")
+        name = self._field(event, "Name", "Alias")
+        path = name if parent.path == _ROOT else f"{parent.path}/{name}"
+        container = _Container(name, path, len(self._all_containers))
+        self._all_containers.append(container)
+        self._containers.add(event.fields.get("Alias", name), name, container)
+
+    def _destroy_container(self, event: PajeEvent) -> None:
+        time, container = self._time(event), self._container(event, "Name", "Container")
+        for of_type in self._states.values():
+            if container.code in of_type.intervals.locations:
+                of_type.intervals.clear(container.code, time, event.line)
+
+    def _state_event(self, event: PajeEvent) -> tuple[_StateType, str, int, int]:
+        time, container, name = (
+            self._time(event),
+            self._container(event, "Container"),
+            self._type(event, "Type"),
+        )
+        if name not in self._states:
+            self._states[name] = _StateType(NestedStates(self._source))
+        return self._states[name], name, container.code, time
+
+    def _value(self, event: PajeEvent, of_type: str) -> str:
+        alias = self._field(event, "Value")
+        try:
+            return self._values[of_type][alias]
+        except KeyError:
+            return alias  # values need no definition
+
+    def _set_state(self, event: PajeEvent) -> None:
+        states, name, container, time = self._state_event(event)
+        states.intervals.clear(container, time, event.line)
+        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
+
+    def _push_state(self, event: PajeEvent) -> None:
+        states, name, container, time = self._state_event(event)
+        states.intervals.push(container, states.names.code(self._value(event, name)), time, event.line)
+
+    def _pop_state(self, event: PajeEvent) -> None:
+        states, _, container, time = self._state_event(event)
+        if not states.intervals.pop(container, time, event.line):
+            raise InputError(
+                self._source,
+                f"PopState of {self._all_containers[container].path} that is in no state; a PushState is missing",
+                line=event.line,
+            )
+
+    def _reset_state(self, event: PajeEvent) -> None:
+        states, _, container, time = self._state_event(event)
+        states.intervals.clear(container, time, event.line)
+
+    def _change_variable(self, event: PajeEvent) -> None:
+        time, container, name = (
+            self._time(event),
+            self._container(event, "Container"),
+            self._type(event, "Type"),
+        )
+        self._variables.change(
+            container.path,
+            name,
+            event.name,
+            self._field(event, "Value"),
+            time,
+            event.line,
+            self._source,
+        )
 
 
 _LINES_PER_REPORT = 50_000

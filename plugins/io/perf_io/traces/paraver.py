@@ -5,14 +5,14 @@ duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:stat
 events (2) and communicators (``c``) are read when somebody asks for them (`perf_io.traces.paraver_messages`); other
 events and global operations (4) are counted and passed over. A location is one thread, ``application.task.thread``,
 also where it has no states. Hardware counters, which are events too, are read when somebody asks for them as well
-(`perf_io.traces.paraver_counters`). Source: "Paraver: Parallel Program Visualization and Analysis
+(`perf_io.traces.paraver`). Source: "Paraver: Parallel Program Visualization and Analysis
 tool, Tracefile Description", Barcelona Supercomputing Center.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,19 +22,58 @@ from perf_io.shared.text_lines import line_of_record
 from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
-from perf_io.traces.paraver_counters import USUAL, counter_types
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_traces.clock_repair import CLOCK
 from perf_traces.messages.communication import Communication, carry, communication_of
+from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Counters, Readings
 from perf_traces.messages.counters import FACT as COUNTERS
-from perf_traces.messages.counters import Counters, Readings
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
+
+# Hardware counters of a Paraver trace: which ones its ``.pcf`` names, and their readings, in a pass over the file.
+#
+# Extrae writes a reading as an event of type 42000000 plus PAPI's number of the counter; its value counts from the
+# last
+# reading. Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
+
+USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
+_TYPES = range(42_000_000, 43_000_000)
+_SET = "Active hardware counter set"  # no counter, but which ones are read; 42009999 in older traces
+_PRESET = re.compile(r"\bPAPI_[A-Z0-9_]+")
+
+
+def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
+    """Names of counters with their types."""
+    named: dict[str, int] = {}
+    for number, text in types:
+        if number in _TYPES and text.split() and _SET not in text:
+            preset = _PRESET.search(text)
+            named.setdefault(preset[0] if preset else text.split()[0], number)
+    return named
+
+
+def read_counters(
+    source: Source,
+    n_locations: int,
+    threads: Sequence[Sequence[int]],
+    nanoseconds: int,
+    types: Mapping[str, int],
+) -> dict[str, Readings]:
+    """Read counters by name."""
+    from perf_io.traces.paraver_messages import read_records
+
+    events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, tuple(types.values()))
+    events = events[events[:, 0] >= 0]
+    readings = {}
+    for name, number in types.items():
+        rows = events[events[:, 2] == number]
+        readings[name] = Readings.of(rows[:, 0], rows[:, 1], rows[:, 3])
+    return readings
 
 
 _MAGIC = b"#Paraver"
@@ -237,7 +276,6 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
             return read_communication(source, records.locations, *where, named.calls)
 
     def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
-        from perf_io.traces.paraver_counters import read_counters
 
         with _once_more(source):
             return read_counters(

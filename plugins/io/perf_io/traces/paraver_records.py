@@ -21,7 +21,6 @@ from perfcore.base.errors import InputError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.units import nanoseconds_per
 
-
 _BLOCK_BYTES = 1 << 20
 _COMPILED_FROM = 1 << 18  # bytes of a block; below, loading the compiler takes longer than Python does for all lines
 _LARGEST_LINE = 1 << 26  # bytes; one of a communicator lists its tasks

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-
 FIELDS = 8  # of a state record
 MOST_DIGITS = 18  # always fit 64 bits
 # Positions in the cursor: rows of the columns, lines passed, states met, and whether states came out of order.

@@ -34,7 +34,6 @@ from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
-
 _NEW = re.compile(rb"\s*-\d+\s+-?\d+\s+\d*\.?\d+\s+-?\d+\s+-?\d+\s+\d+(\s|$)")
 _OLD = re.compile(rb"\s*\d{1,2}\s+\d+\s+\d+\s+-?\d+(\s+-?\d+)*\s*$")
 _OLD_WORDS = re.compile(rb"\s*[a-z]+(_[a-z]+)*\s+clock\s+\d+\s+\d+\s+node\s+-?\d+(\s|$)")

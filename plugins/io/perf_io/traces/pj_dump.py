@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from perf_io.shared.text_lines import line_of_record
 from perf_io.shared.times import parse_ns, sql_ns
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
-from perf_io.traces.innermost import CrossingError, innermost
 from perf_io.traces.options import PjDumpOptions
 from perf_io.traces.state_types import choose_state_type
 from perf_io.traces.variable_samples import VariableSamples, variables_for
@@ -28,6 +31,50 @@ from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
+
+Integers = npt.NDArray[np.int64]
+
+
+class CrossingError(Exception):
+    """Two intervals of one location overlap without one containing the other."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(one, two)
+        self.one, self.two = one, two
+
+
+def innermost(
+    location: Integers, start: Integers, end: Integers, depth: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Cut outer intervals where inner ones lie."""
+    pieces, starts, ends = array("q"), array("q"), array("q")
+    stack: list[int] = []
+    since = 0
+
+    def emit(interval: int, until: int) -> None:
+        nonlocal since
+        if until > since:
+            pieces.append(interval)
+            starts.append(since)
+            ends.append(until)
+        since = max(since, until)
+
+    for row in np.lexsort((depth, start, location)).tolist():
+        begins, where = int(start[row]), location[row]
+        while stack and (location[stack[-1]] != where or end[stack[-1]] <= begins):
+            emit(stack[-1], int(end[stack[-1]]))
+            stack.pop()
+        if stack:
+            if end[row] > end[stack[-1]]:
+                raise CrossingError(stack[-1], row)
+            emit(stack[-1], begins)
+        stack.append(row)
+        since = begins
+    while stack:
+        emit(stack[-1], int(end[stack[-1]]))
+        stack.pop()
+    interval, first, last = (np.array(column, dtype=np.int64) for column in (pieces, starts, ends))
+    return interval, first, last
 
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")

@@ -18,7 +18,6 @@ from typing import BinaryIO, cast
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-
 _MAGIC_AT, _MAGIC, _BLOCK = 257, b"ustar", 512
 _MOST_MEMBERS = 1 << 20
 _FREE_BYTES = 1 << 30  # that unpacking leaves on the disk

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from perfcore.base.errors import InputError, UnknownNameError
 
-
 # What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
 STARPU_STATES = "Worker State"
 

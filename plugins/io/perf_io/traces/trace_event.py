@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-
 MISSING = -(1 << 62)  # the time of an event that has none
 
 

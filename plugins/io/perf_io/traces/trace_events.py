@@ -16,7 +16,6 @@ from perf_io.traces.interval_kernels import pair_events
 from perf_io.traces.library_events import LibraryEvents
 from perf_io.traces.trace_event import MISSING, TraceEvent
 
-
 K = TypeVar("K", bound=Hashable)
 
 MORE_NAMES, _NO_NAME = "(more names)", "(no name)"

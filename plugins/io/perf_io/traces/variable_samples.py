@@ -17,7 +17,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-
 _MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
 
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_statistics.gating.estimates import SURE, Estimates
 from perf_statistics.gating.multiple_tests import adjusted
 
-
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 

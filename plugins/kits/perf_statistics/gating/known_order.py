@@ -18,7 +18,6 @@ from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whiten
 from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.rounding import harmful
 
-
 Floats = npt.NDArray[np.float64]
 
 # By how much the noise's gain makes a statistic smaller: memory near the end of the grid is estimated too small from

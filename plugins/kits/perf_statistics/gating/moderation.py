@@ -16,7 +16,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 10  # benchmarks from which on their variances say something of each other

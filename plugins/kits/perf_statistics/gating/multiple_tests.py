@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false

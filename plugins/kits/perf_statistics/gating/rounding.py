@@ -11,7 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _LOOKED_AT = 12  # values, which show how many digits a benchmark's have

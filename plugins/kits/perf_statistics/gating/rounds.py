@@ -19,7 +19,6 @@ from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.moderation import moderated
 from perf_statistics.gating.rounding import harmful
 
-
 Floats = npt.NDArray[np.float64]
 
 _TRIMMED = 0.2  # of the rounds, on each side

@@ -18,7 +18,6 @@ from perf_statistics.gating.moderation import moderated
 from perf_statistics.gating.rounding import harmful
 from perf_statistics.gating.rounds import trimmed_means
 
-
 Floats = npt.NDArray[np.float64]
 
 # Standard deviation of a session's level where nobody says it, as a share; `--between` replaces it. Measured it is 1.1

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 # What models can be compared by: smaller is better.
 CRITERIA = {
     "loo": "leave-one-out error: how well each point is predicted from the others",

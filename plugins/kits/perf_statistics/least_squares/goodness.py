@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 # A unit direction that the data do not determine moves a parameter when its component exceeds this; rounding leaves

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _NOISES = (0.01, 0.03, 0.08, 0.2, 0.5)  # of a level, relative; equally likely

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)

@@ -15,7 +15,6 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 Loss = Callable[[Floats], Floats]
 

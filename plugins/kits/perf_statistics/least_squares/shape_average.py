@@ -31,7 +31,6 @@ from perf_statistics.least_squares.misfit import (
 from perf_statistics.least_squares.normal_mixture import NormalMixture
 from perf_statistics.least_squares.shapes import Shapes
 
-
 Floats = npt.NDArray[np.float64]
 
 _LEAST_VARIANCE = 1e-12

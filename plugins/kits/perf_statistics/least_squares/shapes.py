@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 _FREE_TILT = 1.0  # of coefficients that were fitted, in the logarithm

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from perf_statistics.least_squares.jacobian_factor import JacobianFactor
 from perf_statistics.least_squares.robust_losses import LOSSES
 
-
 Floats = npt.NDArray[np.float64]
 
 # Just above what scipy accepts: narrow valleys (NIST's Bennett5, MGH09) are left too early with looser ones.

@@ -6,7 +6,6 @@ import re
 
 from perfcore.data.units import is_rate, split_unit
 
-
 # What is more the faster a program is, however it is counted; the end of names such as "parallel efficiency".
 _SPEEDS = frozenset(
     [

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -6,7 +6,6 @@ import math
 
 from perfcore.base.errors import OptionError
 
-
 MOST_POINTS = 1_000_000  # that a person asks for at once
 
 

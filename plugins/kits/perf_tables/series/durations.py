@@ -7,7 +7,6 @@ import re
 from perfcore.base.errors import OptionError
 from perfcore.data.units import LABELS, NANOSECONDS
 
-
 _DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
 _DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.units import NANOSECONDS, unit_in_name
 
-
 _WORD = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 _DURATIONS = frozenset(
     ["duration", "durations", "elapsed", "latency", "latencies", "makespan", "rtt", "runtime", "runtimes", "walltime"]

@@ -17,7 +17,6 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
 
-
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"

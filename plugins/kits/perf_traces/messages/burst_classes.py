@@ -21,7 +21,6 @@ from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, counted_in
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-
 BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
 # Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
 _MOST_UNCOUNTED = 0.01

@@ -9,7 +9,6 @@ from perf_traces.messages.communication import Communication
 from perf_traces.messages.search_kernels import last_not_after
 from perfcore.data.trace import Trace
 
-
 Integers = npt.NDArray[np.int64]
 
 

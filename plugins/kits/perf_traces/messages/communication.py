@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-
 FACT = "messages"  # under which a trace's facts hold a function that reads them
 UNKNOWN, NOT_RECORDED = -1, -2  # communicators: of no data, such as that of MPI_Init; and of data, not recorded
 _ANNOUNCED = re.compile(

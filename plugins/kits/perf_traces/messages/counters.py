@@ -19,7 +19,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
 
-
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
 

@@ -17,7 +17,6 @@ from perf_traces.messages import graph_kernels
 from perf_traces.messages.communication import Communication
 from perf_traces.messages.rules import Rules, must_be_posted, rooted
 
-
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 

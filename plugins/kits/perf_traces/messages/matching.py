@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from perf_traces.messages.communication import Calls, Collectives
 
-
 # Operations that all ranks of a communicator call, and that may synchronise, without being collectives of data.
 _JOINTLY = re.compile(
     r"p?mpi_(init|init_thread|finalize|comm_(dup|split|split_type|create|free)|cart_(create|sub)|graph_create|"

@@ -22,7 +22,6 @@ from perf_traces.messages.replay import Replay
 from perf_traces.messages.rules import bsc_rules
 from perfcore.data.trace import Trace
 
-
 Definition = Literal["strict", "bsc"]
 
 

@@ -21,7 +21,6 @@ from perf_traces.messages.communication import NOT_RECORDED, Calls, Collectives,
 from perf_traces.messages.matching import codes_of, collectives_in_order, numbered, paired_in_order
 from perfcore.base.errors import listing
 
-
 OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
 UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is told
 COLUMNS = (

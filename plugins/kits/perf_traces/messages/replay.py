@@ -21,7 +21,6 @@ from perf_traces.messages.rules import Rules, observed_rules
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation
 
-
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 

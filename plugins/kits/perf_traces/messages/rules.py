@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication
 
-
 Waits = Literal["all", "the root", "nobody"]
 
 # Sends of so few bytes do not wait for the receive in any library by its own settings: the smallest limit is that of

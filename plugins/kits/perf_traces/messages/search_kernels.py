@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-
 Integers = npt.NDArray[np.int64]
 
 

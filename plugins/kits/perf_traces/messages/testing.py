@@ -9,7 +9,6 @@ import numpy as np
 
 from perf_traces.messages.communication import Calls, Collectives, Communication, Messages
 
-
 Call = tuple[str, int, int]  # operation, enter, leave
 Place = tuple[int, int]  # location, and which of its calls
 

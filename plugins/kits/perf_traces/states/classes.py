@@ -10,7 +10,6 @@ from pathlib import Path
 from perf_traces.states.table import COMPUTING, OTHER, ClassTable, read_table
 from perfcore.hooks.registry import registry
 
-
 STANDARD = Path(__file__).with_name("standard.toml")
 VARIABLE = "PERF_STATES"  # names the user's own table
 _KIND, _STANDARD_NAME = "class_tables", "states"

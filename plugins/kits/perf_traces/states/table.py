@@ -15,7 +15,6 @@ from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 from perfcore.hooks.registry import Entry
 
-
 COMPUTING, OTHER, MARKER = "computing", "other", "marker"
 CLASSES = (
     COMPUTING, "communicating", "waiting", "synchronizing", "transferring", "io", "contending", "runtime", "idle",

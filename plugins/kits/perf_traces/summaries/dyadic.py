@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from perf_traces.summaries.stored_cells import StoredCells, parts_of
 
-
 Integers = npt.NDArray[np.int64]
 
 

@@ -11,7 +11,6 @@ from perf_traces.summaries.summary_file import load
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
 
-
 _MOST_NAMED = 3
 
 Named = str | os.PathLike[str]

@@ -23,7 +23,6 @@ from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
-
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-
 _AT_ONCE = 1 << 20  # of a part, which is a member of a summary file: another number is another format
 
 Integers = npt.NDArray[np.int64]

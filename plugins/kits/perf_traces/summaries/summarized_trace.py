@@ -25,7 +25,6 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
 
-
 _MOST_LEFT_OUT = 3
 
 Integers = npt.NDArray[np.int64]

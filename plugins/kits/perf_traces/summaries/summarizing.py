@@ -21,7 +21,6 @@ from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
 
-
 _BYTES_OF_A_TASK = 1 << 26  # read in some seconds
 _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
 

@@ -16,9 +16,75 @@ from perf_traces.summaries.dyadic import add_joined, coarsest, n_stretches
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.stored_cells import StoredCells
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.base.kernels import announce_compilation
+from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def in_order(location: Array, start: Array, end: Array, last_end: Array) -> bool:  # pragma: no cover
+    """Whether the intervals of each location follow one another; ``last_end`` (n_locations,) is overwritten."""
+    for row in range(len(location)):
+        if end[row] > start[row]:
+            if start[row] < last_end[location[row]]:
+                return False
+            last_end[location[row]] = end[row]
+    return True
+
+
+@kernel
+def add_intervals(
+    columns: tuple[Array, Array, Array, Array],
+    shift: int,
+    code: Array,
+    busy: Array,
+    cell_bits: int,
+    first_cell: int,
+    cells: Array,
+    full_cells: Array,
+    window_bits: int,
+    first_window: int,
+    windows: Array,
+    full_windows: Array,
+    times: Array,
+    entries: Array,
+    last_end: Array,
+    last_code: Array,
+) -> None:  # pragma: no cover
+    """Add intervals to all sums."""
+    location, state, start, end = columns
+    for row in range(len(location)):
+        place, local_state = location[row], state[row]
+        first, last = start[row], end[row]
+        run_state = code[local_state]
+        times[place, local_state] += last - first
+        if not (last_end[place] == first and last_code[place] == run_state):
+            entries[place, local_state] += 1
+        if last == first:
+            continue
+        last_end[place], last_code[place] = last, run_state
+        first += shift
+        last += shift
+        begin, stop = first >> window_bits, (last - 1) >> window_bits
+        if begin == stop:
+            windows[begin - first_window, run_state] += last - first
+        else:
+            windows[begin - first_window, run_state] += ((begin + 1) << window_bits) - first
+            windows[stop - first_window, run_state] += last - (stop << window_bits)
+            full_windows[begin + 1 - first_window, run_state] += 1
+            full_windows[stop - first_window, run_state] -= 1
+        if not busy[run_state]:
+            continue
+        begin, stop = first >> cell_bits, (last - 1) >> cell_bits
+        if begin == stop:
+            cells[begin - first_cell] += last - first
+        else:
+            cells[begin - first_cell] += ((begin + 1) << cell_bits) - first
+            cells[stop - first_cell] += last - (stop << cell_bits)
+            full_cells[begin + 1 - first_cell] += 1
+            full_cells[stop - first_cell] -= 1
 
 
 MOST_MARKERS = 1 << 12
@@ -128,8 +194,6 @@ class Gathered:
         DataError
             Its times do not fit into 64 bits, or a state computes here and not elsewhere.
         """
-        from perf_traces.summaries.kernels import add_intervals
-
         announce_compilation(add_intervals)
         n_states, n_locations = len(trace.states), len(trace.locations)
         if n_states * n_locations > _MOST_STATES_AT_LOCATIONS:
@@ -318,8 +382,6 @@ class _Sums:
 
 def ordered_columns(trace: Trace) -> Columns:
     """Location, state, start and end in the order of time for each location."""
-    from perf_traces.summaries.kernels import in_order
-
     location, state, start, end = trace.location, trace.state, trace.start_ns, trace.end_ns
     if in_order(location, start, end, np.full(len(trace.locations), _BEFORE)):
         return location, state, start, end

@@ -33,7 +33,6 @@ from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
 from perfcore.base.scratch_arrays import fits
 
-
 VERSION = 4
 _CELLS = "cells-{:04}.npy"
 _ARRAYS = ("windows", "places", "times", "entries")

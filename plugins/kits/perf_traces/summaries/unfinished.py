@@ -13,7 +13,6 @@ from perf_traces.summaries.summary_file import load, save
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError
 
-
 _EVERY_S = 30.0
 _TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
 

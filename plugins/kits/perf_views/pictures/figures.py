@@ -23,7 +23,6 @@ from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from perfcore.base.files import write_bytes
 
-
 COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis", "x_name", "y_name")
 _HALF = 0.5  # of a step between two names of an axis: bars of one name stand side by side about it
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError, OptionError
 
-
 Floats = npt.NDArray[np.float64]
 
 _OPERATIONS = ("add", "subtract", "multiply", "divide", "maximum", "minimum")

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 
-
 Floats = npt.NDArray[np.float64]
 
 # On each stretch all n distribution functions are lines, and their product is a polynomial of degree n: Gauss' rule is

@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import NARROW, PiecewiseUniform
 
-
 Floats = npt.NDArray[np.float64]
 
 # Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.

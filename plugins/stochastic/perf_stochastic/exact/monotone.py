@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 
-
 Floats = npt.NDArray[np.float64]
 
 _PLACES_IN_PIECE = 4

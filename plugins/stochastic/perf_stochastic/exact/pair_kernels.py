@@ -15,7 +15,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.kernels import announce_compilation, kernel
 
-
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.uint32]
 

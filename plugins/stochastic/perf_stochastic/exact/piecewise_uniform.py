@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-
 Floats = npt.NDArray[np.float64]
 
 # Where a closed form divides differences by widths, a piece narrower than this share of what it is combined with counts

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-
 Floats = npt.NDArray[np.float64]
 
 

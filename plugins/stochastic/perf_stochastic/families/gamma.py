@@ -13,7 +13,6 @@ from scipy.special import digamma, gammainc, gammaincinv, polygamma
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 8  # each doubles the digits

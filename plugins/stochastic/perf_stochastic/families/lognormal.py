@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-
 Floats = npt.NDArray[np.float64]
 
 _LARGEST_LOGARITHM = 700.0  # of a standard deviation that is a float

@@ -15,7 +15,6 @@ from perf_stochastic.histogram.bins import Bins, single_value, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-
 _MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 
 

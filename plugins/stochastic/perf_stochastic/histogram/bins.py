@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError
 
-
 Floats = npt.NDArray[np.float64]
 
 _SUM_TOLERANCE = 1e-6

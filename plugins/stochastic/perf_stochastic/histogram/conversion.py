@@ -11,7 +11,6 @@ from perf_stochastic.histogram.bins import Bins, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.stochastic import StochasticValue
 
-
 Floats = npt.NDArray[np.float64]
 
 _REACH = 6.0  # normal scores to each side: what is beyond, two in a billion, goes into the outer bins

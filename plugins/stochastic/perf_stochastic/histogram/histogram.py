@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from perf_stochastic.exact.dependence_bounds import DependenceBounds
 from perf_stochastic.exact.mixtures import PlainLaw
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.histogram.binning import bin_samples
+from perf_stochastic.histogram.arithmetic import operate
 from perf_stochastic.histogram.bins import Bins, checked_bins, joined, spread
-from perf_stochastic.histogram.cartesian import cartesian
 from perf_stochastic.histogram.conversion import bins_of
 from perf_stochastic.histogram.infinite import Extended, operate_extended
 from perf_stochastic.histogram.rebinning import rebin
@@ -28,8 +29,184 @@ from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, checked_samples
 
+# Schopf's arithmetic of histograms, kept for comparison.
+#
+# Interval arithmetic on all pairs of bins gives intermediate results, each with the product of two probabilities.
+# Even if
+# the probability lies evenly in both bins it does not in the interval that they give: a sum of two uniform values is
+# triangular. Spreading it evenly, as `cartesian` does, moves probability outward, and every further operation moves
+# more.
+#
+# Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
+# 1999, section 3.3.
 
 Floats = npt.NDArray[np.float64]
+
+_OF_PAIRS = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
+    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold
+    some.
+    """
+    if operation not in _OF_PAIRS:
+        raise OptionError(f"histogram: --method cartesian has no {operation}; known are {', '.join(_OF_PAIRS)}")
+    if operation == "divide" and y.edges[0] <= 0.0 <= y.edges[-1]:
+        raise OptionError(f"divide: the divisor can be 0, it goes from {y.edges[0]:.6g} to {y.edges[-1]:.6g}")
+    x_ends, y_ends = (np.stack([each.edges[:-1], each.edges[1:]])[:, each.masses > 0.0] for each in (x, y))
+    corners = _OF_PAIRS[operation](x_ends[:, None, :, None], y_ends[None, :, None, :]).reshape(4, -1)
+    masses = np.outer(x.masses[x.masses > 0.0], y.masses[y.masses > 0.0]).ravel()
+    return np.stack([corners.min(axis=0), corners.max(axis=0)], axis=1), masses
+
+
+def spread_evenly(intervals: Floats, masses: Floats, edges: Floats) -> Floats:
+    """Probability of each bin if that of each interval lies evenly in it; (k, 2), (k,), (m + 1,) to (m,)."""
+    low, high = intervals.T
+    widths = (high - low)[:, None]
+    single = (edges >= low[:, None]).astype(np.float64)
+    shares = np.divide(edges - low[:, None], widths, out=single, where=widths > 0.0)
+    levels = masses @ np.clip(shares, 0.0, 1.0)
+    levels[0] = 0.0  # single values at the first edge belong to the first bin
+    return np.asarray(np.maximum(np.diff(levels), 0.0))
+
+
+def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
+    """Intermediate results spread evenly over bins of equal width, one pair of operands after the other."""
+    if len(operands) == 1:
+        return operate(operation, operands, count)
+    bins = count or max(len(x.masses) for x in operands)
+
+    def combine(x: Bins, y: Bins) -> Bins:
+        intervals, masses = intermediate_results(operation, x, y)
+        edges = np.linspace(intervals.min(), intervals.max(), bins + 1)
+        bin_masses = spread_evenly(intervals, masses, edges)
+        return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
+
+    return functools.reduce(combine, operands)
+
+
+def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
+    intervals, masses = intermediate_results(operation, x, y)
+    places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
+    overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])
+    return places, masses @ overlaps
+
+
+_MOST_BINS = 10_000
+_MOST_KNOTS = 4096  # many times the bins that are of use
+_TAIL_SHARE = 0.6  # of the edges that goes evenly over the logarithm of the odds, which resolves tails
+_LEAST_LEVEL = 1e-5  # to which it does
+_SUMMED_AT_ONCE = 2**20
+
+
+def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
+    """Edges, shares of the samples, and means of the samples within each bin."""
+    low, high = float(samples.min()), float(samples.max())
+    if low == high:
+        return np.array([low, high]), np.ones(1), np.array([low])
+    if rule == "probability":
+        ordered = _sorted(samples)
+        return _counted(ordered, _quantile_edges(ordered, np.linspace(0.0, 1.0, bins + 1)))
+    if rule == "tails":
+        ordered = _sorted(samples)
+        return _counted(ordered, _quantile_edges(ordered, _tail_levels(bins)))
+    if rule == "curvature":
+        ordered = _sorted(samples)
+        return _counted(ordered, _curvature_edges(ordered, bins))
+    edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
+    # Samples are in the bin to their right, the largest in the last bin.
+    bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(bin_index, minlength=len(edges) - 1)
+    sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
+    means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
+    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
+
+
+def _sorted(samples: Floats) -> Floats:
+    """Samples in ascending order, as they often come."""
+    return samples if (samples[1:] >= samples[:-1]).all() else np.sort(samples)
+
+
+def _of_numpy(samples: Floats, rule: str) -> Floats:
+    try:
+        edges: Floats = np.histogram_bin_edges(samples, rule)
+    except (ValueError, MemoryError):
+        edges = np.empty(0)
+    if not 2 <= len(edges) <= _MOST_BINS + 1:
+        raise DataError(
+            f"histogram: the rule {rule!r} finds no sensible number of bins; outliers do that; take --rule probability"
+        )
+    return edges
+
+
+@functools.cache
+def _tail_levels(bins: int) -> Floats:
+    """Levels between bins (bins + 1,)."""
+    reach = math.log(1.0 / _LEAST_LEVEL)
+    levels = scipy.special.expit(np.linspace(-reach, reach, 64 * (bins + 1)))
+    levels[0], levels[-1] = 0.0, 1.0
+    shares = (1.0 - _TAIL_SHARE) * levels + _TAIL_SHARE * np.linspace(0.0, 1.0, len(levels))
+    bin_levels: Floats = np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels)
+    return bin_levels
+
+
+def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
+    """Sums of so many of the first samples (m,), of counts that do not decrease; of many samples without a copy."""
+    sums, total = np.zeros(len(counts)), 0.0
+    for begin in range(0, len(samples), _SUMMED_AT_ONCE):
+        running = samples[begin : begin + _SUMMED_AT_ONCE].copy()
+        running[0] += total
+        np.cumsum(running, out=running)
+        total = float(running[-1])
+        first, last = counts.searchsorted([begin, begin + len(running)], side="right")
+        sums[first:last] = running[counts[first:last] - begin - 1]
+    return sums
+
+
+def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
+    """Quantiles of sorted samples on lines between them, with the digits of numpy, which would go through all."""
+    places = levels * (len(samples) - 1)
+    below = np.minimum(places.astype(np.intp), max(len(samples) - 2, 0))
+    lower, upper, share = samples[below], samples[np.minimum(below + 1, len(samples) - 1)], places - below
+    steps = upper - lower
+    quantiles: Floats = np.where(share < 0.5, lower + steps * share, upper - steps * (1.0 - share))
+    return quantiles
+
+
+def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
+    """Quantiles of sorted samples; where several are one value, that value twice."""
+    places, repeats = np.unique(_sorted_quantiles(samples, levels), return_counts=True)
+    return np.sort(np.concatenate([places, places[repeats > 1]]))
+
+
+def _curvature_edges(samples: Floats, bins: int) -> Floats:
+    """Edges for the distribution function of sorted samples, drawn as lines between some of them."""
+    index = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
+    empirical = PiecewiseUniform(samples[index], np.diff(index) / index[-1])
+    return rebin(PlainLaw(empirical, is_smooth=True), bins)[0]
+
+
+def _counted(samples: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Edges, and shares and means of sorted samples; two equal edges hold their value alone."""
+    first, last = samples.searchsorted(edges, side="left"), samples.searchsorted(edges, side="right")
+    alone = np.diff(edges) == 0.0
+    # The edge after a bin without width has given its samples to that bin.
+    starts = np.where(np.concatenate([[False], alone[:-1]]), last[:-1], first[:-1])
+    ends = np.where(alone, last[1:], first[1:])
+    ends[-1] = len(samples)
+    counts = ends - starts
+    sums = _cumulated(samples, ends) - _cumulated(samples, starts)
+    means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
+    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
+
 
 _PAPERS_BINS = 5
 _CONVERTED_BINS = 50  # of what is no histogram

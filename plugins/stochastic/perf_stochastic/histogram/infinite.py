@@ -21,7 +21,6 @@ from perf_stochastic.histogram.bins import Bins, single_value, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-
 Case = Bins | float  # what is finite, or infinity of one sign
 
 

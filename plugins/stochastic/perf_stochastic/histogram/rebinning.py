@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perf_stochastic.exact.laws import Law
 
-
 Floats = npt.NDArray[np.float64]
 
 _FEWEST_CELLS = 48  # of the sketch from which edges are placed

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc, gammaincinv, ndtr
 
-
 Floats = npt.NDArray[np.float64]
 
 REACH = 6.0  # standard deviations to each side; what is beyond, two in a billion, goes into the outer bins

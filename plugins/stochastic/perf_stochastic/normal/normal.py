@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -11,15 +11,325 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_stochastic.normal.normality import doubts
-from perf_stochastic.normal.operations import operate
-from perf_stochastic.normal.score import crps_of_normals
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
-
 Floats = npt.NDArray[np.float64]
+
+
+def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLike) -> Floats:
+    """Continuous ranked probability score of normal distributions.
+
+    Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
+    American Statistical Association 102 (2007), section 4.2; there it is a gain, here a loss.
+    """
+    centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (mean, std, actual))
+    error = x - centre
+    z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
+    density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    score = spread * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density - 1.0 / np.sqrt(np.pi))
+    return np.where(spread > 0.0, score, np.abs(error))
+
+
+# Arithmetic of normal distributions: the mean and standard deviation of a result, and how far it is from a normal.
+#
+# Sums and differences are exact. For the others the mean and standard deviation are exact too, but for a quotient,
+# which
+# has none: there they are the delta method's. The result is a normal in name only, and its error is estimated with
+# it.
+#
+# Sources: J. M. Schopf and F. Berman, "Performance Prediction in Production Environments", IPPS/SPDP 1998 (unrelated
+# and
+# related values: here correlation 0 and 1); C. E. Clark, "The Greatest of a Finite Set of Random Variables",
+# Operations
+# Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution of the Quotient of Two Normal
+# Variates",
+# Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of quadratic forms.
+
+
+_GRID = np.linspace(-5.0, 5.0, 401)  # standard deviations at which two distribution functions are compared
+_MIDPOINTS = ndtri((np.arange(4000) + 0.5) / 4000.0)
+_HERMITE_NODES = 64
+_LEGENDRE_NODES = 400
+_REACH = 12.0  # standard deviations: the density there is 2e-32
+
+
+@dataclass(frozen=True)
+class Moments:
+    """A result."""
+
+    mean: float
+    std: float
+    error: float = 0.0
+    remark: str = ""  # what else is to be said when the error is
+
+
+def add(x: Moments, y: Moments, correlation: float) -> Moments:
+    """Sum: means add, and variances with twice the covariance."""
+    return Moments(x.mean + y.mean, _deviation(x.std, y.std, correlation))
+
+
+def _deviation(a: float, b: float, correlation: float) -> float:
+    """Standard deviation of a sum; hypot alone would not know of correlation, and the plain formula may overflow."""
+    return math.hypot(a + correlation * b, b * math.sqrt(1.0 - correlation**2))
+
+
+def _error_of_skewness(third: float, std: float) -> float:
+    """Largest difference that a third central moment makes to the distribution function, by Edgeworth's first term."""
+    return abs(third / std) / std / std / (6.0 * math.sqrt(2.0 * math.pi)) if std else 0.0
+
+
+def multiply(x: Moments, y: Moments, correlation: float) -> Moments:
+    """Product, with the exact mean and standard deviation."""
+    both = x.std * y.std
+    covariance = correlation * both
+    linear = _deviation(y.mean * x.std, x.mean * y.std, correlation)
+    std = math.hypot(linear, math.sqrt(both**2 + covariance**2))
+    with_x = y.mean * x.std**2 + x.mean * covariance
+    with_y = y.mean * covariance + x.mean * y.std**2
+    third = 6.0 * with_x * with_y + 2.0 * covariance**3 + 6.0 * covariance * both**2
+    return Moments(x.mean * y.mean + covariance, std, _error_of_skewness(third, std))
+
+
+def divide(x: Moments, y: Moments, correlation: float) -> Moments:
+    """Quotient, by the delta method; its error is seen against Geary's approximation of the distribution function."""
+    if abs(y.mean) <= y.std:
+        raise DataError(
+            f"divide: the divisor {y.mean:.6g} ± {y.std:.6g} may well be 0; give a histogram or an interval without 0"
+        )
+    ratio, relative = x.mean / y.mean, y.std / y.mean
+    mean = ratio * (1.0 + relative**2) - correlation * (x.std / y.mean) * relative
+    std = _deviation(x.std / abs(y.mean), abs(ratio * relative), -correlation * math.copysign(1.0, ratio))
+    if y.std == 0.0 or std == 0.0:
+        return Moments(mean, std)
+    values = mean + std * _GRID
+    spread = np.sqrt(np.maximum(x.std**2 - 2.0 * correlation * x.std * y.std * values + (values * y.std) ** 2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = (values * y.mean - x.mean) * math.copysign(1.0, y.mean) / spread
+    # Related operands may leave no spread at one place, where the score jumps or is undefined.
+    score = np.where(np.isnan(score), 0.0, score)
+    sign_change = float(ndtr(-abs(y.mean) / y.std))  # Geary takes the divisor never to change its sign
+    error = float(np.abs(ndtr(score) - ndtr(_GRID)).max()) + sign_change
+    return Moments(mean, std, error, f"the divisor is {abs(y.mean) / y.std:.3g} standard deviations away from 0")
+
+
+def largest(x: Moments, y: Moments, correlation: float) -> tuple[Moments, float]:
+    """Clark's moments of the maximum, and the probability that ``x`` is the larger."""
+    a = _deviation(x.std, y.std, -correlation)
+    if a == 0.0:
+        # They differ by a constant: the larger mean is always the larger value.
+        return (x, 1.0) if x.mean >= y.mean else (y, 0.0)
+    # Relative to one of the means, since squares of large means would hide the variances.
+    origin, step = y.mean, x.mean - y.mean
+    alpha = step / a
+    p, q = float(ndtr(alpha)), float(ndtr(-alpha))
+    phi = math.exp(-0.5 * alpha**2) / math.sqrt(2.0 * math.pi)
+    u, v, w = x.std**2, y.std**2, correlation * x.std * y.std
+    first = step * p + a * phi
+    second = (step**2 + u) * p + v * q + step * a * phi
+    third = (step**3 + 3.0 * step * u) * p
+    third += (step**2 * a + (2.0 * u**2 + u * v + 2.0 * v**2 - 2.0 * (u + v) * w - w**2) / a) * phi
+    std = math.sqrt(max(second - first**2, 0.0))
+    central = third - 3.0 * first * second + 2.0 * first**3
+    return Moments(origin + first, std, _error_of_skewness(central, std)), p
+
+
+def transformed(
+    function: Callable[[Floats], Floats], x: Moments, *, positive: bool = False, polynomial: bool = False
+) -> Moments:
+    """A function of one normal, its moments by quadrature."""
+    if polynomial:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(_HERMITE_NODES)
+    else:
+        start = max(-_REACH, -x.mean / x.std) if positive else -_REACH
+        unit, weights = np.polynomial.legendre.leggauss(_LEGENDRE_NODES)
+        nodes = 0.5 * (start + _REACH) + 0.5 * (_REACH - start) * unit
+        weights = weights * np.exp(-0.5 * nodes**2)
+    weights = weights / weights.sum()
+    points = x.mean + x.std * _MIDPOINTS
+    if positive:
+        points = points[points > 0.0]
+    with np.errstate(over="raise"):
+        values = function(x.mean + x.std * nodes)
+        actual = np.sort(function(points))
+        mean = float(weights @ values)
+        std = math.sqrt(float(weights @ (values - mean) ** 2))
+    levels = (np.arange(len(actual)) + 0.5) / len(actual)
+    error = float(np.abs(ndtr((actual - mean) / std) - levels).max()) if std > 0.0 else 0.0
+    return Moments(mean, std, error)
+
+
+_NOTEWORTHY = 0.01  # of probability: what 25 bins of a histogram do not reach
+_MOST_OUTSIDE = 1e-3  # probability of values without a root or logarithm that is accepted
+
+
+def operate(
+    operation: str, operands: Sequence[tuple[float, float]], correlation: float
+) -> tuple[float, float, float, tuple[str, ...]]:
+    """Mean and standard deviation of the result, its error, and notes where a normal is a poor answer.
+
+    The error bounds how far the normal's distribution function is from that of the result where the operands are
+    normals themselves: the sum over the steps, since a step moves no more probability than its operands were off by.
+    """
+    values = [Moments(*operand) for operand in operands]
+    if correlation and len(values) > 2 and operation == "multiply":
+        raise DataError("multiply: correlated normals are multiplied two at a time; give two")
+    record = _Met()
+    if operation == "power":
+        result = _power(values[0], values[1], correlation, record)
+    elif operation in ("add", "multiply", "maximum", "minimum"):
+        result = _chained(operation, values, correlation, record)
+    else:
+        result = _noted(operation, _SIMPLE[operation](correlation, *values), record)
+    return result.mean, result.std, record.error, tuple(dict.fromkeys(record.notes))
+
+
+@dataclass
+class _Met:
+    """What the steps of an operation add up to."""
+
+    error: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+def _noted(operation: str, result: Moments, record: _Met) -> Moments:
+    """The result as a normal; its error becomes a note."""
+    if not (math.isfinite(result.mean) and math.isfinite(result.std)):
+        raise OverflowError(operation)
+    record.error += result.error
+    if result.error > _NOTEWORTHY:
+        why = f"; {result.remark}" if result.remark else ""
+        record.notes.append(
+            f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {result.error:.2g}{why}; "
+            "a histogram is not"
+        )
+    return Moments(result.mean, result.std)
+
+
+def _chained(operation: str, values: Sequence[Moments], correlation: float, record: _Met) -> Moments:
+    """Sum, product, maximum or minimum of many.
+
+    A further operand's covariance with a sum or maximum so far is its standard deviation times the correlation times
+    ``weight``: of a sum the sum of the standard deviations; of a maximum their mean by the probabilities of being the
+    largest (Clark's equation 9).
+    """
+    sign = -1.0 if operation == "minimum" else 1.0
+    accumulated = Moments(sign * values[0].mean, values[0].std)
+    weight = accumulated.std
+    for value in values[1:]:
+        nearness = correlation * weight / accumulated.std if accumulated.std else 0.0
+        nearness = max(-1.0, min(1.0, nearness))
+        if operation == "add":
+            accumulated, weight = add(accumulated, value, nearness), weight + value.std
+        elif operation == "multiply":
+            accumulated = _noted(operation, multiply(accumulated, value, correlation), record)
+        else:
+            following, probability = largest(accumulated, Moments(sign * value.mean, value.std), nearness)
+            accumulated = _noted(operation, following, record)
+            weight = probability * weight + (1.0 - probability) * value.std
+    return Moments(sign * accumulated.mean, accumulated.std)
+
+
+def _power(base: Moments, exponent: Moments, correlation: float, record: _Met) -> Moments:
+    if exponent.std:
+        if base.std == 0.0 and base.mean > 0.0:
+            logarithm = Moments(math.log(base.mean), 0.0)
+        else:
+            logarithm = _noted("power", _log(0.0, base), record)
+        product = _noted("power", multiply(logarithm, exponent, correlation), record)
+        return _noted("power", _exp(0.0, product), record)
+    p = exponent.mean
+    if base.std == 0.0:
+        return Moments(_number("power", lambda: float(base.mean**p)), 0.0)
+    if p < 0.0:
+        above = _power(base, Moments(-p, 0.0), correlation, record)
+        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), record)
+    if p.is_integer():
+        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), record)
+    _check_positive("power", base)
+    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), record)
+
+
+def _check_positive(operation: str, x: Moments) -> None:
+    outside = 0.5 * math.erfc(x.mean / x.std / math.sqrt(2.0))
+    if outside > _MOST_OUTSIDE:
+        raise DataError(
+            f"{operation} of {x.mean:.6g} ± {x.std:.6g}: a value below 0 has probability {outside:.2g}; "
+            "give a histogram or an interval above 0"
+        )
+
+
+def _number(operation: str, function: Callable[[], float]) -> float:
+    try:
+        return function()
+    except (ValueError, TypeError):
+        raise DataError(f"{operation}: there is no such real number; the value is outside its domain") from None
+
+
+def _exp(correlation: float, x: Moments) -> Moments:
+    """The lognormal distribution's moments; the quadrature would miss its tail where the deviation is large."""
+    mean = math.exp(x.mean + 0.5 * x.std**2)
+    if x.std == 0.0:
+        return Moments(mean, 0.0)
+    std = mean * math.sqrt(math.expm1(x.std**2))
+    return Moments(mean, std, transformed(lambda v: np.exp(v - x.mean), x).error)
+
+
+def _log(correlation: float, x: Moments) -> Moments:
+    if x.std == 0.0:
+        return Moments(_number("log", lambda: math.log(x.mean)), 0.0)
+    _check_positive("log", x)
+    return transformed(np.log, x, positive=True)
+
+
+def _sqrt(correlation: float, x: Moments) -> Moments:
+    if x.std == 0.0:
+        return Moments(_number("sqrt", lambda: math.sqrt(x.mean)), 0.0)
+    _check_positive("sqrt", x)
+    return transformed(np.sqrt, x, positive=True)
+
+
+def _absolute(correlation: float, x: Moments) -> Moments:
+    """The folded normal's moments are those of the larger of x and -x."""
+    return largest(x, Moments(-x.mean, x.std), -1.0)[0]
+
+
+_SIMPLE: dict[str, Callable[..., Moments]] = {
+    "subtract": lambda correlation, x, y: add(x, Moments(-y.mean, y.std), -correlation),
+    "divide": lambda correlation, x, y: divide(x, y, correlation),
+    "negative": lambda correlation, x: Moments(-x.mean, x.std),
+    "absolute": _absolute,
+    "exp": _exp,
+    "log": _log,
+    "sqrt": _sqrt,
+}
+
+
+_FEWEST = 20  # below, the test's distribution is not the one that it assumes
+_DOUBTFUL = 0.05
+
+
+def doubts(samples: npt.NDArray[np.float64]) -> tuple[str, ...]:
+    """What speaks against a normal: a note with the figures, or none.
+
+    The test is D'Agostino and Pearson's of skewness and kurtosis ("Tests for Departure from Normality", Biometrika 60,
+    1973). That it finds nothing is no proof, least of all with few samples.
+    """
+    if samples.min() == samples.max():
+        return ()
+    if len(samples) < _FEWEST:
+        return (f"{len(samples)} samples are too few to tell whether they are normal; {_FEWEST} are needed",)
+    from scipy import stats  # takes longer to import than all else here
+
+    skewness, kurtosis = float(stats.skew(samples)), float(stats.kurtosis(samples))
+    p_value = float(stats.normaltest(samples).pvalue)
+    if p_value >= _DOUBTFUL:
+        return ()
+    return (
+        f"the {len(samples)} samples do not look normal: D'Agostino and Pearson's test p = {p_value:.2g}, "
+        f"skewness {skewness:.2f}, excess kurtosis {kurtosis:.2f}; a histogram keeps their shape",
+    )
 
 
 @dataclass(frozen=True)

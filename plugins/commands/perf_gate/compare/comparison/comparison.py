@@ -16,7 +16,6 @@ from perf_gate.compare.comparison.ratios import probability_above, ratio_bounds
 from perfcore.models.part_draws import Drawn
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 

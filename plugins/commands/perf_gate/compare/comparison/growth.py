@@ -11,7 +11,6 @@ import numpy.typing as npt
 from perf_gate.compare.comparison.ratios import probability_beyond
 from perfcore.models.part_draws import GrowthDraws
 
-
 # Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
 _ALIKE = 0.05
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perf_statistics.gating.multiple_tests import holm
 
-
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 

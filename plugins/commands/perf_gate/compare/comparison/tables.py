@@ -14,7 +14,6 @@ from perf_gate.compare.comparison.ratios import surely
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
 
-
 Floats = npt.NDArray[np.float64]
 Table = tuple[str, list[str], list[list[str]]]
 

@@ -15,7 +15,6 @@ from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
 
-
 Floats = npt.NDArray[np.float64]
 
 

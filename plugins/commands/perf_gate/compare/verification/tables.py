@@ -7,7 +7,6 @@ import numpy as np
 from perf_gate.compare.verification.verification import Verification
 from perfcore.results import Tables
 
-
 _MOST_ROWS = 40
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perfcore.results import Result
 
-
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
