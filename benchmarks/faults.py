@@ -30,7 +30,7 @@ import tarfile
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ class Scenario(NamedTuple):
     Parameters
     ----------
     words : str
-        The command; ``keep`` and ``undo`` are those of the page.
+        The command.
     before : tuple of str
         Commands that make the folder ready.
     changes : tuple of str
@@ -95,8 +95,6 @@ SCENARIOS = {
     "history": Scenario(f"{_HISTORY} b", (f"{_HISTORY} a",), ("history.jsonl",)),
     "run": Scenario(_RUN, (_DESIGN,)),
     "more runs": Scenario(_RUN, (_FEWER, _RUN.replace("design.toml", "fewer.toml --store design.db"), _DESIGN)),
-    "keep": Scenario("keep", changes=("a.txt", "b.txt")),
-    "undo": Scenario("undo", ("keep",), ("a.txt", "b.txt")),
 }
 
 
@@ -186,7 +184,7 @@ class Trials:
         sys.argv = ["perf", *words.split(" ")]
         self.plan.process = os.getpid()
         try:
-            status = PAGE[words]() if words in PAGE else _program()
+            status = _program()
         except BaseException:
             self.plan.at = 0
             traceback.print_exc()
@@ -232,8 +230,6 @@ class Trials:
             yield "not one line"
 
     def _of_files(self, status: int, where: str) -> Iterator[str]:
-        if self.scenario.words in PAGE:
-            self._perform("mend")  # as the next start of the page does
         now = self._held(self.folder)
         if now not in (self.old, self.new):
             yield "files are neither the old nor the new ones"
@@ -308,30 +304,6 @@ def _program() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     return 0
-
-
-def _page(act: Callable[..., object] | None) -> int:
-    """What a page does that begins now: mend, then make a change or take one back."""
-    from killed_program import FILES, session
-
-    from perf_explore.journal import Journal
-
-    journal = Journal(Path("state"), FILES)
-    try:
-        journal.mend()
-        if act is not None:
-            act(session(journal))
-    except (PerfError, MemoryError, RuntimeError, ValueError) as error:  # to which a page's server has an answer, too
-        print(f"perf: error: {error}")
-        return 2
-    return 0
-
-
-PAGE: dict[str, Callable[[], int]] = {
-    "keep": lambda: _page(lambda page: page.keep((), {"text": "new"}, "0")),
-    "undo": lambda: _page(lambda page: page.undo("0")),
-    "mend": lambda: _page(None),
-}
 
 
 def _tried(trials: Trials, options: argparse.Namespace, generator: random.Random) -> None:
