@@ -208,18 +208,6 @@ PROMETHEUS = """\
    "values": [[1435781445.5, "+Inf"], [1435781460.5, "3"]]}
 ]}}
 """
-DSTAT = """\
-"Dstat 0.7.2 CSV output"
-"Author:","Dag Wieers <dag@wieers.com>",,,,"URL:","http://dag.wieers.com/home-made/dstat/"
-"Host:","node7",,,,"User:","root"
-"Cmdline:","dstat -Tcd --top-cpu --output load.csv 2",,,,"Date:","28 Feb 2018 17:39:48 UTC"
-
-"epoch","total cpu usage",,,,,,"dsk/total",,"most expensive"
-"epoch","usr","sys","idl","wai","hiq","siq","read","writ","cpu process"
-1519839588.5,0.173,0.123,99.670,0.009,0.0,0.026,22395.765,51954.426,init / 0%
-1519839590.5,8.794,1.131,77.010,13.065,0.0,0.0,0.0,272334848.0,solver / 9%
-1519839592.5,9.217,1.641,75.758,13.384,0.0,0.0,0.0,276201472.0,
-"""
 
 EXTRAP_TEXT = """\
 # two regions, one metric
@@ -524,10 +512,6 @@ EXTRAP_JSON_OLDER = """\
  "measurements": [{"callpath_id": 1, "coordinate_id": 1, "id": 1, "metric_id": 1, "value": 3.5},
   {"callpath_id": 1, "coordinate_id": 2, "id": 2, "metric_id": 1, "value": 5}]}
 """
-TALPAS = """\
-{"parameters":{"x":20};"metric":"time";"callpath":"a;b";"value":82.5}
-{"parameters":{"x":30};"metric":"time";"callpath":"a;b";"value":184}
-"""
 CALIPER = """\
 __rec=node,id=12,attr=10,data=64,parent=3
 __rec=node,id=13,attr=8,data=attribute.alias,parent=12
@@ -633,37 +617,6 @@ EXTRAP_RUNS = """\
 """
 
 
-def extrap_binary(order: str = "<") -> bytes:
-    """An experiment that Extra-P 3 saved: two points of main->solve, and a comment between."""
-
-    def text(word: str) -> bytes:
-        return struct.pack(order + "I", len(word)) + word.encode()
-
-    def objects(name: str, *fields: bytes | int | float) -> bytes:
-        packed = (
-            one if isinstance(one, bytes) else struct.pack(order + "qd"[isinstance(one, float)], one) for one in fields
-        )
-        return text(name) + b"".join(packed)
-
-    def point(at: int, count: int, mean: float, deviation: float) -> bytes:
-        return objects("ExperimentPoint", at, count, mean, 0.0, 0.0, deviation, mean, 0.0, 0.0, mean, mean, 0, 1)
-
-    parts = [
-        struct.pack(order + "h", 1) + text("EXTRAP_EXPERIMENT") + text("1.0"),
-        objects("Parameter", 0, text("p")),
-        objects("Metric", 0, text("time"), text("s")),
-        objects("Region", 0, text("main"), text("main.c"), 1),
-        objects("Region", 1, text("solve"), text("main.c"), 9),
-        objects("Callpath", 0, 0, -1),
-        objects("Callpath", 1, 1, 0),
-        *(objects("Coordinate", number, 1, text("p"), level) for number, level in enumerate((2.0, 4.0))),
-        objects("ModelComment", 0, text("no model")),
-        point(0, 3, 8.0, 0.5),
-        point(1, 3, 4.0, 0.25),
-    ]
-    return b"".join(parts)
-
-
 def summary() -> bytes:
     """Of one file with two locations."""
     gathered = Gathered(Run((ListedFile("run.csv", 9, "7"),), 16, None, "auto", {}))
@@ -686,7 +639,6 @@ SAMPLES = {
     "mpstat": [("cpu.json", MPSTAT)],
     "sadf": [("cpu.json", SADF_JSON), ("cpu.csv", SADF_TABLE)],
     "prometheus": [("load.json", PROMETHEUS)],
-    "dstat": [("load.csv", DSTAT)],
     "experiments": [("runs.db", experiments())],
     "extrap": [("regions.extrap", EXTRAP_TEXT)],
     "extrap-lines": [("lines.jsonl", EXTRAP_LINES)],
@@ -715,11 +667,9 @@ SAMPLES = {
         ("means.extra-p", extrap_archive(EXTRAP_MEANS)),
         ("runs.extra-p", extrap_archive(EXTRAP_RUNS, extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])]))),
     ],
-    "extrap-binary": [("little", extrap_binary()), ("big", extrap_binary(">"))],
     "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
     "model-factors": [("modelfactors.csv", MODEL_FACTORS)],
     "summary": [("run.summary", summary())],
-    "talpas": [("talpas.txt", TALPAS)],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],
     **TRACE_SAMPLES,

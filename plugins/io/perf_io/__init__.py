@@ -106,13 +106,6 @@ def register_readers(register: Register) -> None:
         suffixes=(".json", ".txt", ".csv"),
     )
     register(
-        "dstat",
-        "perf_io.monitors.dstat:DstatReader",
-        options="perf_io.monitors.options:CpuOptions",
-        help="dstat, dool and pcp-dstat, --output",
-        suffixes=(".csv",),
-    )
-    register(
         "prometheus",
         "perf_io.monitors.prometheus:PrometheusReader",
         help="answers of Prometheus to range queries",

@@ -1,7 +1,7 @@
-"""Extra-P's JSON and Talpas: the means and medians are those of Extra-P 4.2.5's own readers."""
+"""Extra-P's JSON: the means and medians are those of Extra-P 4.2.5's own readers."""
 
 import pytest
-from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, TALPAS
+from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER
 
 import perfcore
 from perfcore.base.errors import InputError
@@ -47,21 +47,9 @@ def test_documents_that_are_refused(read, text, old, new, message):
         read(text.replace(old, new), "runs.json")
 
 
-def test_a_semicolon_in_a_name_of_talpas_separates_nothing(read):
-    data = read(TALPAS, "runs.txt")
-    assert data.table[["x", "callpath", "time"]].to_numpy().tolist() == [[20, "a;b", 82.5], [30, "a;b", 184]]
-    with pytest.raises(InputError, match=r"runs.txt:2: no line of Talpas: Expected `float`, got `str`"):
-        read(TALPAS.replace("184", '"184"'), "runs.txt")
-
-
 @pytest.mark.real_data
 def test_real_files(real_data):
     folder = real_data / "benchresults" / "extrap"
     sweep = perfcore.read(folder / "input_1.JSON").table.groupby("x")["time"]
     assert sweep.mean().to_dict() == {4: 3.5, 8: 5.5, 16: 9.5, 32: 17.5, 64: 33.5}
     assert sweep.size().unique().tolist() == [5]
-    compute = perfcore.read(folder / "talpas_1.txt").table.groupby("x")["time"]
-    means = [81.74425789382323, 179.59080917767204, 318.6714327368577, 503.75097730100396, 726.1786604785328]
-    medians = [81.98984501217201, 178.9221229310546, 315.7165660477195, 502.5272204028191, 727.0517005284136]
-    assert compute.mean().tolist() == pytest.approx(means, rel=1e-14)
-    assert compute.median().tolist() == medians

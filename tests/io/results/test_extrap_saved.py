@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from format_samples import EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_binary, extrap_values, npy
+from format_samples import EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
 from perfcore.base.errors import InputError
@@ -119,53 +119,6 @@ def test_a_small_archive_that_unpacks_to_a_large_one(read, monkeypatch):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_an_experiment_of_extra_p_3(read, order):
-    data = read(extrap_binary(order), "saved")
-    assert data.roles.unit == "s"
-    assert data.table[["p", "callpath", "time", "std", "repetitions"]].to_numpy().tolist() == [
-        [2, "main->solve", 8, 0.5, 3],
-        [4, "main->solve", 4, 0.25, 3],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (b"\x04\0\0\0main", b"\xff\xff\xff\xfemain", "a text goes beyond its end"),
-        (struct.pack("<qqq", 1, 1, 0), struct.pack("<qqq", 1, 7, 0), "region 7 is named"),
-        (struct.pack("<qqq", 1, 1, 0), struct.pack("<qqq", 1, 1, 5), "call path 5 is named"),
-        (struct.pack("<qq", 1, 1) + b"\x01\0\0\0p", struct.pack("<qq", 1, 2**60) + b"\x01\0\0\0p", "coordinates"),
-        (struct.pack("<d", 8.0), struct.pack("<d", float("nan")), "the mean of a point is nan"),
-        (b"ExperimentPoint", b"ExperimentPaint", None),
-        (struct.pack("<d", 0.25), b"", "the file is cut short"),
-    ],
-)
-def test_experiments_of_extra_p_3_that_are_refused(read, old, new, message):
-    content = extrap_binary().replace(old, new)
-    assert content != extrap_binary()
-    if message is None:
-        with pytest.raises(InputError, match="has no values"):
-            read(content, "saved")
-    else:
-        with pytest.raises(InputError, match=message):
-            read(content, "saved")
-
-
-def test_a_chain_of_callers_makes_no_long_names(read):
-    """A million calls, each of the one before, would make 10^12 characters."""
-
-    def path(number):
-        return struct.pack("<I", 8) + b"Callpath" + struct.pack("<qqq", number, 1, number - 1)
-
-    first = struct.pack("<I", 8) + b"Callpath" + struct.pack("<qqq", 1, 1, 0)
-    content = extrap_binary().replace(first, first + b"".join(path(number) for number in range(2, 200_000)))
-    begin = time.process_time()
-    with pytest.raises(InputError, match="more than 10,000 characters"):
-        read(content, "saved")
-    assert time.process_time() - begin < 2
-
-
 @pytest.mark.real_data
 def test_the_example_files_of_extra_p(real_data):
     folder = real_data / "benchresults" / "extrap"
@@ -177,12 +130,6 @@ def test_the_example_files_of_extra_p(real_data):
         factor = 1.0 if runs is None else np.sqrt(5 / 4)
         assert first["std"] == pytest.approx(0.012125089856431601 * factor, rel=1e-14)
         assert ("repetitions" in table) == (runs is not None)
-    third = perfcore.read(folder / "experiment_3")
-    assert sorted(third.table["callpath"].unique()) == ["met1", "met1 #1", "met2", "met3"]
-    assert third.table["p"].unique().tolist() == [1000, 2000, 4000, 8000, 16000]
-    # Five runs of 3.9 to 4.1 with this mean and median are 3.9, 4.0, 4.0, 4.1, 4.1.
-    assert third.table["std"].iloc[0] == pytest.approx(np.std([3.9, 4.0, 4.0, 4.1, 4.1], ddof=1), rel=1e-9)
-    assert third.table["repetitions"].iloc[0] == 5
     assert len(perfcore.read(folder / "two_parameter_5.txt").table) == 25  # a tab behind DATA
 
 
@@ -192,7 +139,6 @@ def test_the_example_files_of_extra_p(real_data):
     [
         ("exp_only_mean_median.extra-p", 4, "noise from std, their number is not said: two, the fewest"),
         ("two_parameter3.txt.extra-p", 4, "noise from std, repetitions runs each"),
-        ("experiment_3", 4, "noise from std, repetitions runs each"),
         ("two_parameter_5.txt", 1, None),
     ],
 )

@@ -6,7 +6,7 @@ import time
 import tracemalloc
 
 import pytest
-from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, SAMPLES, TALPAS
+from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, SAMPLES
 
 import perfcore
 from perfcore.base.errors import PerfError
@@ -87,8 +87,6 @@ def test_what_grows_out_of_all_proportion_is_not_read_to_its_end(tmp_path, monke
         ("imb", IMB.replace("PingPong", f"Ping{BLANKS}x")),
         ("jube", "a | b\n" + "-" * 200_000 + "x\n1 | 2\n"),
         ("reframe", REFRAME_REPORT.replace("Pi %n=10", f"Pi{BLANKS}x %n=10")),
-        ("talpas", TALPAS.replace("a;b", '\\"' * 100_000, 1)),
-        ("talpas", '{"parameters":{"x":1};"metric":"' + '\\"' * 100_000 + "\n"),
         ("google-benchmark", GOOGLE_BENCHMARK.replace("BM_bad", "/a:" * 50_000)),
         ("sacct", "JobID|State|Elapsed\n" + "1|" * 200_000 + "\n"),
         ("reframe-perflog", "x" * 2_000_000),

@@ -121,11 +121,6 @@ def register_results(register: Register) -> None:
         help="saved experiments of Extra-P 4",
         suffixes=(".extra-p",),
     )
-    register(
-        "extrap-binary",
-        "perf_io.results.extrap_binary:ExtrapBinaryReader",
-        help="saved experiments of Extra-P 3",
-    )
     register("talp", "perf_io.results.talp:TalpReader", help="efficiencies of TALP (DLB), JSON", suffixes=(".json",))
     register(
         "model-factors",
@@ -133,7 +128,6 @@ def register_results(register: Register) -> None:
         help="POP factors of BSC's basicanalysis",
         suffixes=(".csv",),
     )
-    register("talpas", "perf_io.results.talpas:TalpasReader", help="Talpas, for Extra-P", suffixes=(".txt",))
     register(
         "caliper",
         "perf_io.results.caliper:CaliperProfileReader",
