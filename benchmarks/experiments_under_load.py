@@ -6,7 +6,6 @@ docs/how-we-know.md.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -37,10 +36,8 @@ __all__ = [
     "with_own_processor_time",
 ]
 
-PAGE = ROOT / "docs" / "benchmarks-predictions.md"
 INTERVALS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 25)
 ROUNDS = 2
-_BLOCK = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)", re.DOTALL)
 
 
 def judgements(folder: Path) -> Iterator[tuple[str, str, Judgement]]:
@@ -198,9 +195,8 @@ def tables(folder: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the tables into the page."""
-    block = "\n".join(f"### {heading}\n\n{table}" for heading, table in tables(experiments.RECORDED).items())
-    PAGE.write_text(_BLOCK.sub(lambda _: block, PAGE.read_text()))
+    """Print the tables."""
+    print("\n".join(f"### {heading}\n\n{table}" for heading, table in tables(experiments.RECORDED).items()))
 
 
 if __name__ == "__main__":

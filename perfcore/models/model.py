@@ -157,7 +157,9 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return []
 
     def design_rows(self, points: Points) -> DesignRows | None:
-        """What further measurements are chosen by; None, the default, where no point can be chosen by the model.
+        """What further measurements are chosen by; None, the default, for what parameters, errors and `predict` say.
+
+        A model whose parameters' errors are correlated has an attribute ``covariance``: (P, P), in their order.
 
         Raises
         ------

@@ -27,6 +27,7 @@ class PyPerfcore(PythonPackage):
         depends_on("py-pandas@2.2.1:")
         depends_on("py-pluggy@1.7:")
         depends_on("py-scipy@1.15:")
+        depends_on("py-statsmodels@0.15:")
         depends_on("py-threadpoolctl@3.1:")
         depends_on("py-tqdm@4.66:")
         depends_on("py-typer@0.29:0.30")

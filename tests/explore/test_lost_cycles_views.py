@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_explore import data_views
+from perf_explore import opening
 from perf_explore.opening import open_subjects
 from perf_explore.report import report_text
 from perf_explore.session import Session
@@ -501,7 +501,7 @@ def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch
     assert min(float(row[1]) for row in shown) > 0.97
     assert read_models("models.toml") == (DefaultModel(SYNC, "D", ADDED),)
     # The fit stands in no file: it is not forgotten for others, as fits are that can be made again.
-    monkeypatch.setattr(data_views, "_MOST_FITS", 1)
+    monkeypatch.setattr(opening, "_MOST_FITS", 1)
     for seed in ("1", "2"):
         session.view(("fit", "modgen"), {**options, "fit.seed": seed})
     again = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])

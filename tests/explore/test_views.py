@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_explore import data_views, opening
+from perf_explore import opening
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import Frame
 from perf_explore.report import report_text
@@ -298,7 +298,7 @@ def test_options_go_to_the_opener_that_declares_them(tmp_path, monkeypatch):
 
 
 def test_data_without_a_presenter_still_have_facts_and_fits(monkeypatch):
-    monkeypatch.setattr(data_views, "presenter_of", lambda data: Presenter())
+    monkeypatch.setattr(opening, "presenter_of", lambda data: Presenter())
     view = DataViews(CURVE, "c.csv").view((), {})
     figures, *tables = view.blocks
     assert [figure.name for figure in figures.figures][:1] == ["steps"]

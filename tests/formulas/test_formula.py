@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_formulas.formula import MAX_DEPTH, MAX_LENGTH, MAX_NODES, Formula, split_formulas
-from perf_formulas.parser import FormulaError
+from perf_formulas.formula import Formula, split_formulas
+from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, FormulaError
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
 
 QUICK = settings(max_examples=300, deadline=None, derandomize=True)

@@ -19,9 +19,9 @@ from perf_io.tables.path_table import PathTable
 from perf_scaling import chunk
 from perf_scaling.call_tree import callers_of, tree_of
 from perf_scaling.engine import fit_paths
+from perf_statistics.executors.executors import LocalProcesses
 from perf_views.contents import KeyFigure, KeyFigures, NoViewError
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
-from perfcore.base.executors.executors import LocalProcesses
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 

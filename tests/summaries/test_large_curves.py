@@ -17,7 +17,7 @@ from perf_traces.summaries.summary import Gathered, ordered_columns
 from perf_traces.summaries.summary_file import load, save
 from perf_worley.trees.error_trees import moment_tree
 from perfcore import Trace
-from perfcore.base import arrays
+from perfcore.base import scratch_arrays as arrays
 from perfcore.base.errors import InputError
 
 OPTIONS = (

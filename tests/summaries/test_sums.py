@@ -15,7 +15,7 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary import Gathered, ordered_columns
 from perf_traces.summaries.summary_file import decode, encode
 from perfcore import Trace
-from perfcore.base import arrays
+from perfcore.base import scratch_arrays as arrays
 from perfcore.base.errors import DataError, InputError, OptionError
 
 STATES = ("solve", "MPI_Wait", "assemble")

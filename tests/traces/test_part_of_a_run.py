@@ -265,13 +265,12 @@ EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
         ["read", EXAMPLE, "-o", "{folder}/part.csv"],
         ["report", EXAMPLE, "-o", "{folder}/report.html", "--views", "1"],
         ["compare", EXAMPLE, EXAMPLE],
-        ["gate", EXAMPLE, EXAMPLE],
     ],
     ids=lambda words: words[0],
 )
 def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words):
     words = [word.format(folder=tmp_path) for word in words]
-    said = program(*words, "--from", "20%", "--until", "40%", "--only", "*", status=3 if words[0] == "gate" else 0).err
+    said = program(*words, "--from", "20%", "--until", "40%", "--only", "*").err
     assert "part of the run: " in said
     assert "20.0% of it" in said
     assert program(*words, "--from", "9h", status=2).err.count("\n") == 1

@@ -22,9 +22,9 @@ from perf_scaling.fitter import target_of
 from perf_scaling.options import LawOptions
 from perf_scaling.runs import Runs
 from perf_scaling.whole import counted_paths
+from perf_statistics.executors.tasks import as_they_end
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
-from perfcore.base.executors.tasks import as_they_end
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import shown_names

@@ -57,7 +57,7 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perfcore.base.executors.executors import executor_of
+        from perf_statistics.executors.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
@@ -120,7 +120,7 @@ def _fit_many(
     """Fit laws of very many paths to a table, and print its first rows; the exit status."""
     from perf_basics.cli.printed_laws import PrintedLaws
     from perf_basics.many_paths import fit_many_paths
-    from perfcore.base.executors.executors import executor_of
+    from perf_statistics.executors.executors import executor_of
 
     if fitter != "scaling":
         raise OptionError(f"-o {output}: a table holds laws of paths, by --fitter scaling; models are JSON files")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_experiments.advice.costs import costs_by_model
+from perf_experiments.advice.gradient import design_rows_of
 from perf_experiments.design.design import Design, design_of_points
 from perf_experiments.design.factors import Level, Point, check_factors
 from perf_experiments.design.layouts import full_factorial
@@ -206,7 +207,7 @@ def advise(
     if not points or count < 1:
         raise OptionError("a candidate and at least one point to choose are needed")
     fixed = {name: level for name, level in target.items() if name in model.levels}
-    rows = _design_rows(model, _columns(model, [target, *({**fixed, **point} for point in points)]))
+    rows = design_rows_of(model, _columns(model, [target, *({**fixed, **point} for point in points)]))
     fit = PartialFit.of(rows)
     if not fit.determined:
         raise DataError(
@@ -281,19 +282,9 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
     return next(iter(columns.values())) if len(model.variables) == len(columns) == 1 else columns
 
 
-def _design_rows(model: Model, points: Any) -> DesignRows:
-    """What further measurements are chosen by."""
-    rows: DesignRows | None = model.design_rows(points)
-    if rows is None:
-        raise OptionError(
-            f"a model of the kind {model.kind!r} does not say how sure its terms are; no point can be chosen by it"
-        )
-    return rows
-
-
 def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> list[Point]:
     """Combinations of measured levels and of larger ones that can be measured, without the target."""
-    rows = _design_rows(model, _columns(model, [target]))
+    rows = design_rows_of(model, _columns(model, [target]))
     if not rows.points:
         raise OptionError(
             "the model does not keep what was measured; name the points that can be: --candidates p=1..64*2"

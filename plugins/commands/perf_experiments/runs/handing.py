@@ -25,9 +25,9 @@ from perf_experiments.runs.store import Store
 from perf_experiments.runs.study import check_command, commands_of, with_study
 from perf_experiments.runs.templates import filled
 from perf_experiments.runs.values import parse_patterns
+from perf_statistics.executors import slurm
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError
-from perfcore.base.executors import slurm
 from perfcore.base.files import write_bytes
 
 # A job is over a while before every machine sees what it wrote: clients of NFS look again after 60 s at the latest.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from perfcore.base.executors.threads import thread_count
+from perf_statistics.executors.threads import thread_count
 
 Result = TypeVar("Result")
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
+from perf_statistics.executors.tasks import as_they_end
 from perf_statistics.least_squares.goodness import information, r_squared
 from perf_statistics.least_squares.outliers import find_outliers
 from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
@@ -29,7 +30,6 @@ from perf_timing.scaling_model import FittedObservations
 from perf_timing.single_thread import single_thread
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
-from perfcore.base.executors.tasks import as_they_end
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations

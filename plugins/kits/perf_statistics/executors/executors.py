@@ -20,7 +20,7 @@ from typing import Any
 
 from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
 
-_SERVE = "from perfcore.base.executors.executors import serve; serve()"
+_SERVE = "from perf_statistics.executors.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
