@@ -60,6 +60,8 @@ class StreamReader(Reader):
         begin = failed = 0
         for number, text in numbered_lines(source):
             stripped = text.strip()
+            if not stripped:
+                continue
             if _BEGINS.fullmatch(stripped):
                 settings, headings, begin = {}, (), len(rows)
             elif _HEADING.fullmatch(stripped):
