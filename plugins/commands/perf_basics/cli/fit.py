@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -28,13 +27,6 @@ def command(
     as_json: Json = False,
     table_format: TableFormat = None,
     on: On = None,
-    growing: Annotated[
-        bool,
-        typer.Option("--follow", help="Read DATA as it is written, and say when a phase has ended; text tables only."),
-    ] = False,
-    idle_timeout: Annotated[
-        float, typer.Option("--idle-timeout", metavar="S", help="With --follow: end after S seconds without a line.")
-    ] = 10.0,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> int:
     """Fit a model to DATA, a file or - for standard input.
@@ -45,7 +37,6 @@ def command(
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
     perf fit profile.parquet --fitter scaling -o laws.parquet --on local:2
     perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
-    perf fit states.csv --follow --idle-timeout 60
 
     Scaling laws of very many paths become a table where the file to write ends in .parquet: in parts, with bounded
     memory, the largest share first.
@@ -68,30 +59,16 @@ def command(
 
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
-            if picture is not None or as_json or table_format is not None or growing:
-                raise OptionError(f"-o {output}: a table of laws goes without --plot, --json, --table and --follow")
+            if picture is not None or as_json or table_format is not None:
+                raise OptionError(f"-o {output}: a table of laws goes without --plot, --json and --table")
             raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
         if on is not None and fitter == "scaling":
             raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
         if on is not None and fitter is not None:
             check_executor(fitter)
-        if growing:
-            from perf_basics.following import follow
-
-            if on is not None:
-                raise OptionError("--follow reads line after line in this process; leave --on out")
-            if how.from_name is not None:
-                raise OptionError("--follow reads one file; --from-name belongs to many")
-
-            def read_lines(path: str, settings: Mapping[str, str]) -> Any:
-                pairs = [*(how.read_pairs or ()), *(f"{name}={value}" for name, value in settings.items())]
-                return replace(how, read_pairs=pairs).read_file(path)
-
-            model, measured = follow(data, read_lines, fitter, options, idle_timeout)
-        else:
-            with executor_of(on) as executor:
-                measured = how.read_file(data, types_to_read(fitter))
-                model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
+        with executor_of(on) as executor:
+            measured = how.read_file(data, types_to_read(fitter))
+            model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)
         if picture is not None:
