@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,6 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
-from perfcore.cli.reading import key_values
 from perfcore.cli.signature import OptionsOfSelected
 
 _SOME_UNFITTED = 3
@@ -35,11 +33,7 @@ def command(
     perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
-    perf fit profile.parquet --fitter scaling -o laws.parquet --on local:2
     perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
-
-    Scaling laws of very many paths become a table where the file to write ends in .parquet: in parts, with bounded
-    memory, the largest share first.
 
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
@@ -59,11 +53,7 @@ def command(
 
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):
-            if picture is not None or as_json or table_format is not None:
-                raise OptionError(f"-o {output}: a table of laws goes without --plot, --json and --table")
-            raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
-        if on is not None and fitter == "scaling":
-            raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
+            raise OptionError(f"-o {output}: models are JSON files; --table csv writes a table of them")
         if on is not None and fitter is not None:
             check_executor(fitter)
         with executor_of(on) as executor:
@@ -89,20 +79,3 @@ def command(
         count = len(model.unfitted)
         typer.echo(f"perf: warning: {count} path{'s' * (count > 1)} of the data could not be fitted", err=True)
     return _SOME_UNFITTED
-
-
-def _fit_many(
-    data: str, output: str, fitter: str | None, how: HowToReadTraces, on: str | None, options: Mapping[str, Any]
-) -> int:
-    """Fit laws of very many paths to a table, and print its first rows; the exit status."""
-    from perf_basics.cli.printed_laws import PrintedLaws
-    from perf_basics.many_paths import fit_many_paths
-    from perf_statistics.executors.executors import executor_of
-
-    if fitter != "scaling":
-        raise OptionError(f"-o {output}: a table holds laws of paths, by --fitter scaling; models are JSON files")
-    reading = {"reader": how.reader, "from_name": how.from_name, **key_values(how.read_pairs or (), "--read")}
-    with executor_of(on) as executor:
-        table = fit_many_paths(data, output, executor=executor, how=reading, **options)
-    print_findings(PrintedLaws(table), table=output)
-    return _SOME_UNFITTED if table.facts["unfitted"] else 0
