@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from perf_structural.api import schedule
-from perf_structural.judging.judge import judge, recalibrate
-from perf_structural.judging.presenter import rank_names
-from perf_structural.judging.recalibration import COVERAGES, Recalibration
+from perf_structural.judging import judge, recalibrate
+from perf_structural.judging_views import rank_names
+from perf_structural.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
 from perf_views.pictures.picture import plot
 from perfcore.base.errors import DataError, InputError

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError, decide, solve
-from perf_structural.questions.deciding import compare_samples
-from perf_structural.questions.solving import parse_range
+from perf_structural.deciding import compare_samples
+from perf_structural.solving import parse_range
 from perfcore import plot
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from perf_structural.judging.scores import interval_score, shares_by_rank
+from perf_structural.recalibration import interval_score, shares_by_rank
 
 
 def test_interval_score_is_least_for_the_true_quantiles():

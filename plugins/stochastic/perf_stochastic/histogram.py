@@ -14,9 +14,6 @@ import numpy.typing as npt
 from perf_stochastic.binning import REACH, bin_samples, bins_of, normal_bins
 from perf_stochastic.bins import Bins, checked_bins, joined, rebin, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
-from perf_stochastic.laws import (
-    PlainLaw,
-)
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
@@ -128,7 +125,7 @@ class Histogram(StochasticValue):
 
     def rebinned(self, bins: int) -> Self:
         """The same distribution in at most so many bins, whose masses and means stay exact."""
-        return type(self)(*rebin(PlainLaw(self.distribution), bins), notes=self.notes)
+        return type(self)(*rebin(self.distribution, bins), notes=self.notes)
 
     @property
     def bins(self) -> Bins:

@@ -51,7 +51,7 @@ def command(
     perf decide a.txt b.txt --quantile 0.95 --worth 0.02
     """
     with reporting():
-        from perf_structural.questions.api import decide
+        from perf_structural.api import decide
         from perf_views.pictures.picture import check_files
 
         check_files(picture)

@@ -39,7 +39,7 @@ def command(
     """
     with reporting():
         from perf_structural.api import evaluate
-        from perf_structural.quantities import given_quantities
+        from perf_structural.inputs import given_quantities
         from perf_views.pictures.picture import check_files
 
         check_files(picture)

@@ -57,21 +57,20 @@ def command(
     """
     with reporting():
         from perf_structural.judging import judge
+        from perf_structural.judging import recalibrate as learn
         from perf_views.pictures.picture import check_files
 
         check_files(picture, output)
         if not recalibrate:
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
-            judged = judge.judge(
-                predictions, actual, column=column, at=at, quantile=quantile, recalibration=recalibration
-            )
+            judged = judge(predictions, actual, column=column, at=at, quantile=quantile, recalibration=recalibration)
             show("judgement", judged, as_json, picture)
             return
         needless = {"--recalibration": recalibration, "--at": at, "--quantile": quantile}
         if judging_flags := [flag for flag, value in needless.items() if value is not None]:
             raise OptionError(f"{judging_flags[0]} judges, and --recalibrate learns: give one of them")
-        learned = judge.recalibrate(predictions, actual, column=column)
+        learned = learn(predictions, actual, column=column)
         if output is not None:
             learned.save(output)
         show("recalibration", learned, as_json, picture, recalibration=output)

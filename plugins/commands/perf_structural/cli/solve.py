@@ -42,8 +42,8 @@ def command(
     perf solve "work/n + 0.01*n" --for n=1..64 --below 1.0 --with work=normal:10,1
     """
     with reporting():
-        from perf_structural.quantities import given_quantities
-        from perf_structural.questions.api import solve
+        from perf_structural.api import solve
+        from perf_structural.inputs import given_quantities
         from perf_views.pictures.picture import check_files
 
         check_files(picture)

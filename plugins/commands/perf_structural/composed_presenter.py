@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.composed_models.shared_points import points_of_each
+from perf_structural.composed_models import points_of_each
 from perf_views.colours import DARK, MODEL, SERIES
 from perfcore.base.errors import OptionError
 from perfcore.models.presenter import ModelPresenter
@@ -15,7 +15,6 @@ from perfcore.results import Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 _COVERAGE = 0.95
 _PLACES = 120  # of a line
 _DASHES = ("--", ":", "-.")  # of components, so that a print in grey tells them apart
@@ -23,7 +22,7 @@ _LOGARITHMIC = 10.0  # a range whose ends have a larger ratio is drawn on logari
 
 
 class ComposedPresenter(ModelPresenter):
-    """Text, tables and picture of a `perf_structural.composed_models.composed.ComposedModel`."""
+    """Text, tables and picture of a `perf_structural.composed_models.ComposedModel`."""
 
     def title(self, result: Any) -> str:
         """Expression and sources."""
