@@ -140,7 +140,7 @@ PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
     "model-at": ("predict {file} --at p=4 --interval 0.9", ".json", _contents("tests/golden/models/[!l]*.json")),
     "at": ("predict {examples}/../tests/golden/models/individual.json --at '{text}'", "", _POINTS),
     "constraint": ("fit {folder}/runs.csv --where '{text}'", "", _texts("p > 1", "p=2", "p >= 2 and p < 9", "p!=1")),
-    "units": ("info {folder}/runs.csv --until '{text}'", "", _texts("1.5s", "10%", "3", "NAME#3", "2 min", "1e9us")),
+    "units": ("info {folder}/runs.csv --to '{text}'", "", _texts("1.5s", "10%", "3", "NAME#3", "2 min", "1e9us")),
     "structural": ("predict {file} --samples 64", ".toml", _contents("examples/structural/*.toml")),
     "design": ("run {file} --dry-run -- true", ".toml", _contents("examples/study/recorded/*.toml")),
     "factors": ("design -f '{text}'", "", _texts("p=1,2", "p=1..64*2", "D=64..256:64", "s=cg,mg", "p=1..1e9")),

@@ -1,4 +1,4 @@
-"""Measure `bodies.py` with `perf run` and keep what its functions took as JSON Lines of Extra-P.
+"""Measure `bodies.py` with `perf experiment run` and keep what its functions took as JSON Lines of Extra-P.
 
 ``python record.py`` takes some minutes. `runs.jsonl` has the runs that laws are fitted to, `larger.jsonl` runs that are
 larger in both parameters, to judge the laws by.

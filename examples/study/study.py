@@ -1,4 +1,4 @@
-"""Measure the example programs with `perf run`, model them with modgen, and write what came out into the README.
+"""Measure the example programs with `perf experiment run`, model them with modgen, and write the README.
 
 ``python study.py record`` makes the runs, some minutes; ``python study.py report`` makes the models and the README's
 table from the recorded stores.

@@ -1,4 +1,4 @@
-"""``perf judge``: predictions and actual values, from files."""
+"""``perf validate``: predictions and actual values, from files."""
 
 import json
 

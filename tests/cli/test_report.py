@@ -1,4 +1,4 @@
-"""``perf report``: one file, whole or not at all."""
+"""``perf explore``: one file, whole or not at all."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import pytest
 
 def test_data_and_models_in_one_file(perf, folder):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    said = perf("report", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
+    said = perf("explore", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
     assert re.fullmatch(r"report: both\.html \(0\.\d+ MB\)\n", said)
     text = (folder / "both.html").read_text()
     assert "<h1>2 subjects</h1>" in text
@@ -22,19 +22,19 @@ def test_data_and_models_in_one_file(perf, folder):
 
 
 def test_it_has_a_name_of_its_own(perf, folder):
-    assert perf("report", "curve.csv").out.startswith("report: report.html (")
+    assert perf("explore", "curve.csv").out.startswith("report: report.html (")
 
 
 def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
     (folder / "report.html").write_text("mine")
-    assert refused("report", "curve.csv") == "report.html: exists; --overwrite replaces it"
+    assert refused("explore", "curve.csv") == "report.html: exists; --overwrite replaces it"
     assert (folder / "report.html").read_text() == "mine"
-    perf("report", "curve.csv", "--overwrite")
+    perf("explore", "curve.csv", "--overwrite")
     assert "<h1>curve.csv</h1>" in (folder / "report.html").read_text()
 
 
 def test_of_many_views_as_many_as_asked_for(perf, folder):
-    perf("report", "trace.csv", "--views", "2", "-o", "x.html")
+    perf("explore", "trace.csv", "--views", "2", "-o", "x.html")
     assert (folder / "x.html").read_text().count('<section id="view') == 2
 
 
@@ -49,5 +49,5 @@ def test_of_many_views_as_many_as_asked_for(perf, folder):
 )
 def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("report", *words)
+    assert message in refused("explore", *words)
     assert sorted(folder.iterdir()) == before

@@ -1,4 +1,4 @@
-"""Tables of the laws of very many paths for ``perf explore``, ``perf report`` and ``perf predict``."""
+"""Tables of the laws of very many paths for ``perf explore`` and ``perf predict``."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def command(
     perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
-    perf fit profile.parquet --fitter scaling -o laws.parquet --on local:2
-    perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
+    perf fit profile.parquet --fitter scaling -o laws.parquet --parallel local:2
+    perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --parallel local:2
     perf fit states.csv --follow --idle-timeout 60
 
     Scaling laws of very many paths become a table where the file to write ends in .parquet: in parts, with bounded
@@ -72,14 +72,14 @@ def command(
                 raise OptionError(f"-o {output}: a table of laws goes without --plot, --json, --table and --follow")
             raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
         if on is not None and fitter == "scaling":
-            raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
+            raise OptionError("--parallel with --fitter scaling is for laws of many paths: -o FILE.parquet")
         if on is not None and fitter is not None:
             check_executor(fitter)
         if growing:
             from perf_basics.following import follow
 
             if on is not None:
-                raise OptionError("--follow reads line after line in this process; leave --on out")
+                raise OptionError("--follow reads line after line in this process; leave --parallel out")
             if how.from_name is not None:
                 raise OptionError("--follow reads one file; --from-name belongs to many")
 
