@@ -36,8 +36,8 @@ def record(name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="perfcore-bodies-") as folder:
         shutil.copy(HERE / "bodies.py", folder)
         for words in (
-            ["design", *DESIGNS[name], "-o", f"{name}.toml"],
-            ["run", f"{name}.toml", "--limit", "60s", *values, "--", *command],
+            ["experiment", "design", *DESIGNS[name], "-o", f"{name}.toml"],
+            ["experiment", "run", f"{name}.toml", "--limit", "60s", *values, "--", *command],
         ):
             subprocess.run(["perfcore", *words], cwd=folder, env=environment, check=True)
         runs = perfcore.read(Path(folder, f"{name}.db")).table.sort_values(["n", "m", "run"])

@@ -62,7 +62,7 @@ def test_json_of_what_is_not_there(perf):
 
 
 def test_options_of_the_sample(perf):
-    words = ("eval", "x*(1 + x)", "--with", "x=normal:5,1", "--method", "sample", "--json")
+    words = ("stochastic", "eval", "x*(1 + x)", "--with", "x=normal:5,1", "--method", "sample", "--json")
     one, two = (json.loads(perf(*words, "--samples", "4096", "--seed", seed).out) for seed in (1, 2))
     assert "8 scramblings of 512" in one["method"]
     assert one["statistics"] != two["statistics"]

@@ -21,15 +21,11 @@ def test_data_and_models_in_one_file(perf, folder):
     assert not re.search(r'(src|href)="(https?:)?//', text)
 
 
-def test_it_has_a_name_of_its_own(perf, folder):
-    assert perf("explore", "curve.csv").out.startswith("report: report.html (")
-
-
 def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
     (folder / "report.html").write_text("mine")
-    assert refused("explore", "curve.csv") == "report.html: exists; --overwrite replaces it"
+    assert refused("explore", "curve.csv", "-o", "report.html") == "report.html: exists; --overwrite replaces it"
     assert (folder / "report.html").read_text() == "mine"
-    perf("explore", "curve.csv", "--overwrite")
+    perf("explore", "curve.csv", "-o", "report.html", "--overwrite")
     assert "<h1>curve.csv</h1>" in (folder / "report.html").read_text()
 
 
@@ -43,7 +39,9 @@ def test_of_many_views_as_many_as_asked_for(perf, folder):
     [
         (["curve.csv", "-o", "x.pdf"], "cannot write 'x.pdf': the ending must be .html"),
         (["curve.csv", "-o", "no/x.html"], "there is no folder 'no'"),
-        (["none.csv"], "none.csv: there is no such file"),
+        (["none.csv", "-o", "x.html"], "none.csv: there is no such file"),
+        (["curve.csv", "-o", "x.html", "--port", "8000"], "--port and --no-browser are of the page"),
+        (["curve.csv", "--views", "2"], "--views and --overwrite belong to -o FILE"),
         ([], "Missing argument 'FILES...'"),
     ],
 )

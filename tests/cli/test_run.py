@@ -73,7 +73,7 @@ def test_an_interrupt_keeps_what_ended(design, perf, number, status):
 
 def test_two_at_once(design, refused, perf):
     program = Path(sys.executable).with_name("perf")
-    words = ["run", "d.toml", "--max-load", "1", "--", *PYTHON, "import time; time.sleep(1.5)"]
+    words = ["experiment", "run", "d.toml", "--max-load", "1", "--", *PYTHON, "import time; time.sleep(1.5)"]
     with subprocess.Popen([program, *words], cwd=design.parent, stdout=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 30
         while not (Path("d.db").exists() and Path("d.db").stat().st_size) and time.monotonic() < deadline:
@@ -134,7 +134,7 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    words = ["run", "d.toml", "--scheduler", "slurm"]
+    words = ["experiment", "run", "d.toml", "--scheduler", "slurm"]
     assert perf(*words, "--", "true", "{n}", status=3).lines == [
         "d.db: 0 runs collected; 0 measurements in all",
         "2 runs handed to Slurm; 2 waiting or running; call again to collect",

@@ -7,7 +7,19 @@ import pytest
 
 @pytest.mark.usefixtures("folder")
 def test_solve(perf, refused):
-    words = ["solve", "t/n", "--for", "n=1..32", "--below", "1", "--with", "t=normal:10,1", "--samples", "1024"]
+    words = [
+        "stochastic",
+        "solve",
+        "t/n",
+        "--for",
+        "n=1..32",
+        "--below",
+        "1",
+        "--with",
+        "t=normal:10,1",
+        "--samples",
+        "1024",
+    ]
     lines = perf(*words).lines
     assert lines[0].startswith("P(<= 1) >= 0.99: n = 13, the least that suffices, with probability ")
     assert [line.split()[1] for line in lines if line.startswith("*")] == ["13"]

@@ -79,7 +79,7 @@ def test_a_table_of_one_value_column(perf):
 
 def test_lengths_of_time_have_no_class_without_a_scale(perf):
     """A quarter of a second is little or much by what the time can be, which 1 does not say."""
-    words = ("value", "runs.csv", "--column", "seconds")
+    words = ("stochastic", "summarize", "runs.csv", "--column", "seconds")
     assert perf(*words).lines[2] == "variation: 0.5; its class needs --scale, the full range"
     assert perf(*words, "--scale", "1").lines[2] == "variation: 0.5, high on a scale from 0 to 1"
 
