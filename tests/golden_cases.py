@@ -79,8 +79,8 @@ JSON = {
     "next-store": ["experiment", "next", "examples/study/recorded/sor.db", "--precision", "1%"],
     "design": ["experiment", "design", "-f", "p=1,2", "-f", "D=64,128"],
     "runs": ["experiment", "list", "examples/study/recorded/sor.db"],
-    "value": ["stochastic", "summarize", "examples/sor/recorded/availability.csv", "--column", "cpu 0 available", "--as",
-              "normal"],
+    "value": ["stochastic", "summarize", "examples/sor/recorded/availability.csv", "--column", "cpu 0 available",
+              "--as", "normal"],
     "plugins-worley": ["plugins", "worley"],
 }  # fmt: skip
 # What is said of the program; as wide as the variable COLUMNS says.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_openers", "register_presenters"]
+__all__ = ["register_commands", "register_presenters"]
 
 _ON = ("--on=--parallel",)
 _COMMANDS = (
@@ -15,7 +15,7 @@ _COMMANDS = (
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
         "perfcore.models.fitting:fit",
-        ("--on=--parallel", "--set-aside=--holdout", "--within=--support", "--until=--to"),
+        ("--on=--parallel", "--holdout=--holdout", "--support=--support", "--to=--to"),
     ),
     ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank", _ON),
     ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict", _ON),
@@ -48,15 +48,4 @@ def register_presenters(register: Register) -> None:
         "perfcore.models.ranking:Ranking",
         "perf_views.rankings:RankingPresenter",
         help="models compared with one another",
-    )
-
-
-@hookimpl
-def register_openers(register: Register) -> None:
-    """Announce what opens tables of laws for the page, the report and predictions."""
-    register(
-        "path-laws",
-        "perf_basics.path_table_opener:PathTableOpener",
-        help="tables of the laws of very many paths: what perf fit --fitter scaling -o FILE.parquet writes",
-        suffixes=(".parquet",),
     )

@@ -54,7 +54,7 @@ class HowToReadParts(HowToRead):
 class HowToReadTraces(HowToReadParts):
     """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
 
-    former = ("--until=--to", "--between=--region")
+    former = ("--to=--to", "--region=--region")
     region: Annotated[str | None, _option("region")] = None
 
 

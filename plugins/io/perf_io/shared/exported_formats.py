@@ -66,7 +66,7 @@ def _of_linux_perf(head: bytes) -> str | None:
     if head.startswith(b"PERFILE2"):
         return "is the record of Linux's `perf record`"
     if head.startswith(b"# To display the perf.data header info"):
-        return "is what Linux's `perf report --stdio` prints"
+        return "is what Linux's `perf explore --stdio` prints"
     return "is what Linux's `perf script` prints" if _PERF_SCRIPT.match(head) else None
 
 
