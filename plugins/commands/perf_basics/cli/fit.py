@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -27,13 +25,6 @@ def command(
     as_json: Json = False,
     table_format: TableFormat = None,
     on: On = None,
-    growing: Annotated[
-        bool,
-        typer.Option("--follow", help="Read DATA as it is written, and say when a phase has ended; text tables only."),
-    ] = False,
-    idle_timeout: Annotated[
-        float, typer.Option("--idle-timeout", metavar="S", help="With --follow: end after S seconds without a line.")
-    ] = 10.0,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> int:
     """Fit a model to DATA, a file or - for standard input.
@@ -43,7 +34,6 @@ def command(
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
     perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
-    perf fit states.csv --follow --idle-timeout 60
 
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
@@ -66,23 +56,9 @@ def command(
             raise OptionError(f"-o {output}: models are JSON files; --table csv writes a table of them")
         if on is not None and fitter is not None:
             check_executor(fitter)
-        if growing:
-            from perf_basics.following import follow
-
-            if on is not None:
-                raise OptionError("--follow reads line after line in this process; leave --on out")
-            if how.from_name is not None:
-                raise OptionError("--follow reads one file; --from-name belongs to many")
-
-            def read_lines(path: str, settings: Mapping[str, str]) -> Any:
-                pairs = [*(how.read_pairs or ()), *(f"{name}={value}" for name, value in settings.items())]
-                return replace(how, read_pairs=pairs).read_file(path)
-
-            model, measured = follow(data, read_lines, fitter, options, idle_timeout)
-        else:
-            with executor_of(on) as executor:
-                measured = how.read_file(data, types_to_read(fitter))
-                model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
+        with executor_of(on) as executor:
+            measured = how.read_file(data, types_to_read(fitter))
+            model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)
         if picture is not None:
