@@ -65,8 +65,8 @@ def test_unknown_commands_are_refused_with_the_nearest(refused):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["read", "x.csv"], "`perf convert` is now `perf convert`"),
-        (["runs"], "`perf experiment list` is now `perf experiment list`"),
+        (["read", "x.csv"], "`perf read` is now `perf convert`"),
+        (["runs"], "`perf runs` is now `perf experiment list`"),
         (["report"], "`perf explore` is now `perf explore`"),
         (["fit", "x.csv", "--to", "3"], "--to is now --to"),
         (["fit", "x.csv", "--holdout", "20%"], "--holdout is now --holdout"),
