@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_structural.statistic import LEVELS, parse_level, parse_levels
+from perf_structural.statistic import LEVELS, parse_levels
 from perfcore.hooks.options import option
 
 
@@ -34,9 +34,6 @@ class EvaluationOptions(SamplingOptions):
     quantile: tuple[float, ...] = option(
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
     )
-    tail: float | None = option(
-        None, "say which inputs make the result as late as this quantile", parse=parse_level, metavar="Q"
-    )
     below: float | None = option(None, "say how probable results up to this are", metavar="LIMIT")
 
 
@@ -61,3 +58,12 @@ class JudgingOptions:
     at: str | None = option(
         None, "column of the table with start times or run numbers, for the picture", flag="--at", metavar="NAME"
     )
+
+
+@dataclass(frozen=True)
+class ValidationOptions(JudgingOptions):
+    """Of predictions beside what happened."""
+
+    quantile: str | None = option(None, "quantiles to judge beside the intervals", metavar="Q,...")
+    recalibrate: bool = option(False, "learn how later predictions are to be corrected; -o writes it")
+    recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")
