@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from perf_statistics.executors.tasks import as_they_end
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import Gathered, Summary, ordered_columns
 from perf_traces.summaries.summary_file import decode, encode
 from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.base.executors import as_they_end
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
