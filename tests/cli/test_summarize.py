@@ -19,13 +19,13 @@ from perf_analysis.overheads import overheads
 from perf_analysis.overheads.views.trace_views import TraceViews
 from perf_analysis.profile import profile
 from perf_analysis.summarize.api import merge, summarize
-from perf_statistics.executors import executors
-from perf_statistics.executors.tasks import in_order
 from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
 from perfcore import Trace, read
+from perfcore.base import executors
 from perfcore.base.errors import InputError
+from perfcore.base.executors import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 
