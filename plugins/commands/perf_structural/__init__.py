@@ -30,47 +30,32 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register(
-        "value",
-        "perf_structural.cli.value:command",
-        group=group,
-        help="The last samples of a series as an interval, a normal or a histogram.",
-        function="perf_structural.api:value",
-    )
-    register(
-        "eval",
-        "perf_structural.cli.eval:command",
-        group=group,
-        help="A formula over quantities that vary.",
-        function="perf_structural.api:evaluate",
-    )
-    register(
-        "schedule",
-        "perf_structural.cli.schedule:command",
-        group=group,
-        help="The allocation to choose, or how to divide work.",
-        function="perf_structural.api:schedule",
-    )
-    register(
-        "solve",
-        "perf_structural.cli.solve:command",
-        group=group,
-        help="How many replicas or which limit: the value of an input that suffices.",
-        function="perf_structural.api:solve",
-    )
+    register("stochastic", "", group=group, help="Values that vary: from samples, in formulas, in decisions.")
+    for name, former, text, function in (
+        (
+            "summarize", "value", "The last samples of a series as an interval, a normal or a histogram.", "api:value",
+        ),
+        ("eval", "eval", "A formula over quantities that vary.", "api:evaluate"),
+        ("schedule", "schedule", "The allocation to choose, or how to divide work.", "api:schedule"),
+        (
+            "solve", "solve", "How many replicas or which limit: the value of an input that suffices.",
+            "api:solve",
+        ),
+    ):  # fmt: skip
+        register(
+            f"stochastic {name}",
+            f"perf_structural.cli:{former}_command",
+            group=group,
+            help=text,
+            function=f"perf_structural.{function}",
+            former=(former, *(("--to=--to", "--support=--support") if name == "summarize" else ())),
+        )
     register(
         "decide",
-        "perf_structural.cli.decide:command",
+        "perf_structural.cli:decide_command",
         group=group,
         help="Which of two is smaller, or how many more measurements tell.",
         function="perf_structural.api:decide",
-    )
-    register(
-        "judge",
-        "perf_structural.cli.judge:command",
-        group=group,
-        help="Predictions against what then happened.",
-        function="perf_structural.judging:judge",
     )
 
 
@@ -98,10 +83,15 @@ def register_presenters(register: Register) -> None:
         ("deciding:Decision", "presenters:DecisionPresenter", "two sets of measurements beside one another"),
         ("measured_value:MeasuredValue", "presenters:MeasuredValuePresenter", "a value beside its samples"),
         ("recalibration:Recalibration", "judging_views:RecalibrationPresenter", "what predictions teach later ones"),
-        ("judging:Judgement", "judging_views:JudgementPresenter", "predictions against what happened"),
         ("structural_model:StructuralModel", "views:StructuralPresenter", "a structural model: prediction, inputs"),
     ):
         register(f"perf_structural.{result}", f"perf_structural.{presenter}", help=shows)
+    register(
+        "perf_structural.judging:Judgement",
+        "perf_structural.judging_views:JudgementPresenter",
+        help="predictions against what happened",
+        function="perf_structural.judging:judge",
+    )
     series = "a time series, and its columns as stochastic values"
     register("perfcore.data.series:Series", "perf_structural.views:SeriesPresenter", help=series)
 

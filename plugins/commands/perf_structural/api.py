@@ -99,9 +99,9 @@ def decide(
     column: str | None = None,
     where: str | Sequence[str] | None = None,
     quantile: float | None = None,
-    worth: float | None = None,
+    min_effect: float | None = None,
     power: float = 0.9,
-    within: str | tuple[float, float] | None = None,
+    support: str | tuple[float, float] | None = None,
     read: ReadFile | None = None,
 ) -> Decision:
     """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
@@ -119,11 +119,11 @@ def decide(
         Conditions on the rows of a table: ``"host=a,p>4"``.
     quantile : float, 0 to 1, optional
         Compare this quantile instead of the mean.
-    worth : float, >= 0, optional
+    min_effect : float, >= 0, optional
         Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
     power : float, 0 to 1
         How probable a decision shall be after the further measurements.
-    within : (float, float), optional
+    support : (float, float), optional
         Between what samples of files are known to lie, as of `value`.
     read : callable, optional
         Takes the path and the types wanted, and gives the data.
@@ -143,13 +143,13 @@ def decide(
     >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
     'first'
     """
-    bounds = parse_bounds(within) if isinstance(within, str) else within
+    bounds = parse_bounds(support) if isinstance(support, str) else support
     sides = [
         _labelled_samples(name, measured, column, where, read, bounds)
         for name, measured in (("first", first), ("second", second))
     ]
     (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
-    decision = compare_samples(first_samples, second_samples, quantile, worth, power, (first_label, second_label))
+    decision = compare_samples(first_samples, second_samples, quantile, min_effect, power, (first_label, second_label))
     return replace(decision, notes=(*warnings, *further, *decision.notes))
 
 
@@ -181,7 +181,7 @@ def value(
     window: str = DEFAULT_WINDOW,
     until: float | str | None = None,
     where: str | Sequence[str] | None = None,
-    within: str | tuple[float, float] | None = None,
+    support: str | tuple[float, float] | None = None,
     quantile: str | float | Sequence[float] | None = None,
     scale: float | None = None,
     read: ReadFile | None = None,
@@ -208,7 +208,7 @@ def value(
         otherwise; by default the last sample's.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
-    within : (float, float), optional
+    support : (float, float), optional
         Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
         is refused, and what the samples become is kept inside. Without, only a negative length of time is refused, told
         by the name: ``(-math.inf, math.inf)`` lets one through.
@@ -245,7 +245,7 @@ def value(
     if scale is not None:
         check_scale(scale)
     levels = LEVELS if quantile is None else levels_given(quantile)
-    bounds = parse_bounds(within) if isinstance(within, str) else within
+    bounds = parse_bounds(support) if isinstance(support, str) else support
     if isinstance(series, (str, os.PathLike)):
         samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     else:

@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_statistics.executors.tasks import in_order
-from perf_statistics.executors.threads import thread_count
 from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered
 from perf_structural.correlation import Pair, factor_of
 from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
+from perfcore.base.executors import in_order, thread_count
 from perfcore.stochastic import StochasticValue, from_dict
 
 # One scrambled net, shifted anew by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in

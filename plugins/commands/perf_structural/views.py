@@ -86,7 +86,7 @@ class SeriesPresenter(Presenter):
         return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
 
     def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
-        """The first columns over time; see `perf_views.pictures.data_pictures.draw_series`."""
+        """The first columns over time; see `perf_views.data_pictures.draw_series`."""
         draw_series(figure.add_subplot(), result)
 
     def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perf_statistics.least_squares.outliers import outlier_table
+from perf_statistics.goodness import outlier_table
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit, freedom_warning
 from perf_views.rankings import candidate_table
@@ -44,7 +44,7 @@ def individual_tables(model: IndividualModel) -> Tables:
     if model.ranking:
         title = "The same functions for all pairs" if len(model.pairs) > 1 else "All models"
         first = model.ranking[:_MOST_CANDIDATES]
-        tables.append((f"{title} (the best {len(first)} of {len(model.ranking)})", *candidate_table(first)))
+        tables.append(candidate_table(first, f"{title} (the best {len(first)} of {len(model.ranking)})"))
     return tables
 
 
