@@ -98,7 +98,7 @@ def test_a_file_of_numbers_has_one_column(tmp_path):
     for wrong, message in (
         ({"column": "mss"}, "it has one number a line, 'ms', and no column 'mss'"),
         ({"where": "host=a"}, "it has one number a line; --where 'host=a' picks rows of a table"),
-        ({"within": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
+        ({"support": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
     ):
         with pytest.raises(PerfError, match=message):
             value(tmp_path / "lat.csv", **wrong)

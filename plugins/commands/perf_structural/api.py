@@ -57,12 +57,10 @@ def solve(
     model : str, path or StructuralModel
         A TOML file, a formula, or the model.
     range_ : str
-        ``"servers=1..64"``: the input and between what its value is looked for; of two whole numbers only whole ones
-        are. The least that suffices is found, or the largest where the least of the range does.
-    below : float
-        The limit, in the result's unit.
-    probability : float, 0 to 1
-        Of results up to the limit.
+        ``"servers=1..64"``: the input and its range, of whole numbers if both ends are. The least value that suffices
+        is found, or the largest where the least of the range does.
+    below, probability : float
+        The limit, in the result's unit, and how often it is to be kept.
     inputs : mapping, optional
         Quantities in the place of the model's, as of `evaluate`.
     **options
@@ -71,8 +69,7 @@ def solve(
     Returns
     -------
     Solution
-        ``.found`` is the value with its probability, None where none in the range suffices; ``to_frame()`` has all
-        values that were tried.
+        ``.found`` is the value with its probability, or None; ``to_frame()`` has all values that were tried.
 
     Raises
     ------
@@ -113,20 +110,14 @@ def decide(
     ----------
     first, second : str, path, Series, UtilizationCurve, Measurements or sequence of float
         As of `value`; of a series over time everything counts.
-    column : str, optional
-        May be left out when there is only one.
-    where : str or sequence of str, optional
-        Conditions on the rows of a table: ``"host=a,p>4"``.
+    column, where, support, read
+        As of `value`.
     quantile : float, 0 to 1, optional
         Compare this quantile instead of the mean.
     min_effect : float, >= 0, optional
         Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
     power : float, 0 to 1
         How probable a decision shall be after the further measurements.
-    support : (float, float), optional
-        Between what samples of files are known to lie, as of `value`.
-    read : callable, optional
-        Takes the path and the types wanted, and gives the data.
 
     Returns
     -------
@@ -197,26 +188,22 @@ def value(
     series : str, path, Series, UtilizationCurve or Measurements
         A file of any of these, or of numbers one a line.
     as_ : str, optional
-        A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
-        Samples that are all equal become one number, whatever is asked for.
+        A registered representation (see ``perf plugins``). Samples that are all equal become one number.
     column : str, optional
         May be left out when there is only one.
     window : str
         How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
     until : float or str, optional
-        Last time that counts, in the series' unit, or as a date such as ``"2014-09-13 14:05"``, of UTC unless it says
-        otherwise; by default the last sample's.
+        Last time that counts, in the series' unit or as a date of UTC; by default the last sample's.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     support : (float, float), optional
-        Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
-        is refused, and what the samples become is kept inside. Without, only a negative length of time is refused, told
-        by the name: ``(-math.inf, math.inf)`` lets one through.
+        Known limits, such as ``(0, 1)`` of a share. A sample outside is refused, and the value is kept inside. Without,
+        only a negative length of time is refused, known by the name.
     quantile : float or sequence of float, optional
         Levels of the quantiles that are shown, with limits that the samples give them.
     scale : float, > 0, optional
-        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
-        of lengths of time, told by the name.
+        Full range of the quantity, for the variation class; by default 1, and of lengths of time none.
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -270,7 +257,7 @@ def evaluate(
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence
         As of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
     executor : concurrent.futures.Executor, optional
-        What draws parts of a sample of millions of points; by default this process does. No digit depends on it.
+        What draws parts of a sample of millions of points. No digit depends on it.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 

@@ -191,34 +191,26 @@ def _check(node: Node) -> None:
         _check(operand)
 
 
-def is_linear(formula: Formula) -> bool:
+def is_linear(node: Node) -> bool:
     """Whether no component is multiplied by a component."""
-    return _is_linear(formula.tree)
-
-
-def _is_linear(node: Node) -> bool:
     if not isinstance(node, Operation):
         return True
     if node.rule.symbol == "*" and all(_has_component(operand) for operand in node.operands):
         return False
-    return all(map(_is_linear, node.operands))
+    return all(map(is_linear, node.operands))
 
 
 def _has_component(node: Node) -> bool:
     return isinstance(node, Variable) or (isinstance(node, Operation) and any(map(_has_component, node.operands)))
 
 
-def unit_of(formula: Formula, units: Mapping[str, str | None]) -> str | None:
+def unit_of(node: Node, units: Mapping[str, str | None]) -> str | None:
     """Unit of an expression: the common one of a sum or maximum, the product of those of factors."""
-    return _unit(formula.tree, units)
-
-
-def _unit(node: Node, units: Mapping[str, str | None]) -> str | None:
     if isinstance(node, Variable):
         return units[node.name] or None
     if not isinstance(node, Operation):
         return None
-    parts = [(operand, _unit(operand, units)) for operand in node.operands if _has_component(operand)]
+    parts = [(operand, unit_of(operand, units)) for operand in node.operands if _has_component(operand)]
     operands = [(operand, unit) for operand, unit in parts if unit is not None]
     if node.rule.symbol in ("*", "/"):
         # Of an unknown factor the product is unknown; the order of factors does not matter.
@@ -289,7 +281,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def unit(self) -> str | None:
         """Unit of the values; of a product those of the factors, ``"s*s"``; None where one is not known."""
-        return unit_of(self._formula, {name: model.unit for name, model in self.components.items()})
+        return unit_of(self._formula.tree, {name: model.unit for name, model in self.components.items()})
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -322,12 +314,8 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             ((name, model),) = self.components.items()
             predicted = model.predict(where[name], interval=interval)
             # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
-            if is_linear(self._formula) or not (predicted[:, 1] < 0.0).any():
+            if is_linear(self._formula.tree) or not (predicted[:, 1] < 0.0).any():
                 return self._formula.evaluate({name: predicted})
-        return self._drawn(where, interval)
-
-    def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
-
         names = self._order
         values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
         bounds = bounds_of_function(

@@ -11,10 +11,9 @@ from perf_structural.judging import PIT_BINS
 from perf_views.colours import DARK, DATA, MODEL, RULE
 from perf_views.pictures.style import add_legend
 from perf_views.short_names import shortened
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -101,64 +100,44 @@ class JudgementPresenter(Presenter):
         tables: Tables = []
         if len(result.ranks):
             names, first = _rank_groups(result.masses.shape[1])
-            header = ["", *names, "outside"]
-            observed = [
-                f"{share:.1%}" for share in np.add.reduceat(result.ranks.mean(axis=0), [*first, result.masses.shape[1]])
+            observed = np.add.reduceat(result.ranks.mean(axis=0), [*first, result.masses.shape[1]])
+            predicted = [*np.add.reduceat(result.masses.mean(axis=0), first), 0.0]
+            shares = zip([*names, "outside"], zip(observed.tolist(), predicted, strict=True), strict=True)
+            columns = [
+                Column("", ["actual", "predicted"]),
+                *(Column(name, pair, format=".1%") for name, pair in shares),
             ]
-            predicted = [f"{share:.1%}" for share in np.add.reduceat(result.masses.mean(axis=0), first)]
-            rows = [["actual", *observed], ["predicted", *predicted, f"{0:.1%}"]]
-            tables.append(("Actual values by the probability of their bin", header, rows))
-        rows = [
-            [
-                str(row["interval"]),
-                f"{row['observed']:.1%}",
-                f"{row['low']:.1%} .. {row['high']:.1%}",
-                f"{row['width']:.5g}",
-                "-" if row["interval"] == "bounds" else f"{row['score']:.5g}",
-                str(row["runs"]),
-            ]
-            for row in result.coverage()
+            tables.append(Table(columns, title="Actual values by the probability of their bin"))
+        limits = Column("limits of that", lambda row: (row["low"], row["high"]), format=".1%")
+        columns = [
+            Column("interval", "interval"),
+            Column("actual within", "observed", format=".1%"),
+            limits,
+            Column("mean width", "width", format=".5g"),
+            Column("interval score", "score", format=".5g"),
+            Column("runs", "runs"),
         ]
-        header = ["interval", "actual within", "limits of that", "mean width", "interval score", "runs"]
-        tables.append(("Coverage", header, rows))
+        tables.append(Table(columns, result.coverage(), "Coverage"))
         if result.quantiles:
-            header = ["quantile", "actual at most", "limits of that", "quantile loss", "runs"]
-            rows = [
-                [
-                    str(row["quantile"]),
-                    f"{row['observed']:.1%}",
-                    f"{row['low']:.1%} .. {row['high']:.1%}",
-                    f"{row['loss']:.5g}",
-                    str(row["runs"]),
-                ]
-                for row in result.quantile_shares()
+            columns = [
+                Column("quantile", "quantile"),
+                Column("actual at most", "observed", format=".1%"),
+                limits,
+                Column("quantile loss", "loss", format=".5g"),
+                Column("runs", "runs"),
             ]
-            tables.append(("Quantiles", header, rows))
+            tables.append(Table(columns, result.quantile_shares(), "Quantiles"))
         counts = result.place_counts()
         if counts.sum():
-            header = ["", *(f"{10 * k}-{10 * (k + 1)}%" for k in range(PIT_BINS))]
-            shares = [f"{count / counts.sum():.1%}" for count in counts]
-            tables.append(
-                ("Place of the actual value in its predicted distribution (even: 10.0%)", header, [["actual", *shares]])
-            )
-        return tables
-
-    def frame(self, result: Judgement) -> pd.DataFrame:
-        """A row for each run: its place or number, what happened, what was predicted, and the score."""
-        import pandas as pd
-
-        lower, upper = result.support.T
-        return pd.DataFrame(
-            {
-                "at": np.arange(1, len(result.actual) + 1) if result.at is None else result.at,
-                "actual": result.actual,
-                "mean": result.mean,
-                "lower": lower,
-                "upper": upper,
-                "place": result.place,
-                "crps": result.crps,
-            }
-        )
+            shares = (counts / counts.sum()).tolist()
+            tenths = [Column(f"{10 * k}-{10 * (k + 1)}%", [share], format=".1%") for k, share in enumerate(shares)]
+            title = "Place of the actual value in its predicted distribution (even: 10.0%)"
+            tables.append(Table([Column("", ["actual"]), *tenths], title=title))
+        runs = np.arange(1, len(result.actual) + 1) if result.at is None else result.at
+        columns = [Column("at", runs), *(Column(name, getattr(result, name)) for name in ("actual", "mean"))]
+        columns += [Column("support", result.support, key=("lower", "upper"))]
+        columns += [Column(name, getattr(result, name)) for name in ("place", "crps")]
+        return [*tables, Table(columns, importance="data")]
 
     def draw(self, result: Judgement, figure: Figure, data: Any = None) -> None:
         """Predictions against actual values over the runs, and the places in the distributions."""
@@ -189,24 +168,17 @@ class RecalibrationPresenter(Presenter):
 
     def tables(self, result: Recalibration) -> Tables:
         """Coverage before and after on runs left out, and the map."""
-        coverage_rows = [
-            [f"{coverage:.0%}", f"{result.held_before[coverage]:.1%}", f"{result.held_after[coverage]:.1%}"]
-            for coverage in result.held_before
-        ]
-        rows = [[f"{level:g}", f"{place:.4f}"] for level, place in zip(_SHOWN, result.places_of(_SHOWN), strict=True)]
-        return [
-            ("Actual values within, on runs left out", ["interval", "as predicted", "after"], coverage_rows),
-            ("Quantiles", ["level", "is the predicted"], rows),
-        ]
-
-    def frame(self, result: Recalibration) -> pd.DataFrame:
-        """A row for each central interval: shares of the runs left out that lay in it, as predicted and after."""
-        import pandas as pd
-
         coverages = list(result.held_before)
-        after = [result.held_after[coverage] for coverage in coverages]
-        columns = {"held_before": list(result.held_before.values()), "held_after": after}
-        return pd.DataFrame({"coverage": coverages, **columns})
+        held = [
+            Column("interval", coverages, format=".0%", key="coverage"),
+            Column("as predicted", list(result.held_before.values()), format=".1%", key="held_before"),
+            Column("after", [result.held_after[coverage] for coverage in coverages], format=".1%", key="held_after"),
+        ]
+        quantiles = [
+            Column("level", _SHOWN, format="g"),
+            Column("is the predicted", result.places_of(_SHOWN), format=".4f"),
+        ]
+        return [Table(held, title="Actual values within, on runs left out"), Table(quantiles, title="Quantiles")]
 
     def draw(self, result: Recalibration, figure: Figure, data: Any = None) -> None:
         """The map, and the diagonal of predictions that need none."""

@@ -13,11 +13,10 @@ import numpy as np
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_views.colours import LIGHT, PALE, RULE, SERIES
 from perf_views.short_names import shortened
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from perf_structural.deciding import Decision
@@ -115,23 +114,15 @@ class PredictionPresenter(Presenter):
 
     def tables(self, result: Prediction) -> Tables:
         """The statistics, with their errors where the result was sampled."""
-        errors, figures = result.evaluation.errors, result.statistics
-        if math.isnan(figures["mean"]):  # bounds alone
-            figures = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
-        header = ["statistic", result.unit or "value", *(["standard error"] if errors else [])]
-        rows = [
-            [name, _shown(figure), *([f"{errors[name]:.2g}" if name in errors else ""] if errors else [])]
-            for name, figure in figures.items()
-        ]
-        return [("", header, rows)]
-
-    def frame(self, result: Prediction) -> pd.DataFrame:
-        """A row for each statistic: its value, and the standard error where the result was sampled."""
-        import pandas as pd
-
         errors = result.evaluation.errors
-        rows = [(name, figure, errors.get(name, math.nan)) for name, figure in result.statistics.items()]
-        return pd.DataFrame(rows, columns=["statistic", "value", "standard_error"])
+        columns = [
+            Column("statistic", 0),
+            Column(result.unit or "value", 1, format=".6g", key="value"),
+            Column("standard error", lambda row: errors.get(row[0]), format=".2g"),
+        ]
+        rows = list(result.statistics.items())
+        known = [row for row in rows if not math.isnan(row[1])] if math.isnan(result.statistics["mean"]) else rows
+        return [Table(columns, known), Table(columns, rows, importance="data")]
 
     def draw(self, result: Prediction, figure: Figure, data: Any = None) -> None:
         """Density and cumulative distribution."""
@@ -160,36 +151,26 @@ class ChoicePresenter(Presenter):
         return lines
 
     def tables(self, result: Choice) -> Tables:
-        """Each candidate with all statistics, the chosen one marked."""
-        columns = self._columns(result)
-        rows = [
-            ["*" if name == result.chosen else "", name, *(_shown(figures[name]) for figures in columns.values())]
-            for name in result.predictions
-        ]
-        return [("", ["", "candidate", *columns], rows)]
-
-    def frame(self, result: Choice) -> pd.DataFrame:
-        """A row for each candidate: whether it is chosen, and its statistics."""
-        import pandas as pd
-
+        """Each candidate with all statistics, last the one compared by unless it is among them."""
         names = list(result.predictions)
-        columns = {column: [figures[name] for name in names] for column, figures in self._columns(result).items()}
-        return pd.DataFrame({"candidate": names, "chosen": [name == result.chosen for name in names], **columns})
+        statistics = [prediction.statistics for prediction in result.predictions.values()]
+        figures = {column: [of_one[column] for of_one in statistics] for column in statistics[0]}
+        figures.setdefault(result.statistic.name, [result.figures[name] for name in names])
+        marks = ["*" if name == result.chosen else "" for name in names]
+        return [
+            Table(
+                [
+                    Column("", marks, key=()),
+                    Column("candidate", names),
+                    Column("chosen", [mark == "*" for mark in marks], importance="data"),
+                    *(Column(name, values, format=".6g", key=name) for name, values in figures.items()),
+                ]
+            )
+        ]
 
     def draw(self, result: Choice, figure: Figure, data: Any = None) -> None:
         """Densities and cumulative distributions of all candidates."""
         draw_distributions(figure, {name: each.value for name, each in result.predictions.items()}, result.unit)
-
-    @staticmethod
-    def _columns(result: Choice) -> dict[str, dict[str, float]]:
-        """Figures of all candidates by statistic; last the one that they were compared by, unless it is among them."""
-        statistics = {name: prediction.statistics for name, prediction in result.predictions.items()}
-        columns = {
-            column: {name: figures[column] for name, figures in statistics.items()}
-            for column in next(iter(statistics.values()))
-        }
-        columns.setdefault(result.statistic.name, dict(result.figures))
-        return columns
 
 
 class DecompositionPresenter(Presenter):
@@ -215,36 +196,23 @@ class DecompositionPresenter(Presenter):
         return lines
 
     def tables(self, result: Decomposition) -> Tables:
-        """Each machine with its share and statistics of its time."""
-        columns = self._columns(result)
-        rows = [
-            [str(number), str(share), *map(_shown, figures)]
-            for number, (share, *figures) in enumerate(zip(result.shares, *columns.values(), strict=True), start=1)
+        """Each machine with its share and statistics of its time, first the one that was balanced."""
+        figures = {result.statistic.name: result.figures}
+        for name in ("mean", "std"):
+            figures.setdefault(name, tuple(getattr(time, name) for time in result.times))
+        return [
+            Table(
+                [
+                    Column("machine", range(1, len(result.shares) + 1)),
+                    Column("share", result.shares),
+                    *(Column(name, values, format=".6g", key=name) for name, values in figures.items()),
+                ]
+            )
         ]
-        return [("", ["machine", "share", *columns], rows)]
-
-    def frame(self, result: Decomposition) -> pd.DataFrame:
-        """A row for each machine: its share, and statistics of its time."""
-        import pandas as pd
-
-        machines = range(1, len(result.shares) + 1)
-        return pd.DataFrame({"machine": machines, "share": result.shares, **self._columns(result)})
 
     def draw(self, result: Decomposition, figure: Figure, data: Any = None) -> None:
         """The distributions of the machines' times."""
         draw_distributions(figure, {f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
-
-    @staticmethod
-    def _columns(result: Decomposition) -> dict[str, tuple[float, ...]]:
-        """Figures of all machines by statistic, first the one that was balanced."""
-        columns = {result.statistic.name: result.figures}
-        for name in ("mean", "std"):
-            columns.setdefault(name, tuple(getattr(time, name) for time in result.times))
-        return columns
-
-
-def _shown(figure: float) -> str:
-    return "-" if math.isnan(figure) else f"{figure:.6g}"
 
 
 def _after(unit: str) -> str:
@@ -284,23 +252,14 @@ class SolutionPresenter(Presenter):
 
     def tables(self, result: Solution) -> Tables:
         """Each value that was tried, the found one marked."""
-        rows = [
-            [
-                "*" if trial == result.found else "",
-                f"{trial.value:.6g}",
-                f"{trial.probability:.6g}",
-                f"{trial.error:.2g}",
-            ]
-            for trial in result.tried
+        columns = [
+            Column("", lambda trial: "*" if trial == result.found else "", key=()),
+            Column(result.name, "value", format=".6g", key=result.name),
+            Column("probability", "probability", format=".6g"),
+            Column("standard error", "error", format=".2g"),
+            Column("found", lambda trial: trial == result.found, importance="data"),
         ]
-        return [("", ["", result.name, "probability", "standard error"], rows)]
-
-    def frame(self, result: Solution) -> pd.DataFrame:
-        """A row for each value that was tried."""
-        import pandas as pd
-
-        rows = [(trial.value, trial.probability, trial.error, trial == result.found) for trial in result.tried]
-        return pd.DataFrame(rows, columns=[result.name, "probability", "standard_error", "found"])
+        return [Table(columns, result.tried)]
 
     def draw(self, result: Solution, figure: Figure, data: Any = None) -> None:
         """How probable the limit is over the input, with what was asked for."""
@@ -353,20 +312,16 @@ class DecisionPresenter(Presenter):
 
     def tables(self, result: Decision) -> Tables:
         """The statistic of each."""
-        more = ["-", "-"] if result.more is None else [str(number) for number in result.more]
-        rows = [
-            [name, str(size), f"{figure:.6g}", further]
-            for name, size, figure, further in zip(result.names, result.sizes, result.figures, more, strict=True)
+        return [
+            Table(
+                [
+                    Column("of", result.names),
+                    Column("samples", result.sizes),
+                    Column(result.statistic, result.figures, format=".6g", key=result.statistic),
+                    Column("more", result.more or (None, None)),
+                ]
+            )
         ]
-        return [("", ["of", "samples", result.statistic, "more"], rows)]
-
-    def frame(self, result: Decision) -> pd.DataFrame:
-        """A row for each of the two."""
-        import pandas as pd
-
-        more = (None, None) if result.more is None else result.more
-        columns = {"of": result.names, "samples": result.sizes, result.statistic: result.figures, "more": more}
-        return pd.DataFrame(columns)
 
     def draw(self, result: Decision, figure: Figure, data: Any = None) -> None:
         """The difference with its limits, beside none and what matters."""
@@ -425,17 +380,14 @@ class MeasuredValuePresenter(Presenter):
 
     def tables(self, result: MeasuredValue) -> Tables:
         """The figures of the value beside the samples'."""
-        rows = [
-            [name, *("-" if math.isnan(figure) else f"{figure:.6g}" for figure in figures.values())]
-            for name, figures in self._figures(result).items()
-        ]
-        return [("", ["", *self._figures(result)["value"]], rows)]
-
-    def frame(self, result: MeasuredValue) -> pd.DataFrame:
-        """A row for the value and one for the samples: their moments, quantiles and bounds."""
-        import pandas as pd
-
-        return pd.DataFrame([{"of": name, **figures} for name, figures in self._figures(result).items()])
+        value, samples, levels = result.value, result.window.values, list(result.levels)
+        names = ("mean", "std", *map(quantile_name, levels), "lowest", "highest")
+        represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
+        quantiles = np.quantile(samples, levels, method="hazen").tolist()
+        measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
+        pairs = zip(names, represented, map(float, measured), strict=True)
+        figures = [Column(name, pair, format=".6g", key=name) for name, *pair in pairs]
+        return [Table([Column("of", ["value", "samples"]), *figures])]
 
     def draw(self, result: MeasuredValue, figure: Figure, data: Any = None) -> None:
         """Density and cumulative distribution over those of the samples."""
@@ -450,15 +402,3 @@ class MeasuredValuePresenter(Presenter):
             axes.set_xlabel(shortened(result.window.column), parse_math=False)
         cumulative.legend(fontsize="small")
         figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
-
-    @staticmethod
-    def _figures(result: MeasuredValue) -> dict[str, dict[str, float]]:
-        value, samples, levels = result.value, result.window.values, list(result.levels)
-        represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
-        quantiles = np.quantile(samples, levels, method="hazen")
-        measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
-        names = ("mean", "std", *map(quantile_name, levels), "lowest", "highest")
-        return {
-            "value": dict(zip(names, represented, strict=True)),
-            "samples": dict(zip(names, map(float, measured), strict=True)),
-        }

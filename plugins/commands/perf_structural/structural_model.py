@@ -116,10 +116,6 @@ class StructuralModel(Result):
             return prediction
         return _recalibrated(prediction, self.recalibration)
 
-    def predict_each(self, name: str, *, executor: Executor | None = None, **options: Any) -> list[Prediction]:
-        """The distribution of each copy of a replicated component or input; options as for `predict`."""
-        return predict_jointly([self.part_named(name)], options, executor)[0]
-
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
         """Its result as what is predicted beside others; see `perf_structural.prediction.Part`."""
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)

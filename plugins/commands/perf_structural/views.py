@@ -33,7 +33,8 @@ from perf_views.pictures.data_pictures import draw_series
 from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
-from perfcore.results import Presenter, Result, Tables
+from perfcore.results import Column, Presenter, Result, Tables
+from perfcore.results import Table as Figures
 from perfcore.stochastic import StochasticValue, default_name
 
 if TYPE_CHECKING:
@@ -71,13 +72,17 @@ class SeriesPresenter(Presenter):
 
     def tables(self, result: Series) -> Tables:
         """How many samples each column has, and what they are like."""
-        header = ["column", "samples", "mean", "standard deviation", "lowest", "highest"]
-        rows = []
-        for name, values in result.columns.items():
-            finite = values[np.isfinite(values)]
-            figures = (finite.mean(), finite.std(), finite.min(), finite.max()) if len(finite) else ()
-            rows.append([name, str(len(finite)), *([f"{figure:.5g}" for figure in figures] or ["-"] * 4)])
-        return [("Columns", header, rows)]
+        finite = [values[np.isfinite(values)] for values in result.columns.values()]
+        figures: dict[str, Any] = {"mean": np.mean, "standard deviation": np.std, "lowest": np.min, "highest": np.max}
+        columns = [
+            Column("column", list(result.columns)),
+            Column("samples", list(map(len, finite))),
+            *(
+                Column(name, [float(of(values)) if len(values) else None for values in finite], format=".5g")
+                for name, of in figures.items()
+            ),
+        ]
+        return [Figures(columns, title="Columns")]
 
     def frame(self, result: Series) -> pd.DataFrame:
         """The samples: a row for each time, a column for each quantity."""
@@ -168,20 +173,22 @@ class StructuralPresenter(Presenter):
         return [*dict.fromkeys([self.title(result), result.equation]), ", ".join(counts)]
 
     def tables(self, result: StructuralModel) -> Tables:
-        """Each input with its value and unit."""
-        rows = [[name, _described(definition), definition.unit or ""] for name, definition in result.inputs.items()]
-        return [("", ["input", "value", "unit"], rows)]
-
-    def frame(self, result: StructuralModel) -> pd.DataFrame:
-        """A row for each copy of each input: its moments, its bounds and its unit."""
-        import pandas as pd
-
-        rows = [
+        """Each input with its value and unit; as data each copy with its moments and bounds."""
+        inputs = [
+            Column("input", 0),
+            Column("value", lambda row: _described(row[1])),
+            Column("unit", lambda row: row[1].unit or ""),
+        ]
+        copies = [
             (label, *_moments(value), definition.unit or "")
             for name, definition in result.inputs.items()
             for label, value in _copies(name, definition).items()
         ]
-        return pd.DataFrame(rows, columns=["input", "mean", "std", "lowest", "highest", "unit"])
+        moments = [Column(name, k) for k, name in enumerate(("input", "mean", "std", "lowest", "highest", "unit"))]
+        return [
+            Figures(inputs, list(result.inputs.items()), drops_empty=False),
+            Figures(moments, copies, importance="data"),
+        ]
 
     def draw(self, result: StructuralModel, figure: Figure, data: Any = None) -> None:
         """Density and cumulative distribution of what it predicts."""
@@ -229,7 +236,7 @@ class StructuralViews:
     def _prediction(self, query: Query) -> tuple[Block, ...]:
         method = query.get(_METHOD, "auto")
         form = Form((Field(_METHOD, "method", method, "choice", _METHODS, help="how it is evaluated"),), (), "Predict")
-        ((_, header, rows),) = self._model.tables()
+        _, header, rows = self._model.tables()[0]
         blocks: list[Block] = [
             Text((self._model.equation,), "Equation", "formula"),
             *answered(form, lambda: self._model.predict(method=method)),

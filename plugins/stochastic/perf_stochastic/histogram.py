@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.binning import REACH, bin_samples, bins_of, normal_bins
-from perf_stochastic.bins import Bins, checked_bins, joined, rebin, spread
+from perf_stochastic.bins import Bins, checked_bins, rebin, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
@@ -70,11 +70,6 @@ class Histogram(StochasticValue):
     ) -> None:
         for name, value in (*checked_bins(edges, masses, means)._asdict().items(), ("notes", notes)):
             object.__setattr__(self, name, value)
-
-    @classmethod
-    def from_bins(cls, bins: Iterable[tuple[float, float, float]]) -> Self:
-        """A histogram from separate bins (lower, upper, probability); there may be gaps between them."""
-        return cls(*joined(bins))
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
