@@ -1,0 +1,90 @@
+"""``perf summarize``: the traces of a run to a small file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perf_traces.summaries import CELLS
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Overwrite
+from perfcore.cli.reading import HowToRead, key_values
+
+if TYPE_CHECKING:
+    from perf_analysis.slurm_array import Handed
+    from perf_traces.summaries.summarized_trace import SummarizedTrace
+
+
+def command(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="Traces of one run: files, folders, or quoted patterns.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Summary to write.")],
+    how: HowToRead,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", metavar="K/N", help="Every N-th file from the K-th on, as one of N jobs does."),
+    ] = None,
+    cells: Annotated[
+        int, typer.Option("--cells", metavar="N", help="At most so many stretches of time, of equal width.")
+    ] = CELLS,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="WHERE",
+            help="What reads: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array.",
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Leave out files that cannot be read, by name.")
+    ] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
+
+    A summary has the computing time of each cell of the run, the time of each state in each window and at each
+    location, and markers. Summaries of parts add up by `perf merge` to the same bytes as one pass over all files. A
+    part that is there is kept, so that a job array can be submitted again.
+
+    \b
+    perf summarize 'ranks/*.parquet' -o run.summary --on local:8
+    perf summarize 'ranks/*.parquet' -o run.summary --on slurm:parts=100,time=01:00:00
+    perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
+    perf merge part-* -o run.summary
+    perf fit run.summary
+    """
+    with reporting():
+        from perf_analysis.cli.printing import WAITING, print_handed, print_summary
+        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.files import check_folder
+
+        check_folder(output)
+        settings: dict[str, Any] = {
+            "cells": cells,
+            "allow_missing": allow_missing,
+            "overwrite": overwrite,
+            "reader": how.reader,
+            "from_name": how.from_name,
+            **key_values(how.read_pairs or (), "--read"),
+        }
+        outcome: SummarizedTrace | Handed
+        if where is not None and where.partition(":")[0] == "slurm":
+            from perf_analysis.slurm_array import Handed, slurm_options
+            from perf_analysis.summarize import summarize_by_slurm
+
+            if part is not None:
+                raise OptionError("--part is what each job of --on slurm does; leave one of them out")
+            outcome = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **settings)
+            if isinstance(outcome, Handed):
+                print_handed(outcome, as_json)
+                raise typer.Exit(WAITING)
+        else:
+            with executor_of(where, "perf_traces.summaries.summarizing:prepare") as executor:
+                from perf_analysis.summarize import summarize  # while processes start
+
+                outcome = summarize(traces, output, part=part, executor=executor, **settings)
+    print_summary(outcome, output, as_json)
