@@ -13,9 +13,12 @@ _COMMANDS = {  # by function: group and help
         "Model",
         "How long a run takes with another network, faster or balanced computation, or noise.",
     ),
-    "perf_analysis.summarize:summarize": ("Look", "Sum up the traces of a run, part by part, in a small file."),
-    "perf_analysis.summarize:merge": ("Look", "Join the summaries of the parts of a run."),
+    "perf_analysis.summarize:summarize": (
+        "Look",
+        "Sum up the traces of a run, part by part, in a small file; or join such files.",
+    ),
 }
+_FORMER = {"overheads": ("--set=--label",), "summarize": ("merge", "--on=--parallel")}
 _PRESENTERS = (
     ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
@@ -37,7 +40,8 @@ def register_commands(register: Register) -> None:
     """Announce the commands."""
     for function, (group, text) in _COMMANDS.items():
         name = function.partition(":")[2]
-        register(name, f"perf_analysis.cli.{name}:command", group=group, help=text, function=function)
+        target = f"perf_analysis.cli.{name}:command"
+        register(name, target, group=group, help=text, function=function, former=_FORMER.get(name, ()))
 
 
 @hookimpl

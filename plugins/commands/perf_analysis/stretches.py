@@ -89,7 +89,7 @@ def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
         spans = [" to ".join(readable(time, "ns") for time in span) for span in ((start, end), (edges[0], edges[-1]))]
         raise DataError(
             f"{trace.source}: goes from {spans[0]}, and the phases of the model, which is of {origin.source}, from "
-            f"{spans[1]}; fit this trace, or read the same part of it (--from, --until)"
+            f"{spans[1]}; fit this trace, or read the same part of it (--from, --to)"
         )
     if Path(origin.source).name == Path(trace.source).name:
         return
