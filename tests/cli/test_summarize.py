@@ -225,7 +225,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
                               "-r clocks=recorded"),
         (["p1", "fewer"], "fewer does not belong to p1: not of the same files: rank2.csv, rank3.csv, rank4.csv are "
                           "listed in one only"),
-        (["p1", "rank1.csv"], "rank1.csv: is no summary; perf summarize makes one"),
+        (["p1", "rank1.csv"], "rank1.csv: is no summary, and p1 is: name traces, or summaries of their parts"),
         (["p1", "none"], "none: cannot be read: No such file or directory"),
     ):  # fmt: skip
         assert refused("summarize", *words, "-o", "whole") == message

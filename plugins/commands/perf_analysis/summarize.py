@@ -169,11 +169,12 @@ def summaries_among(names: Sequence[Named]) -> list[Path] | None:
     files: list[Path] = []
     for name in names:
         files += [Path(name)] if Path(name).is_dir() else named_files(os.fspath(name)) or [Path(name)]
-    summaries = [path for path in files if path.is_file() and _begins_a_summary(path)]
-    if summaries and len(summaries) < len(files):
-        other = next(path for path in files if path not in summaries)
+    readable = [path for path in files if path.is_file()]
+    summaries = [path for path in readable if _begins_a_summary(path)]
+    if summaries and len(summaries) < len(readable):
+        other = next(path for path in readable if path not in summaries)
         raise InputError(other, f"is no summary, and {summaries[0]} is: name traces, or summaries of their parts")
-    return summaries or None
+    return files if summaries else None
 
 
 def _begins_a_summary(path: Path) -> bool:

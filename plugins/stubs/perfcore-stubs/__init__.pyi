@@ -3,7 +3,6 @@
 from perf_analysis.messages import messages as messages
 from perf_analysis.overheads import overheads as overheads
 from perf_analysis.profile import profile as profile
-from perf_analysis.summarize import merge as merge
 from perf_analysis.summarize import summarize as summarize
 from perf_analysis.whatif import whatif as whatif
 from perf_basics.api import formats as formats
