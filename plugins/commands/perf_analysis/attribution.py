@@ -44,7 +44,7 @@ from perf_analysis.concurrency import (
 )
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
 from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
-from perf_traces.lazy_columns import no_interval, run_of
+from perf_traces.joined_trace import no_interval, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.function_names import short_name

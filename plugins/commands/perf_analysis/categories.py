@@ -13,12 +13,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
+from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FormulaError
-from perf_formulas.toml_file import read_toml
 from perf_traces.levels import parts_of
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, MARKER, OTHER
+from perf_traces.states import COMPUTING, MARKER, OTHER, state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, InputError, UnknownNameError, key_first, listing
 from perfcore.data.trace import Trace

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.categories import StateClasses
-from perf_traces.lazy_columns import run_of
+from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.messages.communication import Communication
 from perfcore.data.trace import Trace

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.stretches import Stretches
-from perf_traces.messages import counters as papi
-from perf_traces.messages.counters import Readings
-from perf_traces.messages.search_kernels import last_not_after
+from perf_traces.messages import bursts as papi
+from perf_traces.messages.bursts import Readings
+from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
 from perfcore.base.errors import listing
 from perfcore.base.kernels import announce_compilation, kernel

@@ -354,7 +354,7 @@ class TracePresenter(Presenter):
     def commands(self, result: Trace, file: str) -> list[str]:
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
         from perf_analysis.categories import classify, read_categories
-        from perf_traces.lazy_columns import run_of
+        from perf_traces.joined_trace import run_of
 
         try:
             classify(result, read_categories())

@@ -16,8 +16,8 @@ from perf_analysis.categories import NO_STATE, CategorySet, named_classes, read_
 from perf_analysis.overhead_presenters import profile_tables
 from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics
 from perf_traces.levels import parts_of
-from perf_traces.model_phases import model_edges
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import model_edges
 from perf_views.contents import (
     Block,
     Cell,

@@ -14,8 +14,8 @@ from perf_analysis.efficiencies import COMPUTING, FACTORS
 from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics, whole_run_only
 from perf_analysis.predicted_efficiencies import Predicted, predicted_efficiencies, sizes_at
 from perf_analysis.stretches import phase_edges
+from perf_traces.messages.bursts import refuse_different_programs
 from perf_traces.messages.pop_factors import Definition
-from perf_traces.messages.same_program import refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve

@@ -18,7 +18,7 @@ from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.levels import level_names
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
-from perf_traces.rank_numbers import RANK
+from perf_traces.ranks import RANK
 from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError

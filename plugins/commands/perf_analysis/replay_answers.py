@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.burst_times import BurstTimes
-from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE, POSTED
-from perf_traces.messages.replay import Path, Replay
-from perf_traces.messages.rules import Rules
+from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 from perfcore.results import Result

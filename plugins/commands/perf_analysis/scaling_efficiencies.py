@@ -17,7 +17,7 @@ import numpy as np
 from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_factors, losses_of, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import ExternalMetrics
-from perf_traces.messages.burst_classes import BurstClasses
+from perf_traces.messages.bursts import BurstClasses
 from perf_views.file_names import told_apart
 from perfcore.data.units import readable
 

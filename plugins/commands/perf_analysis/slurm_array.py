@@ -17,13 +17,11 @@ from typing import Any
 
 import msgspec
 
-from perf_statistics.executors import slurm
-from perf_traces.summaries.merging import merged
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import summarized
+from perf_traces.summaries.summarizing import Unfinished, merged, summarized
 from perf_traces.summaries.summary_file import load, save
-from perf_traces.summaries.unfinished import Unfinished
+from perfcore.base import slurm
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import write_bytes
 

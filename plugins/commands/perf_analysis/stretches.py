@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_traces.lazy_columns import run_of
-from perf_traces.markers import families
-from perf_traces.model_phases import model_edges
+from perf_traces.joined_trace import run_of
 from perf_traces.runs import Named
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import families, model_edges
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable

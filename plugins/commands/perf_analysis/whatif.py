@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from perf_analysis.messages import read_trace, trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
-from perf_traces.messages.burst_times import BurstTimes
+from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.communication import Communication
 from perf_traces.messages.matching import numbered
-from perf_traces.messages.replay import Replay
-from perf_traces.messages.rules import bsc_rules
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, OTHER
+from perf_traces.messages.replay import Replay, bsc_rules
+from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace
 from perfcore.stochastic import default_name, representation_named

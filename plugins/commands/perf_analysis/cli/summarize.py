@@ -111,7 +111,7 @@ def command(
     perf fit run.summary
     """
     with reporting():
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.base.files import check_folder
 
         check_folder(output)
