@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_formulas.parser import QUANTILE
-from perf_formulas.tree import INFIX, PREFIX
+from perf_formulas.parser import INFIX, PREFIX, QUANTILE
 from perf_structural.functions import EQUATION_FUNCTIONS, compute
 from perfcore.base.errors import DataError
 

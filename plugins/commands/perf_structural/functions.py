@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
-from perf_formulas.parser import QUANTILE, Limits, Parser
-from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
+from perf_formulas.parser import FUNCTIONS, OR, QUANTILE, Limits, Node, Parser, Rule
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perf_formulas.parser import FormulaError, Parser
-from perf_formulas.tree import Node, Number, Operation, Variable
+from perf_formulas.parser import FormulaError, Node, Number, Operation, Parser, Variable
 from perf_structural.algebra import Algebra, Constant, Expression
 from perfcore.base.errors import DataError
 from perfcore.data.units import LABELS

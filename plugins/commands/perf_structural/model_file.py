@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from perf_formulas.toml_file import read_toml
+from perf_formulas.formula import read_toml
 from perfcore.base.errors import DataError, PerfError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 from perfcore.stochastic import StochasticValue, default_representation, of_moments
