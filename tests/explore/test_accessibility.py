@@ -5,10 +5,9 @@ from pathlib import Path
 from result_kinds import FURTHER_KINDS, KINDS
 
 from perf_explore import blocks
-from perf_explore.blocks import Writer
+from perf_explore.blocks import DrawnChart, Writer
 from perf_explore.opening import open_subjects
 from perf_explore.page import address, document
-from perf_explore.svg import DrawnChart
 from perfcore.hooks.registry import registry
 
 from .conftest import accessibility_problems

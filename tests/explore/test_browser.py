@@ -248,7 +248,7 @@ def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
 
 def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeypatch):
     from perf_explore.opening import open_subjects
-    from perf_explore.report import report_text
+    from perf_explore.page import report_text
 
     monkeypatch.chdir(tmp_path)
     Path("trace.csv").write_text(TRACE)

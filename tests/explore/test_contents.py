@@ -7,9 +7,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from perf_explore.blocks import Writer
+from perf_explore.blocks import Writer, shade_style
 from perf_explore.page import Frame, address
-from perf_explore.shades import shade_style
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Stretch, Table, Text, View
 from perf_views.colours import contrast
 

@@ -12,12 +12,11 @@ import pytest
 import perfcore
 from perf_explore import opening
 from perf_explore.opening import DataViews, Opening, open_subjects
-from perf_explore.page import Frame
-from perf_explore.report import report_text
+from perf_explore.page import Frame, report_text
 from perf_explore.session import Session
 from perf_views import Chart, Form, Notice, NoViewError, Table, Text, Viewable
 from perf_views.drawable import views_of
-from perf_views.opener import Opener
+from perf_views.openers import Opener
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError

@@ -8,8 +8,8 @@ from result_kinds import KINDS
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_views.pictures.derived_panels import derived_panels
-from perf_views.pictures.picture import plot
+from perf_views.derived_panels import derived_panels
+from perf_views.picture import plot
 from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
 

@@ -10,10 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_views.pictures.figures import COLUMNS
-from perf_views.pictures.fitting import fit_texts
-from perf_views.pictures.picture import inches, plot
-from perf_views.pictures.style import drawing, finish
+from perf_views.figures import COLUMNS
+from perf_views.picture import inches, plot
+from perf_views.style import drawing, finish, fit_texts
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.results import presenter_of

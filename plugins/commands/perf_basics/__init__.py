@@ -9,7 +9,7 @@ __all__ = ["register_commands", "register_presenters"]
 
 _COMMANDS = (
     ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info"),
-    ("plot", "Look", "Draw a model or data.", "perf_views.pictures.picture:plot"),
+    ("plot", "Look", "Draw a model or data.", "perf_views.picture:plot"),
     ("read", "Look", "Write a file in another format.", "perfcore.reading.recognise:read"),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
@@ -41,6 +41,6 @@ def register_presenters(register: Register) -> None:
         register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
         "perfcore.models.ranking:Ranking",
-        "perf_views.rankings:RankingPresenter",
+        "perf_views.drawable:RankingPresenter",
         help="models compared with one another",
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_traces.messages.burst_classes import BurstClasses
-from perf_views.file_names import told_apart
+from perf_views.names import unique_suffixes
 from perfcore.data.units import readable
 
 _MOST_CLASSES = 20
@@ -102,7 +102,14 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[st
             ["sum", *(readable(time, "ns") for time in times), "100.00%", _share(sum(e.lost for e in class_losses))]
         )
         rows[-1] += [_share(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
-        header = ["burst", *told_apart([smallest.source, profile.source]), "share", "lost", "scalability", *_FACTORS]
+        header = [
+            "burst",
+            *unique_suffixes([smallest.source, profile.source]),
+            "share",
+            "lost",
+            "scalability",
+            *_FACTORS,
+        ]
         columns = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
         tables.append(
             (

@@ -17,7 +17,7 @@ from perf_analysis.overheads.factors import FACTORS, factors_of, level_factors, 
 from perf_analysis.overheads.other_tools import OtherRun
 from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
-from perf_views.file_names import told_apart
+from perf_views.names import unique_suffixes
 
 _OF_COMPUTATION = FACTORS[-3:]
 _LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
@@ -100,7 +100,7 @@ def scaling_tables(
         return []
     runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
     runs += [(other.source, other.p, dict(other.factors)) for other in others]
-    named = told_apart([source for source, *_ in runs])
+    named = unique_suffixes([source for source, *_ in runs])
     about = []
     if any(row["computation scalability"] is not None for row in rows):
         smallest = min(range(len(profiles)), key=lambda index: len(profiles[index].locations))

@@ -13,8 +13,7 @@ from perf_analysis.overheads.pop_efficiencies import Efficiencies
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_analysis.overheads.runs import By
 from perf_analysis.overheads.stacking import check_same_categories
-from perf_views.file_names import told_apart
-from perf_views.function_names import short_name
+from perf_views.names import short_name, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -70,7 +69,7 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     """
     check_same_categories(profiles)
     rows = []
-    for profile, name in zip(profiles, told_apart([each.source for each in profiles]), strict=True):
+    for profile, name in zip(profiles, unique_suffixes([each.source for each in profiles]), strict=True):
         [cells] = _shares(profile.by_category_ns[:, None])
         rows.append([name, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
     header = ["run", "locations", "elapsed", *profiles[0].categories]

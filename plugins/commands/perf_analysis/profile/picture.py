@@ -9,8 +9,7 @@ import numpy as np
 from perf_analysis.profile.run_profile import NO_STATE
 from perf_analysis.profile.tables import label_of, longest_functions
 from perf_views.colours import AREAS, INK
-from perf_views.function_names import plain_names
-from perf_views.short_names import shortened
+from perf_views.names import plain_names, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

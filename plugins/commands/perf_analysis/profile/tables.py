@@ -10,7 +10,7 @@ import numpy as np
 from perf_analysis.profile.counting import CYCLES, INSTRUCTIONS
 from perf_analysis.profile.profiles import Profiles
 from perf_analysis.profile.run_profile import NO_STATE, RunProfile, imbalance_of
-from perf_views.function_names import plain_names
+from perf_views.names import plain_names
 from perfcore.data.units import readable
 from perfcore.results import Tables
 

@@ -83,7 +83,7 @@ def _predict_special(
 ) -> None:
     with reporting():
         from perf_statistics.executors.executors import executor_of
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.hooks.options import build
         from perfcore.models.fitting import NO_PARTS
 

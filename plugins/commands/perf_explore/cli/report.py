@@ -34,7 +34,7 @@ def command(
     """
     with reporting():
         from perf_explore.api import report
-        from perf_explore.report import MOST_VIEWS
+        from perf_explore.page import MOST_VIEWS
 
         most = views or MOST_VIEWS
         text = report(*files, output=output, overwrite=overwrite, views=most, read=how.read_file, **options)

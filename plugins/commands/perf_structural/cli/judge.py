@@ -57,7 +57,7 @@ def command(
     """
     with reporting():
         from perf_structural.judging import judge
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture, output)
         if not recalibrate:

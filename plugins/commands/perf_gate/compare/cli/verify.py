@@ -36,7 +36,7 @@ def command(
     with reporting():
         import perfcore
         from perf_gate.compare.api import verify
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
 
         check_files(picture)
         loaded = perfcore.load(model)

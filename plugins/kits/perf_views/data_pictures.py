@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_views.colours import DARK, FAINT, SIZES
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -93,8 +93,8 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
 
 def draw_series(axes: Axes, data: Series) -> None:
     """Draw the first columns over time; of a long one the band between the extremes of short stretches."""
-    from perf_views.pictures.style import add_legend
-    from perf_views.short_names import LABEL_LETTERS, shortened_apart
+    from perf_views.names import LABEL_LETTERS, shortened_apart
+    from perf_views.style import add_legend
 
     names = list(data.columns)[:_MOST_COLUMNS]
     times = data.times - data.times[0]
@@ -128,8 +128,8 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     """
     import matplotlib as mpl
 
-    from perf_views.pictures.style import MARKERS, add_legend, set_logarithmic, tick_base
-    from perf_views.short_names import LABEL_LETTERS, shortened_apart
+    from perf_views.names import LABEL_LETTERS, shortened_apart
+    from perf_views.style import MARKERS, add_legend, set_logarithmic, tick_base
 
     observed = data.observations(duplicates="keep")
     symbol = next(iter(observed.points))

@@ -1,12 +1,42 @@
-"""Names of functions without what a table has no room for: return types, arguments, templates and namespaces."""
+"""Names that are too long for a label: states of C++ programs, call paths, files."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import PurePath
 
-from perf_views.short_names import shortened
+LABEL_LETTERS = 34  # of a name beside an axis, where a picture still has most of its width
+
+
+def shortened(name: str, most: int = LABEL_LETTERS) -> str:
+    """A name on one line; the middle is left out where it is too long, since names differ at both ends."""
+    line = " ".join(name.split())
+    tail = most // 3
+    return line if len(line) <= most else f"{line[: most - tail - 1]}…{line[-tail:]}"
+
+
+def shortened_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names shortened so that different ones still look different; where they need more letters, they get them."""
+    longest = max(map(len, names), default=0)
+    labels = [shortened(name, most) for name in names]
+    while len(set(labels)) < len(set(names)) and most < longest:
+        most *= 2
+        labels = [shortened(name, most) for name in names]
+    return labels
+
+
+def unique_suffixes(names: Sequence[str]) -> list[str]:
+    """The ends of paths that are enough to tell different ones apart."""
+    parts = [PurePath(name).parts for name in names]
+    longest = max(map(len, parts), default=0)
+    for kept in range(1, longest):
+        ends = [str(PurePath(*each[-kept:])) if each else name for name, each in zip(names, parts, strict=True)]
+        if len(set(ends)) == len(set(names)):
+            return ends
+    return list(names)
+
 
 _MOST_LETTERS = 34
 _MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 
-from perf_views.pictures.style import add_legend
+from perf_views.style import add_legend
 from perfcore.results import Result
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_views.pictures.data_pictures import draw_data
+from perf_views.data_pictures import draw_data
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.measurements import Measurements
@@ -62,7 +62,6 @@ def plot(
     panels: str | Sequence[str] = (),
     size: str | None = None,
     font: float | None = None,
-    figures: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draw a model, data, or a model over its data: into a file, into axes of your own, or for a notebook.
 
@@ -80,8 +79,6 @@ def plot(
         Width, or width and height, such as ``3.4in``, ``8.5cm`` or ``3.4x2.5in``.
     font : float, optional
         Size of all text, points.
-    figures : str or path, optional
-        CSV to write: all that is drawn, in numbers; see `perf_views.pictures.figures.drawn_figures`.
 
     Returns
     -------
@@ -91,7 +88,7 @@ def plot(
     Raises
     ------
     OptionError
-        Neither model nor data were given, the ending, a panel or the size is not accepted, or one file is to be both.
+        Neither model nor data were given, or the ending, a panel or the size is not accepted.
     InputError
         A folder is not there, or a file cannot be written.
 
@@ -102,8 +99,7 @@ def plot(
     >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4x2.3in")
     <Drawing of 3.4 x 2.3 in>
     """
-    from perf_views.pictures.figures import drawn_figures, write_figures
-    from perf_views.pictures.style import drawing, finish, texts_of
+    from perf_views.style import drawing, finish, texts_of
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -115,18 +111,13 @@ def plot(
                 draw(ax)
             finish(ax, before)
         return ax
-    check_files(path, figures)
-    if path is not None and figures is not None and os.path.realpath(path) == os.path.realpath(figures):
-        raise OptionError(f"{os.fspath(path)}: cannot hold both the picture and its data; give two names")
+    check_files(path)
     extent = None if size is None else inches(size)
     with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
         figure = _drawn(model, data, names, extent)
-        rows = [] if figures is None else drawn_figures(figure)  # before labels are broken into lines
         _fit(figure, bool(names), extent, font)
         if path is not None:
             _write(figure, path, model, data)
-        if figures is not None:
-            write_figures(rows, figures)
     return Drawing(figure)
 
 
@@ -151,7 +142,7 @@ class Drawing:
     def _repr_html_(self) -> str:
         from PIL import Image
 
-        from perf_views.pictures.style import drawing
+        from perf_views.style import drawing
 
         # A notebook keeps each picture that its cells show: 256 colours, of which none is off by more than 3 %, take a
         # quarter of the place. Where lines fill the picture it is less sharp.
@@ -188,7 +179,7 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from perf_views.pictures.style import finish
+    from perf_views.style import finish
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -212,15 +203,15 @@ def _fit(
     figure: Figure, has_chosen_panels: bool, extent: tuple[float, float | None] | None, font: float | None
 ) -> None:
     """Give a figure its size; without a height, it is as high as panels and texts need."""
-    from perf_views.pictures.fitting import (
+    from perf_views.style import (
         fit_texts,
         has_free_legend,
         move_legends,
         panel_shapes,
         raise_panels,
+        set_text_size,
         thin_out_ticks,
     )
-    from perf_views.pictures.style import set_text_size
 
     may_grow = extent is None or extent[1] is None
     is_sized = has_chosen_panels or extent is not None
@@ -245,7 +236,7 @@ def _fit(
 
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:
     """What draws each of some panels; the name "" is that of the most important one."""
-    from perf_views.pictures.derived_panels import derived_panels
+    from perf_views.derived_panels import derived_panels
 
     of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: draw_data(axes, data)}
     panels = of_data if model is None else presenter_of(model).panels(model, data) or derived_panels(model, data)
