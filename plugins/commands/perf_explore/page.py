@@ -181,7 +181,7 @@ def document(title: str, body: str, styles: Sequence[str] = ("page.css",), polic
 
 
 MOST_VIEWS = 60  # a view with a picture takes some 80 kB: such a report still opens at once and can be mailed
-_MORE = "`perf report --views N` takes more, `perf explore` has all."
+_MORE = "`perf explore --views N` takes more, `perf explore` has all."
 _SCRIPTS = ("report.js",)
 _TOP = "top"
 
