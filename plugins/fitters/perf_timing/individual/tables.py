@@ -35,7 +35,7 @@ def individual_summary(model: IndividualModel) -> list[str]:
 
 def individual_tables(model: IndividualModel) -> Tables:
     """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
-    tables = [_pairs(model)]
+    tables: Tables = [_pairs(model)]
     header, rows = outlier_table(
         model.outliers(), model.describe, model.value_name, model.observations.value, model.errors()
     )
