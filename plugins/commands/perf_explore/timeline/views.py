@@ -21,7 +21,7 @@ from perf_explore.blocks import class_colour
 from perf_explore.timeline.lanes import MOST_COLUMNS, ROWS, Lane, Window
 from perf_explore.timeline.shown import CLASS_PREFIX, Bins, TimelineData, state_name, timeline_data
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
-from perf_traces.model_phases import model_edges
+from perf_traces.windows import model_edges
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.contents import (
     Block,
