@@ -13,7 +13,7 @@ from perf_analysis.efficiencies import Efficiencies, level_factors, meanings, of
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, check_same_categories
 from perf_analysis.scaling_efficiencies import burst_table
-from perf_views.names import short_name
+from perf_views.names import short_name, unique_suffixes
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables

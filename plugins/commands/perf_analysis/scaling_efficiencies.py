@@ -18,6 +18,7 @@ from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_fac
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import ExternalMetrics
 from perf_traces.messages.bursts import BurstClasses
+from perf_views.names import unique_suffixes
 from perfcore.data.units import readable
 
 _MOST_CLASSES = 20
