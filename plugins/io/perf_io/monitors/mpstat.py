@@ -54,13 +54,7 @@ class MpstatReader(Reader):
         return 0.95 if _STARTS.match(source.head) and _TIME_OF_DAY.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor.
-
-        Raises
-        ------
-        InputError
-            Malformed JSON with its line; another shape with its path; no processors, or times that do not increase.
-        """
+        """Read the load of each processor."""
         document = decode_document(source, _Document, "the output of mpstat -o JSON")
         if len(document.sysstat.hosts) != 1:
             raise InputError(source.name, f"is of {len(document.sysstat.hosts)} hosts; one is expected")

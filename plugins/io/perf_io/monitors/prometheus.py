@@ -57,14 +57,7 @@ class PrometheusReader(Reader):
         return 0.95 if _STATUS.match(source.head) else 0.0
 
     def read(self, source: Source, options: Any) -> Series:
-        """Read all series of the answer.
-
-        Raises
-        ------
-        InputError
-            Malformed JSON with its line; the server's own error; an answer to another query than a range; no samples;
-            a sample that is no number; times that do not increase.
-        """
+        """Read all series of the answer."""
         answer = decode_document(source, _Answer, "an answer of Prometheus")
         if answer.status != "success" or answer.data is None:
             problem = f"the server refused the query: {' '.join(f'{answer.error_type}: {answer.error}'.split())[:300]}"

@@ -66,14 +66,7 @@ class SadfReader(Reader):
         return 0.95 if _JSON.match(source.head) and _JSON_TIME.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor.
-
-        Raises
-        ------
-        InputError
-            With the line, or the path within JSON: a field that is no number, a row that is cut short, no processors,
-            or times that do not increase.
-        """
+        """Read the load of each processor."""
         shares = CpuShares(source.name)
         hosts_and_zones = (
             _read_json(source, shares) if source.head.lstrip()[:1] == b"{" else _read_table(source, shares)

@@ -43,15 +43,7 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
 
 
 def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
-    """A curve or a series from rows ``time, value, ...``.
-
-    A last row without value is where a curve ends; without one its last sample lasts as long as the median sample.
-
-    Raises
-    ------
-    InputError
-        Times that do not increase, or values that are missing or no heights; with their line.
-    """
+    """A curve or a series from rows ``time, value, ...``."""
     assert roles.start is not None
     (times,), values = _load(table, roles, (roles.start,))
     if not (rising := times[1:] > times[:-1]).all():

@@ -45,15 +45,7 @@ class CaliperProfileReader(Reader):
         return 0.95 if _STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
-        """Read the profile.
-
-        Raises
-        ------
-        InputError
-            A record that cannot be read, with its line, or no region with the metric.
-        UnknownNameError
-            The profile has no such metric.
-        """
+        """Read the profile."""
         library = Library()
         lines = CaliperRecords(source)
         try:

@@ -20,7 +20,7 @@ from typing import Annotated, BinaryIO, cast
 
 import msgspec
 
-from perf_io.results.extrap_experiment import Summary, sample_deviation, summaries_as_measurements
+from perf_io.results.extrap import Summary, sample_deviation, summaries_as_measurements
 from perf_io.shared.json_document import LARGEST_DOCUMENT, decode_content
 from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions, Reader
@@ -61,13 +61,7 @@ class ExtrapArchiveReader(Reader):
         return 0.95 if source.head.startswith(b"PK\x03\x04") and ours else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all measurements.
-
-        Raises
-        ------
-        InputError
-            No such archive, a damaged one, one that unpacks to more than 256 MiB, or a document of another shape.
-        """
+        """Read all measurements."""
         with source.plain_file() as path:
             try:
                 with zipfile.ZipFile(path) as archive:

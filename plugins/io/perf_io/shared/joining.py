@@ -22,28 +22,7 @@ _FILE = "file"
 def join_measurements(
     parts: Iterable[tuple[Path, Measurements]], fields: Sequence[Mapping[str, Any]], name: str
 ) -> Measurements:
-    """Measurements of several files as one table with what the files' names say.
-
-    The parameters are those of the files and the fields of their names that are numbers; of several files only those
-    that differ between rows. Fields that are words name the code. A field ``r``, ``run`` or ``repetition`` is a column
-    that tells repeated runs apart.
-
-    Parameters
-    ----------
-    parts : iterable of (Path, Measurements)
-        At least one.
-    fields : sequence of mapping of str to int, float or str
-        What the name of each file says.
-    name : str
-        How the user names the set.
-
-    Raises
-    ------
-    DataError
-        The files measure different things.
-    OptionError
-        A field of the names is a column of the files.
-    """
+    """Measurements of several files as one table with what the files' names say."""
     import pandas as pd
 
     tables, parts = [], list(parts)

@@ -215,10 +215,7 @@ class Look(Protocol):
 
 
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Look | None = None) -> Roles:
-    """Decide what a table is.
-
-    A sampling time is in ``start`` and leaves ``end`` None.
-    """
+    """Decide what a table is."""
     finder = _Finder(columns, source)
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
     if options.kind == "samples":

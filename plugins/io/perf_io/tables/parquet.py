@@ -58,13 +58,7 @@ class ParquetReader(Reader):
         return 1.0 if source.head.startswith(_MAGIC) else 0.0
 
     def read(self, source: Source, options: TableOptions) -> Any:
-        """Read the table as what its columns say.
-
-        Raises
-        ------
-        InputError
-            A damaged file, columns of no accepted set, or a value that does not belong; with its row.
-        """
+        """Read the table as what its columns say."""
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         with source.plain_file() as path:

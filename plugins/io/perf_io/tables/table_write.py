@@ -31,11 +31,7 @@ class TableFacts(msgspec.Struct, omit_defaults=True):
 
 
 def write_table(data: Any, path: Path, file_format: str) -> None:
-    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns.
-
-    Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are exact
-    decimals.
-    """
+    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns."""
     if isinstance(data, Trace):
         _write_trace(data, path, file_format)
     elif isinstance(data, UtilizationCurve):

@@ -45,13 +45,7 @@ class CaliperTraceReader(Reader):
         return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions.
-
-        Raises
-        ------
-        InputError
-            A record that cannot be read, a time that goes back, or a region left that was not entered; with its line.
-        """
+        """Read the regions."""
         records = CaliperRecords(source)
         events = _Events(records, source.name)
         try:

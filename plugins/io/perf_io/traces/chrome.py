@@ -112,25 +112,12 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: ChromeOptions) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            No JSON, an event that is cut short, without a time or of another shape, or no event that lasts; with its
-            line.
-        """
+        """Read the states."""
         columns, names, array = _collect(source, options.to_the_cut)
         return _trace(source.name, columns, names, array, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`.
-
-        Raises
-        ------
-        OptionError
-            The data are no trace.
-        """
+        """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
         if not isinstance(data, Trace):
             raise OptionError(
                 f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"

@@ -77,11 +77,7 @@ def _by_location_and_start(location: Integers, start: Integers, end: Integers) -
 
 
 def latest_running(location: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers, Integers]:
-    """Cut intervals so that at each time and location only the one counts that began last and still runs.
-
-    For nested intervals that is the innermost one. Clocks of tracers let intervals cross by some nanoseconds; these are
-    no mistake of the user's, so they are not refused.
-    """
+    """Cut intervals so that at each time and location only the one counts that began last and still runs."""
     order = _by_location_and_start(location, start, end)
     place, first, last = location[order], start[order], end[order]
     if not ((place[1:] == place[:-1]) & (first[1:] < last[:-1])).any():

@@ -59,14 +59,7 @@ class Otf2Reader(Reader):
         return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions.
-
-        Raises
-        ------
-        InputError
-            Files of the trace are missing or damaged, a region is left that was not entered, or the time goes back;
-            with the location and the number of the event.
-        """
+        """Read the regions."""
         if _is_part(source):
             raise InputError(source.name, "is one part of an OTF2 trace; name its .otf2 file")
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
@@ -82,13 +75,7 @@ class Otf2Reader(Reader):
         return trace
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a trace as a tar archive of its files.
-
-        Raises
-        ------
-        OptionError
-            The data are no trace, or ``path`` does not end in ``.tar``.
-        """
+        """Write a trace as a tar archive of its files."""
         write_archive_file(data, Path(path))
 
 

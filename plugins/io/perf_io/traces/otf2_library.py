@@ -191,10 +191,7 @@ class Archive:
 
 
 def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
-    """Let a recorder take what concerns messages, by functions that must live as long as events are read.
-
-    Their first arguments are location, time, position, data and attributes.
-    """
+    """Let a recorder take what concerns messages, by functions that must live as long as events are read."""
 
     def send(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int) -> None:
         recorder.send(time, to, comm, tag, size, None)

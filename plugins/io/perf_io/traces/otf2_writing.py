@@ -22,10 +22,7 @@ _NAME = "traces"
 
 
 def write_files(trace: Trace, folder: Path, name: str = _NAME) -> Path:
-    """Write the files of a trace: ``name.otf2``, ``name.def`` and the folder ``name``.
-
-    Each state is a region, each location a thread of a process of its own.
-    """
+    """Write the files of a trace: ``name.otf2``, ``name.def`` and the folder ``name``."""
     first, last = trace.span_ns
     order = np.lexsort((trace.start_ns, trace.location))
     order = order[trace.end_ns[order] > trace.start_ns[order]]

@@ -361,14 +361,7 @@ class PajeReader(Reader):
         return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
-        """Read the states; the variables as a series where there are no states, or where they are asked for.
-
-        Raises
-        ------
-        InputError
-            An event without definition or that is cut short, a container or type that was not defined, a time that
-            goes back, or a state left that was not entered; with its line.
-        """
+        """Read the states; the variables as a series where there are no states, or where they are asked for."""
         model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:
             for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):

@@ -133,14 +133,7 @@ class ParaverReader(Reader):
         return 0.5 if source.suffix in self.parts else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            A header or a state record that is cut short or has no numbers, or overlapping states of one thread; with
-            its line. A file of names in place of the trace.
-        """
+        """Read the states."""
         if source.suffix in self.parts and not source.head.startswith(_MAGIC):
             raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
         with source.open() as stream:

@@ -85,14 +85,7 @@ class PiclReader(Reader):
         return (0.9 if source.suffix in (".trf", ".picl") else 0.4) if likely else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            A record that is cut short or has no numbers, a time that goes back on one node, or an event left that
-            was not entered; with its line.
-        """
+        """Read the states."""
         first = next((line for line in source.head.splitlines() if line.strip()), b"")
         form = _NewFormat(source.name) if _NEW.match(first) else _OldFormat(source.name)
         with progress.bar(f"reading {source.name}") as advance:

@@ -135,14 +135,7 @@ class PjDumpReader(Reader):
         return 0.95 if looks_like_pj_dump(source.head) else 0.0
 
     def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
-        """Read the states, or the variables.
-
-        Raises
-        ------
-        InputError
-            A line that is cut short or has no times, a variable without a value, several types of states, overlapping
-            states, or nothing of what is asked for; with its line.
-        """
+        """Read the states, or the variables."""
         first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
         positions = _header(first)
         from_starvz = positions is not None

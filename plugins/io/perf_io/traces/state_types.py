@@ -11,10 +11,7 @@ STARPU_STATES = "Worker State"
 
 
 def choose_state_type(types: Sequence[str], state_type: str | None, source: str) -> str:
-    """The type that was asked for, the only one, or StarPU's workers.
-
-    Types are alternatives: states of two types overlap on one container, so their sum would count it twice.
-    """
+    """The type that was asked for, the only one, or StarPU's workers."""
     if not types:
         raise InputError(source, "contains no state intervals")
     if state_type is not None:

@@ -59,10 +59,7 @@ class VariableSamples:
         self._value.append(float(self._latest[code]))
 
     def series(self, time_unit: str, source: str, notes: tuple[str, ...]) -> Series:
-        """A column for each type, the sum over its containers; where it has several, also one for each of them.
-
-        What has no value yet counts as 0, and so does a container before it has one.
-        """
+        """A column for each type, the sum over its containers; where it has several, also one for each of them."""
         times, row = np.unique(np.frombuffer(self._time, np.int64), return_inverse=True)
         code, value = np.frombuffer(self._column, np.int32), np.frombuffer(self._value, np.float64)
         order = np.argsort(code, kind="stable")
