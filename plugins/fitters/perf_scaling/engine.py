@@ -24,13 +24,12 @@ def fit_paths(
     runs: Runs,
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
-    sparse: bool = False,
     reciprocal: bool = False,
 ) -> Posterior:
     """What the runs of K paths at points (n, q) leave open."""
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
     spread = run_variance(runs.variances, counts)
-    return weigh(points, runs.means, counts, spread, exponents, logarithms, sparse, reciprocal)
+    return weigh(points, runs.means, counts, spread, exponents, logarithms, reciprocal)
 
 
 def weigh(
@@ -40,7 +39,6 @@ def weigh(
     spread: Floats,
     exponents: Sequence[str] | None,
     logarithms: Sequence[int] | None,
-    sparse: bool = False,
     reciprocal: bool = False,
 ) -> Posterior:
     """As `fit_paths`, of means (K, n), how many runs each is of (K, n), and the relative variance of a run (K,).
@@ -49,15 +47,15 @@ def weigh(
     they would if their noise were Student's t of four degrees of freedom.
     """
     if reciprocal:
-        of_times = weigh(points, 1.0 / means, counts, spread, exponents, logarithms, sparse)
+        of_times = weigh(points, 1.0 / means, counts, spread, exponents, logarithms)
         return replace(of_times, means=means, reciprocal=True)
-    posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
+    posterior = _weighed(points, means, counts, spread, exponents, logarithms)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):
         fitted = posterior.of_paths(many).quantiles(points, (0.5,))[:, :, 0]
         counts = posterior.counts.copy()
         counts[many] = _counting_less(np.log(means[many] / fitted), counts[many])
-        posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
+        posterior = _weighed(points, means, counts, spread, exponents, logarithms)
     return posterior
 
 
@@ -76,12 +74,11 @@ def _weighed(
     spread: Floats,
     exponents: Sequence[str] | None,
     logarithms: Sequence[int] | None,
-    sparse: bool,
 ) -> Posterior:
     if points.shape[1] == 1:
         from perf_scaling.posterior.one_parameter import weigh_one_parameter
 
-        return weigh_one_parameter(points[:, 0], means, counts, spread, exponents, logarithms, sparse=sparse)
+        return weigh_one_parameter(points[:, 0], means, counts, spread, exponents, logarithms)
     from perf_scaling.posterior.several import weigh_several
 
     return weigh_several(points, means, counts, spread, exponents, logarithms)

@@ -5,24 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
-
-Floats = npt.NDArray[np.float64]
-
-
-def spectrum(drift: Floats) -> tuple[Floats, Floats, Floats]:
-    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of
-    them.
-    """
-    k = len(drift) - 1
-    levels = drift[:k, :k]
-    mean_free = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]
-    values, vectors = np.linalg.eigh(mean_free.T @ levels @ mean_free)
-    vectors = mean_free @ vectors
-    return np.maximum(values, 0.0), vectors, vectors.T @ (drift[k, :k] - levels.mean(axis=1))
 
 
 @kernel

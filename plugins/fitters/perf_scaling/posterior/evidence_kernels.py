@@ -50,40 +50,6 @@ def noise_terms(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def even_noise_terms(  # type: ignore[no-untyped-def]
-    variance, kappa, length, values, vectors, beyond, log_none, log_one, extra, first_variance, projection, offset,
-    gain, far,
-):  # fmt: skip
-    """As `noise_terms`, where scatter and noise are the same at every level: no matrix is inverted.
-
-    Then ``P = V (s diag(values) + variance)^-1 V'`` with what depends on the levels alone (`spectrum`). And ``|S|``
-    times ``1'S^-1 1`` is k times the determinant of what is inverted.
-    """
-    k = len(offset)
-    scale, determinant = 0.5 * kappa * kappa * length, math.log(k)
-    for i in range(k):
-        far[i] = 1.0 / k
-        for j in range(i + 1):
-            projection[i, j] = 0.0
-    for e in range(k - 1):
-        own = scale * values[e] + variance
-        determinant += math.log(own)
-        for i in range(k):
-            part = vectors[i, e] / own
-            far[i] += scale * beyond[e] * part
-            for j in range(i + 1):
-                projection[i, j] += part * vectors[j, e]
-    for i in range(k):
-        for j in range(i):
-            projection[j, i] = projection[i, j]
-        more = extra + first_variance if i == 0 else extra
-        spread = 1.0 + more * projection[i, i]
-        offset[i] = log_one - log_none - 0.5 * math.log(spread)
-        gain[i] = 0.5 * more / spread
-    return -0.5 * (determinant + (k - 1) * _LOG_2PI) + log_none
-
-
-@kernel
 def level_terms(residuals, ahead, projection, offset, gain, far, masses, aheads):  # type: ignore[no-untyped-def]
     """What each level that may deviate adds to the evidence of a shape, and what is then predicted far beyond them."""
     k, top = len(residuals), 0.0
