@@ -69,8 +69,7 @@ def test_timestamps_are_seconds_since_1970(write):
     zoned = perfcore.read(write("timestamp,value\n2014-02-14T14:30:00.25+02:00,1\n2014-02-14T14:30:01+02:00,2\n"))
     assert zoned.edges.tolist() == [1392381000.25, 1392381001.0, 1392381001.75]
     nanoseconds = perfcore.read(
-        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"),
-        time_unit="ns",
+        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
     )
     assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
 

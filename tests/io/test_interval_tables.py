@@ -130,11 +130,7 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
     with pytest.raises(InputError, match=r"jobs.csv:3: 'w1' is in state 'b' .* -r overlap=count, .* -r overlap=union"):
         perfcore.read(path)
     counted = perfcore.read(path, overlap="count")
-    assert intervals(counted) == [
-        ("w1 #1", "a", 0, 10_000),
-        ("w1 #2", "b", 5_000, 15_000),
-        ("w2", "a", 3_000, 20_000),
-    ]
+    assert intervals(counted) == [("w1 #1", "a", 0, 10_000), ("w1 #2", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
     assert "2 locations are 3 lanes" in counted.notes[0]
     united = perfcore.read(path, overlap="union")
     assert intervals(united) == [("w1", "a", 0, 5_000), ("w1", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]

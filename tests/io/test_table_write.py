@@ -66,11 +66,7 @@ def intervals(trace):
     return sorted(
         (trace.locations[where], trace.states[state], start, end)
         for where, state, start, end in zip(
-            trace.location.tolist(),
-            trace.state.tolist(),
-            trace.start_ns.tolist(),
-            trace.end_ns.tolist(),
-            strict=True,
+            trace.location.tolist(), trace.state.tolist(), trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
         )
     )
 

@@ -128,7 +128,7 @@ def test_real_files(real_data):
     assert list(flops.roles.parameters.values()) == ["num_tasks", "num_cpus_per_task"]
     assert flops.roles.unit == "Gflop/s"
     assert perfcore.read(folder / "jube_iterations.dat").table["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [
-        *(1, 1, 2, 2, 4, 4),
+        *(1, 1, 2, 2, 4, 4)
     ]
     assert perfcore.read(folder / "jube_statistic.dat").table.iloc[0].tolist() == [1, 1, 10, 1, 10, 55, 10, 5.5, 3.03]
     assert perfcore.read(folder / "jube_scripting_pattern.dat").table["missing_dep_pat"].tolist() == ["nan"] * 3

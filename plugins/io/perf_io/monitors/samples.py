@@ -25,11 +25,7 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
     (starts, ends), (heights,) = _load(table, roles, (roles.start, roles.end))
     if (backwards := ends < starts).any():
         row = int(np.argmax(backwards))
-        table.refuse(
-            row,
-            roles.end,
-            f" but the step starts at {starts[row]!s}; an end must not precede its start",
-        )
+        table.refuse(row, roles.end, f" but the step starts at {starts[row]!s}; an end must not precede its start")
     if (torn := starts[1:] != ends[:-1]).any():
         row = int(np.argmax(torn)) + 1
         table.refuse(
@@ -125,11 +121,7 @@ def _in_unit(times_ns: Times, divisor: int) -> Times:
 def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
     good = (heights >= 0.0) & (heights < np.inf)  # NaN fails both
     if not good.all():
-        table.refuse(
-            int(np.argmin(good)),
-            roles.values[0],
-            "; a finite number that is not negative is expected",
-        )
+        table.refuse(int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected")
 
 
 def _check_missing(table: Table, column: Column, values: Floats) -> None:
@@ -140,11 +132,7 @@ def _check_missing(table: Table, column: Column, values: Floats) -> None:
             f"FROM {table.relation}) WHERE met IS NOT NULL AND coalesce(isinf(TRY_CAST(met AS DOUBLE)), true) LIMIT 1"
         )
         if bad:
-            table.refuse(
-                bad[0][0],
-                column,
-                "; a finite number, or nothing where a sample is missing, is expected",
-            )
+            table.refuse(bad[0][0], column, "; a finite number, or nothing where a sample is missing, is expected")
 
 
 def _quantity(table: Table, roles: Roles) -> str:

@@ -54,8 +54,4 @@ def parse_ns(text: str, time_unit: str, source: str, line: int) -> int:
             return int(number.to_integral_value(decimal.ROUND_HALF_UP))
     except (decimal.InvalidOperation, decimal.Overflow):
         pass
-    raise InputError(
-        source,
-        f"time {text[:40]!r} is not a finite number within 64 bits of nanoseconds",
-        line=line,
-    )
+    raise InputError(source, f"time {text[:40]!r} is not a finite number within 64 bits of nanoseconds", line=line)

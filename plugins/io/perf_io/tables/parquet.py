@@ -20,17 +20,7 @@ from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 
 _MAGIC = b"PAR1"
-_INTEGERS = (
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-)
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 # Equal values in sequence take next to no place, so a few kilobytes may stand for more rows than memory holds. Columns
 # of measurements and traces shrink to a tenth or so.

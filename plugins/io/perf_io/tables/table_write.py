@@ -58,13 +58,7 @@ def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
     else:
         database = Database(trace.source)
         database.add_arrays(
-            "intervals",
-            {
-                "l": trace.location,
-                "s": trace.state,
-                "start_ns": trace.start_ns,
-                "end_ns": trace.end_ns,
-            },
+            "intervals", {"l": trace.location, "s": trace.state, "start_ns": trace.start_ns, "end_ns": trace.end_ns}
         )
         for table, names in (("location_list", trace.locations), ("state_list", trace.states)):
             database.run(f"CREATE TABLE {table} AS SELECT $1 AS names", [list(names)])
@@ -99,13 +93,7 @@ def _write_series(series: Series, path: Path, file_format: str) -> None:
     arrays = {safe: series.columns[name] for safe, name in names.items()}
     database.add_arrays("samples", {"t": series.times, **arrays})
     values = (f"CASE WHEN NOT isnan({safe}) THEN {safe} END AS {quoted_name(name)}" for safe, name in names.items())
-    _copy(
-        database,
-        f"SELECT t AS {time}, {', '.join(values)} FROM samples",
-        path,
-        file_format,
-        TableFacts("series"),
-    )
+    _copy(database, f"SELECT t AS {time}, {', '.join(values)} FROM samples", path, file_format, TableFacts("series"))
 
 
 def _write_measurements(data: Measurements, path: Path, file_format: str) -> None:

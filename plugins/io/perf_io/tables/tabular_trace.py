@@ -78,8 +78,7 @@ class TabularTrace(LazyTrace):
             return f"SELECT location, state, start_ns, end_ns FROM {self.intervals}"
         self.database.run("CREATE OR REPLACE TABLE state_labels (name VARCHAR, label VARCHAR)")
         self.database.run(
-            "INSERT INTO state_labels SELECT unnest($1), unnest($2)",
-            [list(self._keys), list(self.states)],
+            "INSERT INTO state_labels SELECT unnest($1), unnest($2)", [list(self._keys), list(self.states)]
         )
         return (
             "SELECT location, (SELECT map(list(name), list(label)) FROM state_labels)[state] AS state, "
@@ -128,11 +127,7 @@ class TabularTrace(LazyTrace):
             times[0, offset:until], times[1, offset:until] = chunk["start_ns"], chunk["end_ns"]
             offset = until
         return curve_from_intervals(
-            times.ravel(),
-            self.span_ns,
-            self.time_unit,
-            n_locations=len(self.locations),
-            source=self.source,
+            times.ravel(), self.span_ns, self.time_unit, n_locations=len(self.locations), source=self.source
         )
 
     @functools.cached_property

@@ -96,10 +96,7 @@ class _Events:
         names = list(self._regions)
         notes = [f"{self._passed_over} records without regions passed over"] if self._passed_over else []
         return self._states.trace(
-            [_label(*keys[code]) for code in self._states.locations],
-            names,
-            time_unit="us",
-            notes=notes,
+            [_label(*keys[code]) for code in self._states.locations], names, time_unit="us", notes=notes
         )
 
 

@@ -143,11 +143,7 @@ def metrics_of(definitions: Any) -> Metrics:
 
 
 def _members(metric: Any) -> tuple[_Member, ...]:
-    fields = {
-        otf2.Type.UINT64: "unsigned_int",
-        otf2.Type.INT64: "signed_int",
-        otf2.Type.DOUBLE: "floating_point",
-    }
+    fields = {otf2.Type.UINT64: "unsigned_int", otf2.Type.INT64: "signed_int", otf2.Type.DOUBLE: "floating_point"}
     members = []
     for position, member in enumerate(metric.members):
         name, mode = str(member.name), member.metric_mode

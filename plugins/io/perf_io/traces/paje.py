@@ -68,11 +68,7 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
                 case []:
                     pass
                 case _:
-                    raise InputError(
-                        source,
-                        f"{text.strip()[:60]!r} is no line of an event's definition",
-                        line=number,
-                    )
+                    raise InputError(source, f"{text.strip()[:60]!r} is no line of an event's definition", line=number)
             continue
         words = _words(text)
         if not words or text.startswith("#"):
@@ -241,9 +237,7 @@ class PajeModel:
             if name in event.fields:
                 return event.fields[name]
         raise InputError(
-            self._source,
-            f"the definition of {event.name} has no field {' or '.join(names)}",
-            line=event.line,
+            self._source, f"the definition of {event.name} has no field {' or '.join(names)}", line=event.line
         )
 
     def _define_type(self, event: PajeEvent) -> None:
@@ -284,11 +278,7 @@ class PajeModel:
                 of_type.intervals.clear(container.code, time, event.line)
 
     def _state_event(self, event: PajeEvent) -> tuple[_StateType, str, int, int]:
-        time, container, name = (
-            self._time(event),
-            self._container(event, "Container"),
-            self._type(event, "Type"),
-        )
+        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
         if name not in self._states:
             self._states[name] = _StateType(NestedStates(self._source))
         return self._states[name], name, container.code, time
@@ -323,19 +313,9 @@ class PajeModel:
         states.intervals.clear(container, time, event.line)
 
     def _change_variable(self, event: PajeEvent) -> None:
-        time, container, name = (
-            self._time(event),
-            self._container(event, "Container"),
-            self._type(event, "Type"),
-        )
+        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
         self._variables.change(
-            container.path,
-            name,
-            event.name,
-            self._field(event, "Value"),
-            time,
-            event.line,
-            self._source,
+            container.path, name, event.name, self._field(event, "Value"), time, event.line, self._source
         )
 
 

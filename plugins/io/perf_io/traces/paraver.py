@@ -58,11 +58,7 @@ def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
 
 
 def read_counters(
-    source: Source,
-    n_locations: int,
-    threads: Sequence[Sequence[int]],
-    nanoseconds: int,
-    types: Mapping[str, int],
+    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, types: Mapping[str, int]
 ) -> dict[str, Readings]:
     """Read counters by name."""
     from perf_io.traces.paraver_messages import read_records
@@ -146,9 +142,7 @@ def _header(line: str, source: str) -> _Header:
     match = _HEADER.fullmatch(line)
     if match is None:
         raise InputError(
-            source,
-            f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...",
-            line=1,
+            source, f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...", line=1
         )
     unit = match["unit"] or "us"
     threads: list[tuple[int, ...]] = []

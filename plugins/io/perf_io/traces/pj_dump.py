@@ -90,13 +90,7 @@ _HEADER_NAMES = {
     "state": ("value",),
 }
 _TRIMMED = ' "\t\r'
-_PLAIN = dict(
-    zip(
-        ("nature", "location", "type", "start", "end", "depth", "state"),
-        (0, 1, 2, 3, 4, 6, 7),
-        strict=True,
-    )
-)
+_PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state"), (0, 1, 2, 3, 4, 6, 7), strict=True))
 
 
 def looks_like_pj_dump(head: bytes) -> bool:
@@ -252,9 +246,7 @@ def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures:
     if unknown := natures.keys() - allowed:
         line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
         raise InputError(
-            source,
-            f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump",
-            line=line,
+            source, f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump", line=line
         )
 
 

@@ -22,7 +22,4 @@ def choose_state_type(types: Sequence[str], state_type: str | None, source: str)
         return types[0]
     if STARPU_STATES in types:
         return STARPU_STATES
-    raise InputError(
-        source,
-        f"has states of several types: {', '.join(types)}; name one with the option state_type",
-    )
+    raise InputError(source, f"has states of several types: {', '.join(types)}; name one with the option state_type")

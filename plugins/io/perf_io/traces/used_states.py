@@ -12,11 +12,7 @@ from perfcore.data.trace import Trace
 
 
 def used_states(
-    original: Trace,
-    *,
-    without: str | None = None,
-    duration_ns: int | None = None,
-    notes: Sequence[str] = (),
+    original: Trace, *, without: str | None = None, duration_ns: int | None = None, notes: Sequence[str] = ()
 ) -> Trace:
     """The trace with the states that occur."""
     is_wanted = np.array([name != without for name in original.states])
