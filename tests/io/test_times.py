@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_io.shared.times import parse_ns, sql_decimal, sql_ns
 from perf_io.tables.duck import Database, quoted
+from perf_io.text import parse_ns, sql_decimal, sql_ns
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 

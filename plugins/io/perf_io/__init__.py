@@ -23,29 +23,29 @@ class _Format(NamedTuple):
 _READERS = (
     _Format(
         "csv", "tables.csv:CsvReader", "tables of text: curves, traces, time series", (".csv", ".tsv", ".txt"),
-        "tables.options:TextTableOptions",
+        "options:TextTableOptions",
     ),
     _Format(
         "parquet", "tables.parquet:ParquetReader", "Parquet: curves, traces, time series", (".parquet", ".pq"),
-        "tables.options:TableOptions",
+        "options:TableOptions",
     ),
     _Format(
         "pj_dump", "traces.pj_dump:PjDumpReader", "states printed by pj_dump or StarVZ", (".csv",),
-        "traces.options:PjDumpOptions",
+        "options:PjDumpOptions",
     ),
-    _Format("paje", "traces.paje:PajeReader", "Pajé traces", (".trace", ".paje"), "traces.options:PajeOptions"),
+    _Format("paje", "traces.paje:PajeReader", "Pajé traces", (".trace", ".paje"), "options:PajeOptions"),
     _Format("paraver", "traces.paraver:ParaverReader", "Paraver traces, with their .pcf", (".prv",)),
     _Format("picl", "traces.picl:PiclReader", "PICL traces, new and old format", (".trf", ".picl")),
     _Format(
-        "mpstat", "monitors.mpstat:MpstatReader", "processors, by mpstat -o JSON", (".json",),
-        "monitors.options:CpuOptions",
+        "mpstat", "sysstat:MpstatReader", "processors, by mpstat -o JSON", (".json",),
+        "options:CpuOptions",
     ),
     _Format(
-        "sadf", "monitors.sadf:SadfReader", "processors, by sadf -j or sadf -d of sysstat", (".json", ".txt", ".csv"),
-        "monitors.options:CpuOptions",
+        "sadf", "sysstat:SadfReader", "processors, by sadf -j or sadf -d of sysstat", (".json", ".txt", ".csv"),
+        "options:CpuOptions",
     ),
     _Format(
-        "prometheus", "monitors.prometheus:PrometheusReader", "answers of Prometheus to range queries", (".json",)
+        "prometheus", "prometheus:PrometheusReader", "answers of Prometheus to range queries", (".json",)
     ),
     _Format("extrap", "results.extrap:ExtrapTextReader", "text format of Extra-P", (".extrap", ".txt")),
     _Format("extrap-lines", "results.extrap:ExtrapLinesReader", "JSON Lines of Extra-P", (".jsonl",)),
@@ -67,7 +67,7 @@ _READERS = (
     _Format("ramble", "results.json_results:RambleReader", "results of Ramble", (".json",)),
     _Format(
         "sacct", "results.accounting:SacctReader", "jobs of Slurm, by sacct --parsable2 or --json",
-        (".json", ".log", ".txt", ".csv"), "results.options:SacctOptions",
+        (".json", ".log", ".txt", ".csv"), "options:SacctOptions",
     ),
     _Format(
         "perf-stat", "results.accounting:PerfStatReader", "counts of Linux's perf, by perf stat -x, or -j",
@@ -75,22 +75,22 @@ _READERS = (
     ),
     _Format("npb", "results.text_results:NpbReader", "NAS Parallel Benchmarks", _TEXT),
     _Format(
-        "imb", "results.text_results:ImbReader", "Intel MPI Benchmarks", _TEXT, "results.options:MessageOptions"
+        "imb", "results.text_results:ImbReader", "Intel MPI Benchmarks", _TEXT, "options:MessageOptions"
     ),
     _Format(
-        "osu", "results.text_results:OsuReader", "OSU Micro-Benchmarks", _TEXT, "results.options:MessageOptions"
+        "osu", "results.text_results:OsuReader", "OSU Micro-Benchmarks", _TEXT, "options:MessageOptions"
     ),
     _Format("ior", "results.text_results:IorReader", "IOR, as text, JSON or CSV", (".json", *_TEXT, ".csv")),
     _Format("stream", "results.text_results:StreamReader", "STREAM and BabelStream", _TEXT),
     _Format(
         "nccl-tests", "results.text_results:NcclTestsReader", "nccl-tests and rccl-tests", _TEXT,
-        "results.options:MessageOptions",
+        "options:MessageOptions",
     ),
     _Format("go-bench", "results.text_results:GoBenchReader", "Go's benchmarks, go test -bench", _TEXT),
     _Format("jmh", "results.json_results:JmhReader", "JMH of Java, -rf json", (".json",)),
     _Format(
         "vllm", "results.json_results:VllmReader", "vLLM's benchmark of serving", (".json",),
-        "results.options:ServingOptions",
+        "options:ServingOptions",
     ),
     _Format("mlperf-log", "results.text_results:MlperfLogReader", "logs of MLPerf, :::MLLOG", _TEXT),
     _Format("fio", "results.json_results:FioReader", "fio, --output-format=json", (".json",)),
@@ -103,16 +103,16 @@ _READERS = (
         "model-factors", "results.text_results:ModelFactorsReader", "POP factors of BSC's basicanalysis", (".csv",)
     ),
     _Format(
-        "caliper", "results.caliper:CaliperProfileReader", "profiles of Caliper", (".cali",),
-        "results.options:ProfileOptions", _FORMATS,
+        "caliper", "caliper:CaliperProfileReader", "profiles of Caliper", (".cali",),
+        "options:ProfileOptions", _FORMATS,
     ),
     _Format(
         "cube", "results.cube:CubeReader", "Cube profiles of Score-P, one or a series", (".cubex",),
-        "results.options:ProfileOptions", _FORMATS,
+        "options:ProfileOptions", _FORMATS,
     ),
     _Format(
         "chrome", "traces.chrome:ChromeReader", "Chrome and Perfetto JSON, PyTorch's profiler", (".json",),
-        "traces.options:ChromeOptions",
+        "options:ChromeOptions",
     ),
     _Format(
         "otf2", "traces.otf2:Otf2Reader", "OTF2, by Score-P and others, also as tar", (".otf2", ".tar"), None, _FORMATS
@@ -122,10 +122,10 @@ _READERS = (
     ),
     _Format(
         "nsight", "traces.nsight:NsightReader", "Nsight Systems, its SQLite export", (".sqlite", ".db"),
-        "traces.options:NsightOptions",
+        "options:NsightOptions",
     ),
     _Format(
-        "caliper-trace", "traces.caliper_trace:CaliperTraceReader", "event traces of Caliper", (".cali",), None,
+        "caliper-trace", "caliper:CaliperTraceReader", "event traces of Caliper", (".cali",), None,
         _FORMATS,
     ),
 )  # fmt: skip
@@ -160,13 +160,13 @@ def register_joins(register: Register) -> None:
     """Announce what makes one table of measurements in several files."""
     register(
         "perfcore.data.measurements:Measurements",
-        "perf_io.shared.joining:join_measurements",
+        "perf_io.joining:join_measurements",
         help="tables with what the names of the files say as further columns",
     )
     register(
         "perfcore.data.trace:Trace",
         "perf_traces.joining:join_traces",
-        options="perf_traces.options:TraceOptions",
+        options="perf_options:TraceOptions",
         help="which locations and which part of a run; of several runs what their curves are together",
     )
 

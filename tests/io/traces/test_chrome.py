@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trace_samples import CHROME, KINETO
 
 import perfcore
-from perf_io.traces.launches import WITHOUT_LAUNCHES
+from perf_io.traces.intervals import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perf_traces.nesting import nesting_of
 from perfcore.base.errors import InputError, OptionError

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_io.traces.interval_kernels import latest_running, pair_events
+from perf_io.traces.intervals import latest_running, pair_events
 
 intervals = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=12)
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.options import SacctOptions
+from perf_io.options import SacctOptions
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text
-from perf_io.shared.json_document import decode_document
-from perf_io.shared.numbered_lines import numbered_lines
+from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements

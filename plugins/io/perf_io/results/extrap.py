@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
-from perf_io.shared.json_document import decode_document
+from perf_io.text import decode_document
 from perfcore.base.errors import DataError, InputError
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data.kinds import type_in_words

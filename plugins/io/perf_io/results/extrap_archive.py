@@ -21,7 +21,7 @@ from typing import Annotated, BinaryIO, cast
 import msgspec
 
 from perf_io.results.extrap import Summary, sample_deviation, summaries_as_measurements
-from perf_io.shared.json_document import LARGEST_DOCUMENT, decode_content
+from perf_io.text import LARGEST_DOCUMENT, decode_content
 from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements

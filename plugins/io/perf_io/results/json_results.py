@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.options import ServingOptions
+from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.results.text_results import TASKS, reframe_test
 from perfcore.data.units import NANOSECONDS

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
-from perf_io.results.options import MessageOptions
-from perf_io.shared.joining import varied_columns
-from perf_io.shared.json_document import decode_document
-from perf_io.shared.numbered_lines import numbered_lines
+from perf_io.joining import varied_columns
+from perf_io.options import MessageOptions
+from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -24,6 +23,30 @@ from perfcore.reading.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ARROW = "->"  # between the regions of a call path, as in Extra-P
+
+
+def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:
+    """One row for each call path of a run, with what was spent in it alone and with all that it called."""
+    return [
+        {**run, "callpath": path, value: amount, f"inclusive_{value}": inclusive.get(path)}
+        for path, amount in exclusive.items()
+    ]
+
+
+def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:
+    """What was spent in each call path itself: the inclusive amount less that of the paths called from it."""
+    left = dict(inclusive)
+    for path, amount in inclusive.items():
+        # The nearest caller that was measured; regions between may have been filtered out.
+        caller = path[:-1]
+        while caller and caller not in left:
+            caller = caller[:-1]
+        if caller:
+            left[caller] -= amount
+    return {ARROW.join(path): max(amount, 0.0) for path, amount in left.items()}
 
 
 Row = dict[str, Any]

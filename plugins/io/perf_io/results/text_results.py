@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.options import MessageOptions
+from perf_io.options import MessageOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
-from perf_io.shared.json_document import decode_document
+from perf_io.text import decode_document
 from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions
 from perfcore.data.measurements import Measurements

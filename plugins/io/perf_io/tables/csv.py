@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from perf_io.shared.exported_formats import export_command
+from perf_io.exported_formats import export_command
+from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import Column, assign_roles
-from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
-from perf_io.tables.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, sql_number
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress

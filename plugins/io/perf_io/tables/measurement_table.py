@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.decimals import decimal_hint, has_decimal_comma, number_of
+from perf_io.options import TableOptions
 from perf_io.tables.duck import quoted_name
-from perf_io.tables.options import TableOptions
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements

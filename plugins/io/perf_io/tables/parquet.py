@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from perf_io.options import TableOptions, options_of_tables
 from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
-from perf_io.tables.options import TableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import TableFacts, write_table
@@ -97,7 +97,7 @@ def _check_growth(table: Table, packed_bytes: int) -> None:
 
 
 def _kind(data_type: str) -> tuple[str, str]:
-    """What a column's type is to `Column`, and to `perf_io.shared.times.sql_ns`."""
+    """What a column's type is to `Column`, and to `perf_io.text.sql_ns`."""
     if data_type in _INTEGERS:
         return "number", "integer"
     if data_type.startswith("DECIMAL"):

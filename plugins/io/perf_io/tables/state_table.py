@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import Database
-from perf_io.tables.overlap_errors import overlap_error, overlapping_rows
-from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
+from perf_io.tables.table import decimal_hint
+from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query, overlap_error, overlapping_rows
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 

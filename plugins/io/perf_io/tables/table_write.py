@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_io.shared.times import sql_decimal
 from perf_io.tables.duck import Database, quoted_name
 from perf_io.tables.tabular_trace import TabularTrace
+from perf_io.text import sql_decimal
 from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements

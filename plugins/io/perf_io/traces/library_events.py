@@ -25,7 +25,7 @@ import numpy.typing as npt
 from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 
 if TYPE_CHECKING:
-    from perf_io.traces.trace_event import TraceEvent
+    from perf_io.traces.json_array import TraceEvent
 
 
 _OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)

@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from perf_io.shared.times import parse_ns
+from perf_io.options import PajeOptions
+from perf_io.text import parse_ns
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.options import PajeOptions
-from perf_io.traces.state_types import STARPU_STATES, choose_state_type
-from perf_io.traces.variable_samples import VariableSamples, variables_for
+from perf_io.traces.paje_types import STARPU_STATES, VariableSamples, choose_state_type, variables_for
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

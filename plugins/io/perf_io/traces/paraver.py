@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from perf_io.shared.text_lines import line_of_record
-from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
-from perf_io.traces.interval_store import IntervalStore
+from perf_io.tables.tabular_trace import IntervalStore
+from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_traces.clock_repair import CLOCK

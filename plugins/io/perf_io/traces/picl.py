@@ -24,7 +24,7 @@ import re
 from collections import Counter
 from typing import Any, ClassVar
 
-from perf_io.shared.times import parse_ns
+from perf_io.text import parse_ns
 from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
 from perf_traces.messages.communication import carry

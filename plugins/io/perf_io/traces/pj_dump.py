@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.shared.text_lines import line_of_record
-from perf_io.shared.times import parse_ns, sql_ns
+from perf_io.options import PjDumpOptions
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
-from perf_io.traces.options import PjDumpOptions
-from perf_io.traces.state_types import choose_state_type
-from perf_io.traces.variable_samples import VariableSamples, variables_for
+from perf_io.text import line_of_record, parse_ns, sql_ns
+from perf_io.traces.paje_types import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from perf_io.shared.times import parse_ns
-from perf_io.traces.nested_states import NestedStates
+from perf_io.text import parse_ns
+from perf_io.traces.nested_states import NestedStates, used_states
 from perf_io.traces.several_files import anchor_file, holds, is_tar
-from perf_io.traces.used_states import used_states
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.interval_kernels import pair_events
+from perf_io.traces.intervals import pair_events
+from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_io.traces.library_events import LibraryEvents
-from perf_io.traces.trace_event import MISSING, TraceEvent
 
 K = TypeVar("K", bound=Hashable)
 

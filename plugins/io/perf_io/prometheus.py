@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.shared.json_document import decode_document
+from perf_io.text import decode_document
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series

@@ -1,10 +1,11 @@
-"""Compiled loops over the events of many locations: pairs of begin and end, and intervals within intervals."""
+"""Intervals of locations: which one counts where they overlap, gaps before launches, and a store on disk."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.kernels import announce_compilation, kernel
 
 Integers = npt.NDArray[np.int64]
@@ -90,3 +91,36 @@ def latest_running(location: Integers, start: Integers, end: Integers) -> tuple[
     owner, starts, ends = (np.empty(n_pieces, np.int64) for _ in range(3))
     _running(place, first, last, owner, starts, ends)
     return order[owner], starts, ends
+
+
+UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
+WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
+
+
+def add_launch_gaps(
+    location: Integers,
+    state: Integers,
+    start: Integers,
+    end: Integers,
+    launched: Integers,
+    first: int,
+    states: list[str],
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """Intervals of streams, and those in which they are empty."""
+    before = np.empty_like(start)
+    before[:1], before[1:] = first, end[:-1]
+    before[1:][location[1:] != location[:-1]] = first
+    has_gap = (launched > UNKNOWN_NS) & (start > before)
+    until = np.clip(launched, before, start)
+    late, not_started = has_gap & (until > before), has_gap & (until < start)
+    codes = len(states), len(states) + 1
+    states += [WAITING_FOR_HOST, NOT_STARTED]
+    columns = [
+        np.concatenate([location, location[late], location[not_started]]),
+        np.concatenate([state, np.full(late.sum(), codes[0]), np.full(not_started.sum(), codes[1])]),
+        np.concatenate([start, before[late], until[not_started]]),
+        np.concatenate([end, until[late], start[not_started]]),
+    ]
+    order = np.lexsort((columns[2], columns[0]))
+    whose, which, begins, ends = (column[order] for column in columns)
+    return whose, which, begins, ends

@@ -1,4 +1,4 @@
-"""Variables of a Pajé trace, as they change, to a series: of each type the sum over containers, and each of them."""
+"""What Pajé traces and the output of pj_dump have in common: types of states, and samples of variables."""
 
 from __future__ import annotations
 
@@ -12,10 +12,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
+
+# What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
+STARPU_STATES = "Worker State"
+
+
+def choose_state_type(types: Sequence[str], state_type: str | None, source: str) -> str:
+    """The type that was asked for, the only one, or StarPU's workers."""
+    if not types:
+        raise InputError(source, "contains no state intervals")
+    if state_type is not None:
+        if state_type not in types:
+            raise UnknownNameError(f"state type of {source}", state_type, types)
+        return state_type
+    if len(types) == 1:
+        return types[0]
+    if STARPU_STATES in types:
+        return STARPU_STATES
+    raise InputError(source, f"has states of several types: {', '.join(types)}; name one with the option state_type")
+
 
 _MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
 
