@@ -9,6 +9,7 @@ from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.kernels import announce_compilation, kernel
 
 Integers = npt.NDArray[np.int64]
+AnyIntegers = npt.NDArray[Any]
 
 
 @kernel
@@ -98,14 +99,14 @@ WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether th
 
 
 def add_launch_gaps(
-    location: Integers,
-    state: Integers,
-    start: Integers,
-    end: Integers,
-    launched: Integers,
+    location: AnyIntegers,
+    state: AnyIntegers,
+    start: AnyIntegers,
+    end: AnyIntegers,
+    launched: AnyIntegers,
     first: int,
     states: list[str],
-) -> tuple[Integers, Integers, Integers, Integers]:
+) -> tuple[AnyIntegers, AnyIntegers, AnyIntegers, AnyIntegers]:
     """Intervals of streams, and those in which they are empty."""
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]
