@@ -96,7 +96,7 @@ _READERS = (
     _Format("fio", "results.json_results:FioReader", "fio, --output-format=json", (".json",)),
     _Format("extrap-json", "results.extrap:ExtrapJsonReader", "JSON documents of Extra-P", (".json",)),
     _Format(
-        "extrap-archive", "results.extrap_archive:ExtrapArchiveReader", "saved experiments of Extra-P 4", (".extra-p",)
+        "extrap-archive", "results.extrap:ExtrapArchiveReader", "saved experiments of Extra-P 4", (".extra-p",)
     ),
     _Format("talp", "results.json_results:TalpReader", "efficiencies of TALP (DLB), JSON", (".json",)),
     _Format(

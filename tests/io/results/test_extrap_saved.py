@@ -106,7 +106,7 @@ def test_what_is_compressed_otherwise_is_refused(read):
 
 @pytest.mark.slow
 def test_a_small_archive_that_unpacks_to_a_large_one(read, monkeypatch):
-    monkeypatch.setattr("perf_io.results.extrap_archive.LARGEST_DOCUMENT", 1 << 20)
+    monkeypatch.setattr("perf_io.results.extrap.LARGEST_DOCUMENT", 1 << 20)
     bomb = extrap_archive(EXTRAP_MEANS + " " * (200 << 20))
     tracemalloc.start()
     try:
