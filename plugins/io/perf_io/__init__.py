@@ -166,7 +166,7 @@ def register_joins(register: Register) -> None:
     register(
         "perfcore.data.trace:Trace",
         "perf_traces.joining:join_traces",
-        options="perf_options:TraceOptions",
+        options="perf_traces.options:TraceOptions",
         help="which locations and which part of a run; of several runs what their curves are together",
     )
 
