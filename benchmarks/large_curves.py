@@ -83,7 +83,7 @@ def measure(folder: Path, count: int) -> None:
     size = parts[0].stat().st_size
     print(f"{count:,} cells, a part of {size / 1e6:,.1f} MB, {size / count:.2f} bytes a cell", flush=True)
     calls = {
-        "merge": ("merge", *parts, "-o", whole, "--overwrite"),
+        "merge": ("summarize", *parts, "-o", whole, "--overwrite"),
         "info": ("info", whole),
         "fit": ("fit", whole, "-o", model),
         "fit, 20 phases": ("fit", whole, "--phases", PHASES, "-o", model),

@@ -72,7 +72,7 @@ KINDS = {
     "VersionGate": versions,
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
-    "LawModel": lambda: golden("scaling"),
+    "ScalingModel": lambda: golden("scaling"),
     "LcaModel": lambda: golden("lca"),
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),

@@ -187,7 +187,7 @@ SUBJECTS = {
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
     "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
-    "LawModel": laws,
+    "ScalingModel": laws,
     "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
     "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),

@@ -95,7 +95,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts["next"].append(_plot(name))
     facts["next"] += _by_others(trace, name)
     if not isinstance(trace, SummarizedTrace):
-        facts["next"].append(f"perf read {name} -o trace.parquet")
+        facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts
 
 

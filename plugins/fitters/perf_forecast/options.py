@@ -24,6 +24,7 @@ class ForecastOptions:
         "auto",
         "what values lie between, such as 0,1; auto: as names and samples say",
         parse=check_within,
+        flag="--support",
         metavar="LOW,HIGH|auto|none",
     )
     horizon: int = option(30, "steps ahead, each with a distribution of its own", minimum=1)

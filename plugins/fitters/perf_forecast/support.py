@@ -53,7 +53,7 @@ def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, 
             first = int(outside[0])
             raise DataError(
                 f"sample {first + 1} of {len(samples)} is {samples[first]:.6g}, outside of {bounds[0]:g} to "
-                f"{bounds[1]:g}, as are {len(outside) - 1} others; correct --within"
+                f"{bounds[1]:g}, as are {len(outside) - 1} others; correct --support"
             )
         return bounds, "declared"
     if samples.min() < 0.0:

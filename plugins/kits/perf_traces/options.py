@@ -32,7 +32,7 @@ class CurveOptions:
         flag="--from", metavar="TIME|MARKER", parse=_moment,
     )  # fmt: skip
     until: str | None = option(
-        None, "end at this time, or where a marker ends", metavar="TIME|MARKER", parse=_moment
+        None, "end at this time, or where a marker ends", flag="--to", metavar="TIME|MARKER", parse=_moment
     )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ class CurveOptions:
 class TraceOptions(CurveOptions):
     """Options of every command that reads a trace."""
 
-    between: str | None = option(
+    region: str | None = option(
         None, "from where a marker begins to where it ends; of several of one name from the first to the last",
         metavar="MARKER",
     )  # fmt: skip

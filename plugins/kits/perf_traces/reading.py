@@ -31,7 +31,7 @@ def _option(name: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class HowToReadParts(HowToRead):
-    """How a file is read, and which part of a trace; for commands that call something else ``--between``."""
+    """How a file is read, and which part of a trace; for commands that call something else ``--region``."""
 
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
@@ -52,9 +52,10 @@ class HowToReadParts(HowToRead):
 
 @dataclass(frozen=True)
 class HowToReadTraces(HowToReadParts):
-    """``--from``, ``--until``, ``--between``, ``--only`` and ``--locations``, beside how a file is read."""
+    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
 
-    between: Annotated[str | None, _option("between")] = None
+    former = ("--to=--to", "--region=--region")
+    region: Annotated[str | None, _option("region")] = None
 
 
 def fit_command(table: str, symbols: Mapping[str, str]) -> str:

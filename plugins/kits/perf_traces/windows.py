@@ -38,7 +38,7 @@ _Time = int | Fraction
 def wanted_part(data: Any, options: CurveOptions) -> Any:
     """The part of a trace or a curve that options ask for; a note says which it is."""
     if isinstance(options, TraceOptions):
-        part: Any = part_of(data, since=options.since, until=options.until, between=options.between, only=options.only)
+        part: Any = part_of(data, since=options.since, until=options.until, region=options.region, only=options.only)
     else:
         part = part_of_curve(data, since=options.since, until=options.until)
     if part is not data:
@@ -51,17 +51,17 @@ def part_of(
     *,
     since: Moment = None,
     until: Moment = None,
-    between: str | None = None,
+    region: str | None = None,
     only: str | Sequence[str] = (),
 ) -> Trace:
     """A part of a run."""
     patterns = (only,) if isinstance(only, str) else tuple(only)
-    if since is None and until is None and between is None and not patterns:
+    if since is None and until is None and region is None and not patterns:
         return trace
-    if between is not None and not (since is None and until is None):
-        raise OptionError("--between says both where the part begins and where it ends: leave out --from and --until")
+    if region is not None and not (since is None and until is None):
+        raise OptionError("--region says both where the part begins and where it ends: leave out --from and --to")
     run = run_of(trace)
-    requested = (since, until) if between is None else (between, between)
+    requested = (since, until) if region is None else (region, region)
     first, last = _window(run, requested, trace.time_unit, trace.source, ends_in(trace))
     kept = _Kept.of(trace, patterns)
     notes, words = kept.notes(), kept.words()

@@ -86,7 +86,7 @@ def overheads(
     at : str, optional
         Numbers of locations for which the efficiencies of several runs are modelled: ``"p=4096"``, ``"p=64..4096*4"``.
     settings : mapping of str to sequence of float, optional
-        Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
+        Columns of the data frame: one value, or one for each trace (``--label``). ``p`` is by default the locations.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 

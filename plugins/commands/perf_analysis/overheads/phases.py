@@ -90,7 +90,7 @@ def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
         )
         raise DataError(
             f"{trace.source}: goes from {trace_runs}, and the phases of the model, which is of {origin.source}, from "
-            f"{model_runs}; fit this trace, or read the same part of it (--from, --until)"
+            f"{model_runs}; fit this trace, or read the same part of it (--from, --to)"
         )
     if Path(origin.source).name == Path(trace.source).name:
         return

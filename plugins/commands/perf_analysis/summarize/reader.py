@@ -12,7 +12,7 @@ from perfcore.reading.source import Source
 
 
 class SummaryReader(Reader):
-    """Summaries that ``perf summarize`` and ``perf merge`` write."""
+    """Summaries that ``perf summarize`` writes."""
 
     def sniff(self, source: Source) -> float:
         """Sure by the first member of the zip."""

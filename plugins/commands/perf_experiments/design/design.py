@@ -273,7 +273,7 @@ def read_design(path: str | os.PathLike[str]) -> Design:
     InputError
         There is no such file, it is not TOML, or a key is missing, unknown or of no accepted value.
     """
-    content = read_toml(path, "`perf design` makes one")
+    content = read_toml(path, "`perf experiment design` makes one")
     try:
         design = msgspec.convert(content, Design)
         design.chosen()

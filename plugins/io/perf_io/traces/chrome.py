@@ -124,7 +124,7 @@ class ChromeReader(Reader):
             write_chrome_json(data, stream)
         if data.n_intervals > MOST_EVENTS:
             progress.note(
-                f"{data.n_intervals:,} intervals: Perfetto opens some {MOST_EVENTS:,}; --from and --until write a part"
+                f"{data.n_intervals:,} intervals: Perfetto opens some {MOST_EVENTS:,}; --from and --to write a part"
             )
 
 

@@ -159,7 +159,7 @@ def serve() -> None:
 
 @contextlib.contextmanager
 def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Executor | None]:
-    """What ``--on`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
+    """What ``--parallel`` names: ``local:4``, ``dask://HOST:PORT``; None for this process."""
     kind, sign, rest = (where or "").partition(":")
     if where is None:
         yield None
@@ -171,7 +171,7 @@ def executor_of(where: str | None, prepare: str | None = None) -> Iterator[Execu
             yield executor
     else:
         raise OptionError(
-            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
+            f"--parallel {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected; "
             "perf summarize takes slurm, too"
         )
 
@@ -183,7 +183,7 @@ def _of_dask(address: str) -> Iterator[Executor]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise MissingDependencyError(
-            "--on dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
+            "--parallel dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
         ) from None
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
@@ -206,4 +206,4 @@ def _check_scheduler(address: str) -> None:
 
 
 def _no_scheduler(address: str, why: str) -> OptionError:
-    return OptionError(f"--on dask://{address}: no scheduler of Dask answers there: {why}")
+    return OptionError(f"--parallel dask://{address}: no scheduler of Dask answers there: {why}")

@@ -20,7 +20,7 @@ from perf_statistics.gating.rounds import trimmed_means
 
 Floats = npt.NDArray[np.float64]
 
-# Standard deviation of a session's level where nobody says it, as a share; `--between` replaces it. Measured it is 1.1
+# Standard deviation of a session's level where nobody says it, as a share; `--session-cv` replaces it. Measured: 1.1
 # % (365 runs of a benchmark in CI, Apache Otava's example, no steps) to 50 % (six programs on a shared machine
 # under changing load, medians of 3 to 20 seconds). No value serves both: 25 % is about the largest with which an exact
 # threefold slowdown of a hundred benchmarks fails; on that machine 7 to 15 % of pairs of sessions, a minute apart, are

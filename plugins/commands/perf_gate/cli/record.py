@@ -1,8 +1,8 @@
-"""``perf history``: keep a history of benchmarks."""
+"""``perf gate record``: add to a history of benchmarks."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from perfcore.cli.reading import HowToRead
 
 
 def command(
-    action: Annotated[Literal["add"], typer.Argument(help="What to do.")],
     history: Annotated[str, typer.Argument(metavar="HISTORY", help="The file (.jsonl); made where it is not there.")],
     results: Annotated[str, typer.Argument(metavar="RESULTS", help="Runs of one commit: a file, folder or pattern.")],
     how: HowToRead,
@@ -35,7 +34,7 @@ def command(
     """Add the medians of RESULTS to HISTORY, all or none, for `perf gate HISTORY --commit commit`.
 
     \b
-    perf history add history.jsonl bench.json --commit "$GITHUB_SHA"
+    perf gate record history.jsonl bench.json --commit "$GITHUB_SHA"
     perf gate history.jsonl --commit commit
     """
     with reporting():

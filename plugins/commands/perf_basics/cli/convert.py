@@ -1,4 +1,4 @@
-"""``perf read``: converts a file."""
+"""``perf convert``: converts a file."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def command(
     """Read DATA and write it in another format.
 
     \b
-    perf read trace.prv -o trace.parquet
-    perf read trace.prv -o trace.json --from 10% --until 20%    for ui.perfetto.dev
-    perf read trace.prv --curve -o curve.csv
+    perf convert trace.prv -o trace.parquet
+    perf convert trace.prv -o trace.json --from 10% --to 20%    for ui.perfetto.dev
+    perf convert trace.prv --curve -o curve.csv
     """
     with reporting():
         import perfcore
