@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import perfcore
-from perf_traces.lazy_columns import run_of
-from perf_traces.model_phases import model_edges
+from perf_traces.joined_trace import run_of
+from perf_traces.windows import model_edges
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable

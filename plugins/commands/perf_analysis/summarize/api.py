@@ -11,13 +11,10 @@ from typing import Any
 
 from perf_analysis.summarize.slurm_array import Handed, SlurmOptions, hand_over
 from perf_traces.summaries import CELLS
-from perf_traces.summaries.document import is_summary
-from perf_traces.summaries.merging import merged
-from perf_traces.summaries.run import Run, run_of
+from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import summarized
+from perf_traces.summaries.summarizing import Unfinished, merged, summarized
 from perf_traces.summaries.summary_file import load, save
-from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perf_traces.summaries.document import is_summary
+from perf_traces.summaries.run import is_summary
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary_file import load
 from perfcore.contracts import Reader

@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 
 from perf_analysis.summarize.array_job import PLAN, Plan, make_whole
-from perf_statistics.executors import slurm
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary_file import load
+from perfcore.base import slurm
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.base.files import write_bytes
 

@@ -30,9 +30,9 @@ from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates, used_states
 from perf_io.traces.otf2_library import Metrics
 from perf_io.traces.several_files import anchor_file, holds
+from perf_traces.messages.bursts import FACT as COUNTERS
+from perf_traces.messages.bursts import Counters, Readings
 from perf_traces.messages.communication import carry
-from perf_traces.messages.counters import FACT as COUNTERS
-from perf_traces.messages.counters import Counters, Readings
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader

@@ -16,7 +16,7 @@ import numpy as np
 import otf2  # type: ignore[import-untyped]
 
 from perf_io.traces.call_recorder import CallRecorder
-from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
+from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings
 from perfcore.base.errors import DataError, InputError
 
 _LARGEST_EXPONENT = 18  # 10 to it is nearly what 64 bits hold

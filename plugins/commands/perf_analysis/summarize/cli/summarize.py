@@ -59,7 +59,7 @@ def command(
     """
     with reporting():
         from perf_analysis.summarize.cli.printing import WAITING, print_handed, print_summary
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.base.files import check_folder
 
         check_folder(output)

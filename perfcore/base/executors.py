@@ -1,4 +1,4 @@
-"""What reads files elsewhere: processes of this machine, or a cluster of Dask's.
+"""What does tasks here or elsewhere: threads, processes of this machine, or a cluster of Dask's.
 
 Processes are started as Python itself and never run the program that called; they are asked by lines of JSON and
 answer with bytes, so that nothing is unpickled. One that dies is replaced, and its task done once more.
@@ -14,13 +14,56 @@ import queue
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any
 
-from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
+from perfcore.base.errors import DataError, MissingDependencyError, OptionError, PerfError
 
-_SERVE = "from perf_statistics.executors.executors import serve; serve()"
+
+def thread_count(most: int) -> int:
+    """As many as there are processors for this process, or as OMP_NUM_THREADS says: 1 in each of several processes."""
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    named = int(setting) if setting.isdecimal() else 0
+    return min(named or len(os.sched_getaffinity(0)), most)
+
+
+Task = Callable[..., bytes]
+
+
+def as_they_end(
+    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[int, bytes]]:
+    """Which arguments a task was called with, by their position, and its answer; for sums, which need no order."""
+    if executor is None:
+        for position, args in enumerate(arguments):
+            yield position, task(*args)
+        return
+    futures: dict[Future[bytes], int] = {}
+    try:
+        for position, args in enumerate(arguments):
+            futures[executor.submit(task, *args)] = position
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenExecutor as error:
+        raise DataError(f"what does the work elsewhere ended: {error}") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def in_order(executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
+    """The answers in the order of the arguments; see `as_they_end`."""
+    early: dict[int, bytes] = {}
+    following = 0
+    for position, answer in as_they_end(executor, task, arguments):
+        early[position] = answer
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+_SERVE = "from perfcore.base.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2

@@ -3,7 +3,10 @@
 Source: the reflective trust region of M. A. Branch, T. F. Coleman and Y. Li, "A Subspace, Interior, and Conjugate
 Gradient Method for Large-Scale Bound-Constrained Minimization Problems", SIAM J. Sci. Comput. 21, 1999, as in
 `scipy.optimize.least_squares`; convergence is judged by the relative offset of D. M. Bates and D. G. Watts, "A
-Relative Offset Orthogonality Convergence Criterion for Nonlinear Least Squares", Technometrics 23, 1981.
+Relative Offset Orthogonality Convergence Criterion for Nonlinear Least Squares", Technometrics 23, 1981. Losses grow
+slower than the square of a residual, so that gross outliers do not rule a fit; each gives rho, rho' and rho'' at z, the
+square of a residual over its scale (P. J. Huber and E. M. Ronchetti, "Robust Statistics", 2nd edition, 2009, chapters 3
+and 7; in z as B. Triggs and others, "Bundle Adjustment: A Modern Synthesis", 2000, section 3).
 """
 
 from __future__ import annotations
@@ -11,14 +14,123 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
-from perf_statistics.least_squares.robust_losses import LOSSES
-
 Floats = npt.NDArray[np.float64]
+Loss = Callable[[Floats], Floats]
+
+
+def linear(z: Floats) -> Floats:
+    """Least squares: rho = z."""
+    return np.stack([z, np.ones_like(z), np.zeros_like(z)])
+
+
+def huber(z: Floats) -> Floats:
+    """Squares up to the scale, absolute values beyond: the mildest."""
+    root = np.sqrt(np.maximum(z, 1.0))
+    inside = z <= 1.0
+    return np.stack([np.where(inside, z, 2.0 * root - 1.0), 1.0 / root, np.where(inside, 0.0, -0.5 / root**3)])
+
+
+def soft_l1(z: Floats) -> Floats:
+    """Huber's loss without a kink: rho = 2 (sqrt(1 + z) - 1)."""
+    root = np.sqrt(1.0 + z)
+    return np.stack([2.0 * (root - 1.0), 1.0 / root, -0.5 / root**3])
+
+
+def cauchy(z: Floats) -> Floats:
+    """Loss rho = log(1 + z): a gross outlier hardly counts, but the objective may have several minima."""
+    return np.stack([np.log1p(z), 1.0 / (1.0 + z), -1.0 / (1.0 + z) ** 2])
+
+
+LOSSES: MappingProxyType[str, Loss] = MappingProxyType(
+    {"linear": linear, "huber": huber, "soft_l1": soft_l1, "cauchy": cauchy}
+)
+
+
+def influence(loss: str, residuals: Floats, scale: float) -> tuple[Floats, Floats]:
+    """The influence psi of each residual and its derivative; psi is the residual itself in least squares."""
+    z = (residuals / scale) ** 2
+    _, first, second = LOSSES[loss](z)
+    return first * residuals, first + 2.0 * z * second
+
+
+# A unit direction that the data do not determine moves a parameter when its component exceeds this; rounding leaves
+# components of some 1e-15, so anything in between is a matter of taste.
+_PART_OF_A_DIRECTION = 1e-8
+
+
+@dataclass(frozen=True)
+class JacobianFactor:
+    """A Jacobian J (n, P) with its columns scaled to unit length, as U diag(s) V'.
+
+    The scaling makes the rank independent of the units of the parameters, which differ by many orders of magnitude when
+    functions like 1/p^2 and p stand side by side.
+    """
+
+    scale: Floats  # length of each column; 1 for a column of zeros
+    left: Floats  # orthonormal basis of what the parameters can reach
+    singular: Floats  # singular values of the scaled Jacobian, those that are zero by rounding left out
+    right: Floats  # directions in scaled parameters that the data determine
+    null: Floats  # unit directions in scaled parameters that the data do not determine
+
+    @classmethod
+    def of(cls, jacobian: Floats) -> JacobianFactor:
+        """Factor a Jacobian (n, P)."""
+        n, count = jacobian.shape
+        scale = np.linalg.norm(jacobian, axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        scaled = jacobian / scale
+        # Rows of zeros change nothing but bring out all P right singular vectors when there are few observations.
+        padded = scaled if n >= count else np.vstack([scaled, np.zeros((count - n, count))])
+        left, singular, right = np.linalg.svd(padded, full_matrices=False)
+        # The customary bound on what rounding makes of a zero singular value.
+        tolerance = max(n, count) * np.finfo(float).eps * singular[0] if count else 0.0
+        rank = int(np.count_nonzero(singular > tolerance))
+        return cls(scale, left[:n, :rank], singular[:rank], right[:rank].T, right[rank:].T)
+
+    @property
+    def rank(self) -> int:
+        """Number of directions that the data determine."""
+        return len(self.singular)
+
+    @property
+    def undetermined(self) -> npt.NDArray[np.bool_]:
+        """(P,) bool: parameters with a part in a direction that the data do not determine."""
+        if self.null.shape[1] == 0:
+            return np.zeros(len(self.scale), dtype=bool)
+        moved: npt.NDArray[np.bool_] = np.abs(self.null).max(axis=1) > _PART_OF_A_DIRECTION
+        return moved
+
+    @property
+    def inverse_normal(self) -> Floats:
+        """(P, P) float: (J'J)^+, in the scaled parameters the Moore-Penrose inverse."""
+        root = self.right / self.singular / self.scale[:, None]
+        return np.asarray(root @ root.T)
+
+    @property
+    def leverage(self) -> Floats:
+        """(n,) float in [0, 1]: diagonal of the projection on the columns of J, the pull of each row on its own fit."""
+        return np.asarray(np.einsum("nk,nk->n", self.left, self.left))
+
+    def step(self, residuals: Floats) -> Floats:
+        """Gauss-Newton step (P,) for residuals (n,): the shortest in scaled parameters where several are as good."""
+        return np.asarray(-(self.right @ (self.reached(residuals) / self.singular)) / self.scale)
+
+    def reached(self, residuals: Floats) -> Floats:
+        """(rank,) float: the part of residuals (n,) that a change of parameters would remove; 0 at an optimum."""
+        return np.asarray(self.left.T @ residuals)
+
+    def determines(self, gradients: Floats) -> npt.NDArray[np.bool_]:
+        """(k,) bool: do the data determine the linear functions of the parameters with these gradients (k, P)?"""
+        scaled = gradients / self.scale
+        length = np.linalg.norm(scaled, axis=1)
+        determined: npt.NDArray[np.bool_] = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
+        return determined
+
 
 # Just above what scipy accepts: narrow valleys (NIST's Bennett5, MGH09) are left too early with looser ones.
 TIGHT = 1e-15
