@@ -416,5 +416,5 @@ def test_real_files_of_test_suites_and_schedulers(real_data):
     with pytest.raises(InputError, match="none of the 6 jobs completed"):
         table(arrays)
     assert "4103947_[9-11,13,16-20]" in table(arrays, failed=True)["job"].tolist()
-    with pytest.raises(InputError, match="not in any of the [0-9]+ known formats"):
+    with pytest.raises(InputError, match=r"not in any of the [0-9]+ known formats"):
         table("slurm_sacct.json")  # a table of a tool's own tests, not what sacct prints
