@@ -9,8 +9,8 @@ import numpy as np
 
 from perf_structural.judging import PIT_BINS
 from perf_views.colours import DARK, DATA, MODEL, RULE
-from perf_views.pictures.style import add_legend
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import add_legend
 from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:

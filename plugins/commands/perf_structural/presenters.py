@@ -12,7 +12,7 @@ import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_views.colours import LIGHT, PALE, RULE, SERIES
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.results import Column, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 

@@ -28,8 +28,8 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
+from perf_views.data_pictures import draw_series
 from perf_views.drawable import model_blocks
-from perf_views.pictures.data_pictures import draw_series
 from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry

@@ -15,7 +15,7 @@ from perfcore.stochastic import default_name
 
 def _show(kind: str, result: Any, as_json: bool, picture: str | None, value: str | None = None) -> None:
     """Draw the picture that was asked for, then print tables or JSON (with the kind), and name the files written."""
-    from perf_views.pictures.picture import plot
+    from perf_views.picture import plot
 
     if picture is not None:
         plot(result, None, picture)
@@ -86,7 +86,7 @@ def value_command(
         import msgspec
 
         from perf_structural.api import value
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
         from perfcore.base.files import write_bytes
 
         check_files(picture, output)
@@ -137,7 +137,7 @@ def eval_command(
     with reporting():
         from perf_structural.api import evaluate
         from perf_structural.inputs import given_quantities
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         prediction = evaluate(formula, given_quantities(quantities or []), **options)
@@ -188,7 +188,7 @@ def schedule_command(
     """
     with reporting():
         from perf_structural.api import schedule
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         scheduled = schedule(
@@ -236,7 +236,7 @@ def solve_command(
     with reporting():
         from perf_structural.api import solve
         from perf_structural.inputs import given_quantities
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         inputs = given_quantities(quantities or [])
@@ -284,7 +284,7 @@ def decide_command(
     """
     with reporting():
         from perf_structural.api import decide
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         decision = decide(
