@@ -77,7 +77,6 @@ KINDS = {
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
     "OverheadProfile": lambda: perfcore.overheads(HALO)[0],
-    "Efficiencies": lambda: next(iter(perfcore.overheads(HALO))).efficiencies(),
     "Profiles": lambda: perfcore.profile(HALO),
     "Decomposition": lambda: perfcore.schedule(
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"

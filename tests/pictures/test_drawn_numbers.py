@@ -114,9 +114,6 @@ def test_bars_have_lengths_and_names(drawn):
     lost = profile.to_frame().set_index("category").time_s
     for name, length in lengths.items():
         assert length == pytest.approx(100.0 * lost[name] / lost.sum(), rel=1e-7)
-    efficiencies, rows = drawn("Efficiencies")
-    for name, column in efficiencies.to_frame().items():
-        assert rows[rows.label == name.replace("_", " ")].y.to_list() == pytest.approx(100.0 * column, rel=1e-8)
     answers, rows = drawn("Answers")
     ends = rows.groupby("y_name").high.max()
     frame = answers.to_frame()

@@ -192,7 +192,6 @@ SUBJECTS = {
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
     "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),
     "OverheadProfile": lambda: perfcore.overheads(trace())[0],
-    "Efficiencies": perfcore.overheads(trace())[0].efficiencies,
     "Profiles": lambda: perfcore.profile(trace()),
     "Decomposition": lambda: perfcore.schedule(structural(), divide=9, unit_time="work"),
     "Judgement": judgement,
