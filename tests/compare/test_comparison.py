@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.compare.comparison.crossings import crossings_between
-from perf_gate.compare.comparison.two_models import compare_models, draws_of
+from perf_gate.comparison import compare_models, crossings_between, draws_of
 from perfcore.base.errors import DataError, OptionError
 
 

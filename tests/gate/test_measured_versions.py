@@ -8,8 +8,7 @@ import pytest
 
 import perfcore
 from perf_experiments import Design, Store
-from perf_experiments.design.design import with_rounds, with_versions
-from perf_experiments.design.versions import VERSION, parse_versions
+from perf_experiments.design import VERSION, parse_versions, with_rounds, with_versions
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 
 PRINTS = [sys.executable, "-S", "-c", "import sys; print('t =', *sys.argv[1:])"]

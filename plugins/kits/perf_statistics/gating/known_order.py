@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whitened
 from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
-from perf_statistics.gating.rounding import harmful
+from perf_statistics.gating.rounding import rounding_limits
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,11 +26,11 @@ Floats = npt.NDArray[np.float64]
 _SHRINK = 0.2
 
 
-def in_known_order(
+def blocked_test(
     series: Sequence[Floats],
     is_second: Sequence[npt.NDArray[np.bool_]],
     log_threshold: float,
-    last_digits: Floats | None = None,
+    resolutions: Floats | None = None,
 ) -> Estimates:
     """Of runs whose order is known, in any layout."""
     count = len(series)
@@ -45,7 +45,7 @@ def in_known_order(
         log_ratio=ratio,
         standard_error=error,
         freedom=freedom,
-        rounding=np.zeros(count) if last_digits is None else harmful(last_digits, spread),
+        rounding=np.zeros(count) if resolutions is None else rounding_limits(resolutions, spread),
         rounds=sides.min(axis=1).astype(np.int64),
         may_pass=np.ones(count, dtype=np.bool_),
     )

@@ -17,7 +17,7 @@ _LOOKED_AT = 12  # values, which show how many digits a benchmark's have
 _MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
 
 
-def last_digit(values: Floats) -> float:
+def resolution(values: Floats) -> float:
     """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits."""
     if not len(values):
         return 0.0
@@ -28,9 +28,9 @@ def last_digit(values: Floats) -> float:
     return 0.5 * 10.0 ** -max(decimals) / float(np.median(values))
 
 
-def harmful(last_digits: Floats, spread: Floats) -> Floats:
+def rounding_limits(resolutions: Floats, spread: Floats) -> Floats:
     """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it."""
-    return np.where(spread > last_digits / 2.0, 0.0, last_digits)
+    return np.where(spread > resolutions / 2.0, 0.0, resolutions)
 
 
 def _decimals(value: float) -> int | None:

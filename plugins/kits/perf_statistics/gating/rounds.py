@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.moderation import moderated
-from perf_statistics.gating.rounding import harmful
+from perf_statistics.gating.rounding import rounding_limits
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Fl
     return means, variances, freedom, kept
 
 
-def in_turn(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floats | None = None) -> Estimates:
+def paired_test(first: Sequence[Floats], second: Sequence[Floats], resolutions: Floats | None = None) -> Estimates:
     """Of rounds in which both versions were measured next to each other."""
     differences = [np.asarray(b) - np.asarray(a) for a, b in zip(first, second, strict=True)]
     means, variances, freedom, kept = trimmed_means(differences)
@@ -59,7 +59,7 @@ def in_turn(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floa
         log_ratio=means,
         standard_error=errors,
         freedom=total_freedom,
-        rounding=np.zeros(len(means)) if last_digits is None else harmful(last_digits, np.sqrt(variances)),
+        rounding=np.zeros(len(means)) if resolutions is None else rounding_limits(resolutions, np.sqrt(variances)),
         rounds=np.array([len(each) for each in differences], dtype=np.int64),
         may_pass=np.ones(len(differences), dtype=np.bool_),
     )

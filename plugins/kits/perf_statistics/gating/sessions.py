@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
 from perf_statistics.gating.moderation import moderated
-from perf_statistics.gating.rounding import harmful
+from perf_statistics.gating.rounding import rounding_limits
 from perf_statistics.gating.rounds import trimmed_means
 
 Floats = npt.NDArray[np.float64]
@@ -28,11 +28,11 @@ Floats = npt.NDArray[np.float64]
 WORST = 0.25
 
 
-def apart(
+def unpaired_test(
     first: Sequence[Floats],
     second: Sequence[Floats],
     between: float | None = None,
-    last_digits: Floats | None = None,
+    resolutions: Floats | None = None,
 ) -> Estimates:
     """Of runs of two sessions."""
     sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]
@@ -55,7 +55,7 @@ def apart(
         log_ratio=sides[1][0] - sides[0][0],
         standard_error=np.sqrt(total_variance),
         freedom=np.minimum(freedom, 1e6),
-        rounding=np.zeros(len(first)) if last_digits is None else harmful(last_digits, spread),
+        rounding=np.zeros(len(first)) if resolutions is None else rounding_limits(resolutions, spread),
         rounds=sizes.min(axis=0).astype(np.int64),
         may_pass=np.full(len(first), between is not None),
     )
