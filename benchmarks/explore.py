@@ -1,25 +1,16 @@
-"""How long a page of phases takes after a slider was moved or a stretch was chosen, and one of very many laws to come.
+"""How long a page of phases takes after a slider was moved or a stretch was chosen.
 
     python benchmarks/explore.py [--steps 1000000 10000000]
-    python benchmarks/explore.py --laws LAWS.parquet
 
 Each time is that of the whole answer: fit, drawing and HTML, as the browser waits for it. Phase counts are new ones,
 so that no fit is remembered; the median of several is printed. Last, windows of all widths anywhere in the curve, from
 the change until the page that Chromium shows is the new one and has been painted.
-
-With a table of laws, as `perf fit DATA --fitter scaling -o LAWS.parquet` writes it (benchmarks/many_paths.py makes such
-data): until the program has printed its address, and from the request until Chromium has painted the first view, the
-view of one path, and what a search finds.
 """
 
 import argparse
 import shutil
-import signal
 import statistics
-import subprocess
-import sys
 import time
-from urllib.parse import quote
 
 import numpy as np
 from playwright.sync_api import sync_playwright
@@ -67,47 +58,10 @@ def in_browser(views, windows):
         return [tab.evaluate(DRAWN, query) / 1e3 for query in queries]
 
 
-def painted(tab, address):
-    """Seconds from a request until the browser has painted what came."""
-    tab.goto(address)
-    tab.wait_for_load_state("networkidle")
-    return tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1e3
-
-
-def of_laws(file, repetitions=9):
-    """Times of a page of very many laws, of a program of its own."""
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "perfcore", "explore", file, "--no-browser"]
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    link = program.stdout.readline().split()[1]
-    print(f"{file}: until the address is printed {time.perf_counter() - began:.2f} s")
-    with sync_playwright() as driver:
-        tab = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]).new_page()
-        tab.set_viewport_size({"width": 1600, "height": 1000})
-        began = time.perf_counter()
-        tab.goto(link)
-        tab.wait_for_url("**/")
-        tab.wait_for_selector("main h1")
-        print(f"  the first time, with the way by the link: {(time.perf_counter() - began) * 1e3:.0f} ms")
-        address = tab.url
-        path = tab.locator("main td a, main th a").first.get_attribute("href")
-        name = tab.locator("main th a").first.inner_text()
-        views = {"first view": address, "one path": address[:-1] + path, "search": f"{address}?name={quote(name[-9:])}"}
-        for title, place in views.items():
-            told(f"{title}, from the request until it is painted", [painted(tab, place) for _ in range(repetitions)])
-        tab.goto("about:blank")
-    program.send_signal(signal.SIGINT)
-    program.wait(10)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--laws")
     arguments = parser.parse_args()
-    if arguments.laws:
-        of_laws(arguments.laws)
-        return
     perfcore.fit(curve_of(1000), phases=2).views(curve_of(1000)).view((), {})  # compile
     for n_steps in arguments.steps:
         curve = curve_of(n_steps)

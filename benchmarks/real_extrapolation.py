@@ -3,7 +3,6 @@
 python benchmarks/real_extrapolation.py CASES.jsonl [MORE.jsonl ...]    # all series; some minutes
 python benchmarks/real_extrapolation.py CASES.jsonl --extrap            # Extra-P with negative exponents too
 python benchmarks/real_extrapolation.py CASES.jsonl --rates             # one over each time, as a rate of whole runs
-python benchmarks/real_extrapolation.py CASES.jsonl --many      # weighed as tables of very many paths are, too
 
 A case is a line ``{"src": SOURCE, "path": NAME, "x": [levels], "y": [[runs of a level], ...]}``. Of series of five
 levels and more the first are fitted, at least four, up to all but one, two and three of them; the next level, and those
@@ -29,8 +28,8 @@ import numpy.typing as npt
 from scaling_laws import ENVIRONMENT, KEPT, ExtraP
 from scipy.stats import t as student
 
-from perf_scaling.engine import weigh
-from perf_scaling.posterior.prior import run_variance
+from perf_scaling.engine import fit_posterior
+from perf_scaling.posterior.family import run_variance
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,7 +93,7 @@ def relative_variance(tasks: Sequence[Task]) -> Floats:
     return run_variance(squares / np.maximum(counts - 1.0, 1.0), counts)
 
 
-def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False, sparse: bool = False) -> list[Answer]:
+def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]:
     """The posterior of `scaling`."""
     found: list[Answer | None] = [None] * len(tasks)
     alike: dict[tuple[tuple[float, ...], float], list[int]] = defaultdict(list)
@@ -105,7 +104,7 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False, sparse: bool = 
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
-        posterior = weigh(np.array(levels)[:, None], means, counts, spread, None, None, sparse, reciprocal)
+        posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
         value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
         for number, own, (a, b, c, d) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True
@@ -246,15 +245,12 @@ def main() -> None:
     parser.add_argument("cases", nargs="+", type=Path, help="JSON lines of series")
     parser.add_argument("--extrap", action="store_true", help="also Extra-P, installed where it is not")
     parser.add_argument("--rates", action="store_true", help="judge runs per time")
-    parser.add_argument("--many", action="store_true", help="also as tables of very many paths have it")
     given = parser.parse_args()
     tasks = tasks_of(given.cases)
     methods: dict[str, Callable[[Sequence[Task]], list[Answer]]] = {"perfcore": by_perfcore, "line": by_line}
     if given.rates:
         tasks = [replace(task, runs=tuple(1.0 / own for own in task.runs), judged=1.0 / task.judged) for task in tasks]
         methods = {"perfcore": partial(by_perfcore, reciprocal=True), "laws of the rates": by_perfcore}
-    if given.many:
-        methods["perfcore, very many paths"] = partial(by_perfcore, sparse=True)
     if given.extrap:
         methods["Extra-P, negative exponents"] = by_extra_p
     report(tasks, methods)

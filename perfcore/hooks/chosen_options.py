@@ -62,10 +62,10 @@ def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str
 
     Examples
     --------
-    >>> given = {"phases": 9, "segmenter": "minimax", "update": "givens"}
+    >>> given = {"phases": 9, "segmenter": "hill-climb", "start": "greedy"}
     >>> chosen, parts = build_options(registry().entry("fitters", "worley"), given)
-    >>> chosen.phases, parts["segmenter"][0].name, parts["segmenter"][1].update
-    ('9', 'minimax', 'givens')
+    >>> chosen.phases, parts["segmenter"][0].name, parts["segmenter"][1].start
+    ('9', 'hill-climb', 'greedy')
     """
     options_class = entry.load_options()
     fields = {field.name: field for field in describe(options_class)}

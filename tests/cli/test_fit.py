@@ -192,9 +192,3 @@ def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf
     assert "--start" in text
     assert "--break-tolerance" not in text
     assert "Options of worley" not in perf("fit", "--fitter", "worly", "--help").out
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_file_that_nobody_writes_any_more_is_followed_to_its_end(perf, refused):
-    assert perf("fit", "curve.csv", "--follow", "--idle-timeout", "0").out == perf("fit", "curve.csv").out
-    assert "--from-name belongs to many" in refused("fit", "curve.csv", "--follow", "--from-name", "{p}.csv")

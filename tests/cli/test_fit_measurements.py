@@ -164,7 +164,6 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
             ["runs.csv", "--on", "local:2", "--fitter", "scaling"],
             "--on with --fitter scaling is for laws of many paths",
         ),
-        (["-", "--on", "local:2", "--follow"], "--follow reads line after line in this process"),
     ):
         assert message in refused("fit", *words)
 

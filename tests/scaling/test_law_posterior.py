@@ -8,11 +8,18 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import perfcore
-from perf_scaling.engine import fit_paths, weigh
-from perf_scaling.posterior.family import shapes_of
+from perf_scaling.engine import fit_posterior
+from perf_scaling.posterior.family import (
+    GROUPS,
+    NOISES,
+    block_log_prior,
+    changes,
+    deviating_variances,
+    run_variance,
+    shapes_of,
+)
 from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
 from perf_scaling.posterior.posterior import SIDES
-from perf_scaling.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_scaling.runs import runs_of
 from perfcore.base.errors import PerfError
 
@@ -25,7 +32,9 @@ def posterior_of(values, levels=N, **options):
     values = np.asarray(values, dtype=float)
     path, _, point = np.indices(values.shape)
     runs = runs_of(path.ravel(), point.ravel(), values.ravel(), (values.shape[0], values.shape[2]))
-    return fit_paths(np.reshape(levels, (len(levels), -1)), runs, **options)
+    counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
+    spread = run_variance(runs.variances, counts)
+    return fit_posterior(np.reshape(levels, (len(levels), -1)), runs.means, counts, spread, **options)
 
 
 def noisy(truth, noise, n_runs=5, seed=0):
@@ -56,13 +65,12 @@ def brute_force(logs, noise, shape, setting, level, at):
     return evidence, mean, covariance[-1, -1] - gain @ covariance[:-1, -1]
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("values", [3.0 + N, 8.0 / N + 0.1 * N, np.array([5.0, 5.2, 4.9, 5.1, 9.0])])
-def test_components_against_brute_force(values, sparse):
+def test_components_against_brute_force(values):
     """Ratios of the weights of likely components, and what these predict; the integrals are sums of 4,000 steps."""
     given = {"exponents": ("1",), "logarithms": (0,)}
     noise = np.full(5, 2e-3)
-    found = weigh_one_parameter(N, values[None], np.ones((1, 5)), noise[:1], parts=PARTS, sparse=sparse, **given)
+    found = weigh_one_parameter(N, values[None], np.ones((1, 5)), noise[:1], parts=PARTS, **given)
     shapes = shapes_of(N, **given)
     prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)
     means, variances = found.components([[200.0]])
@@ -95,40 +103,6 @@ def test_what_is_left_out_does_not_matter():
     few, many = (weigh_one_parameter(*given, parts=parts).quantiles([[256.0]], SIDES) for parts in (PARTS, 8192))
     width = np.log(many[:, :, 2] / many[:, :, 0])
     assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_as_many_runs_of_each_level_are_weighed_as_nearly_as_many(count):
-    """Where levels have as many runs no matrix is inverted: to the rounding of the inverses of the other way."""
-    levels = 2.0 ** np.arange(2, 2 + count)
-    values = np.stack([1.0 + levels, 3.0 - 0.02 * levels, 5.0 + levels % 3.0])
-    nearly = np.ones(values.shape)
-    nearly[:, 0] += 1e-9
-    at = [[levels[0]], [4.0 * levels[-1]]]
-    as_many, other = (
-        weigh_one_parameter(levels, values, counts, np.full(3, 1e-4), sparse=True).quantiles(at, SIDES)
-        for counts in (np.ones(values.shape), nearly)
-    )
-    np.testing.assert_allclose(as_many, other, rtol=1e-4)
-
-
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 8])
-def test_laws_that_stand_for_others_give_the_same_bounds(count):
-    """Of many paths: to some hundredths of the width of the bounds in the mean of the paths, and none is far off."""
-    rng = np.random.default_rng(count)
-    levels = 2.0 ** np.arange(2, 2 + count)
-    share, power = rng.uniform(0.0, 1.0, (2, 100, 1))
-    truth = 1.0 - share + share * (levels / levels[-1]) ** (3.0 * power - 1.0)
-    noise = rng.choice([0.002, 0.02, 0.2], (100, 1))
-    values = truth * np.exp(noise * rng.standard_normal(truth.shape))
-    given = (levels, values, np.ones(values.shape), noise[:, 0] ** 2)
-    at = [[0.7 * levels[-1]], [4.0 * levels[-1]]]
-    every, sparse = (weigh_one_parameter(*given, sparse=sparse).quantiles(at, SIDES) for sparse in (False, True))
-    width = np.log(every[:, :, 2] / every[:, :, 0])
-    off = np.log(sparse / every) / width[:, :, None]
-    assert np.sqrt((off**2).mean(axis=0)).max() < 0.12
-    assert np.abs(off[:, :, 1]).max() < 0.15
-    assert abs(np.log(np.log(sparse[:, :, 2] / sparse[:, :, 0]) / width).mean()) < 0.03
 
 
 @pytest.mark.parametrize("at", [32.0, 256.0])
@@ -275,8 +249,8 @@ def test_missing_levels_are_as_if_there_were_none():
     gap = np.where(np.arange(5) == 2, np.nan, values)
     counts = np.where(np.isfinite(gap), 1.0, 0.0)
     spread = np.full(1, 0.01)
-    with_gap = weigh(N[:, None], gap, counts, spread, None, None)
-    without = weigh(np.delete(N, 2)[:, None], np.delete(values, 2, axis=1), np.ones((1, 4)), spread, None, None)
+    with_gap = fit_posterior(N[:, None], gap, counts, spread, None, None)
+    without = fit_posterior(np.delete(N, 2)[:, None], np.delete(values, 2, axis=1), np.ones((1, 4)), spread, None, None)
     assert with_gap.quantiles([[256.0]], SIDES) == pytest.approx(without.quantiles([[256.0]], SIDES), rel=1e-9)
 
 

@@ -203,7 +203,6 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
         ({"segmenter": "greedy", "degree": "mixed"}, "give --degree 0, 1, 2 or 3"),
         ({"segmenter": "greedy", "functions": "exp"}, "takes polynomials only"),
-        ({"functions": "exp", "segmenter": "minimax", "update": "givens"}, "takes polynomials only"),
         ({"busy": "run"}, "these data have no states"),
         ({"column": "cpu"}, "--column belongs to time series"),
         ({"segmenter": "minimax", "epsilon_tolerance": 0}, "must be greater than 0"),

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from givens_update import GivensUpdate, least_tolerances
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,10 +100,10 @@ def test_tree_and_givens_agree(noisy, degree):
     curve = noisy(700, seed=11)
     counts = range(1, 9)
     fast = Minimax().sequence(curve, counts, Basis(degree))
-    slow = Minimax(MinimaxOptions(update="givens")).sequence(curve, counts, Basis(degree))
-    for a, b in zip(fast, slow, strict=True):
-        assert a.statistics["tolerance"] == pytest.approx(b.statistics["tolerance"], rel=1e-10)
-        assert a.breaks == pytest.approx(b.breaks, rel=1e-7)
+    slow = GivensUpdate(curve)
+    for n, segmentation, tolerance in zip(counts, fast, least_tolerances(slow, counts, degree), strict=True):
+        assert segmentation.statistics["tolerance"] == pytest.approx(tolerance, rel=1e-10)
+        assert segmentation.breaks == pytest.approx(partition(slow, n, tolerance, Uniform(degree)).breaks, rel=1e-7)
 
 
 def test_sequence_equals_single_fits_and_falls(noisy):

@@ -103,20 +103,3 @@ def test_one_spike_among_wide_steps(exact):
 def test_constant_curve_has_no_error_at_all():
     tree = MomentTree(UtilizationCurve(np.cumsum(np.full(1001, 0.1)), np.full(1000, 0.1)))
     assert tree.error(tree.interval(3.3, 77.7), 0) == 0.0
-
-
-@pytest.mark.parametrize(
-    "changed", ["nothing", "one height", "all heights but the first", "one edge", "the first height"]
-)
-def test_a_tree_that_takes_over_another_is_the_tree_of_its_curve(noisy, changed):
-    curve = noisy(9 * BLOCK + 5)
-    edges, heights = curve.relative_edges.copy(), curve.heights.copy()
-    at = {"one height": slice(3 * BLOCK + 1, 3 * BLOCK + 2), "all heights but the first": slice(1, None)}
-    heights[at.get(changed, slice(0, int(changed == "the first height")))] += 1
-    edges[5 * BLOCK] += 0.25 * (changed == "one edge")
-    longer = UtilizationCurve(edges, heights)
-    before = MomentTree(UtilizationCurve(curve.relative_edges[: 8 * BLOCK + 3], curve.heights[: 8 * BLOCK + 2]))
-    taken = MomentTree(longer, before)
-    np.testing.assert_array_equal(taken.nodes, MomentTree(longer).nodes)
-    kept = {"nothing": 8, "one height": 3, "one edge": 4}
-    assert taken._kept(before) == kept.get(changed, 0)

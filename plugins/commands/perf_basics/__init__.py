@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_openers", "register_presenters"]
+__all__ = ["register_commands", "register_presenters"]
 
 _COMMANDS = (
     ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info"),
@@ -43,15 +43,4 @@ def register_presenters(register: Register) -> None:
         "perfcore.models.ranking:Ranking",
         "perf_views.rankings:RankingPresenter",
         help="models compared with one another",
-    )
-
-
-@hookimpl
-def register_openers(register: Register) -> None:
-    """Announce what opens tables of laws for the page, the report and predictions."""
-    register(
-        "path-laws",
-        "perf_basics.path_table_opener:PathTableOpener",
-        help="tables of the laws of very many paths: what perf fit --fitter scaling -o FILE.parquet writes",
-        suffixes=(".parquet",),
     )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 import perfcore
-from perf_worley.companion import Companion
 from perf_worley.names.activity import activities
 from perf_worley.options import WorleyOptions
 from perf_worley.phase import Phase
 from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.contracts import Basis, Fitter, Segmenter
 from perfcore.data.kinds import type_in_words
 from perfcore.data.units import nanoseconds_per
@@ -50,43 +49,17 @@ class WorleyFitter(Fitter):
 
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
         """Fit; see `perfcore.fit`."""
-        curve = as_curve(data, options)
-        return self._of_curve(data, curve, curve.merged(), options, parts["segmenter"])
-
-    def follow(self, states: Iterable[Any], options: WorleyOptions, **parts: Any) -> PhaseModel:
-        """Fit a run again and again while it grows, and say when a phase has ended."""
-        from perf_worley.following import EndedPhases, GrowingTree
-
-        tree, ended = GrowingTree(), EndedPhases()
-        model: PhaseModel | None = None
-        problem: PerfError | None = None
-        for data in states:
-            try:
-                curve = as_curve(data, options)
-                merged = curve.merged()
-                tree.extend(merged)
-                model, problem = self._of_curve(data, curve, merged, options, parts["segmenter"]), None
-            except PerfError as error:  # a state that was named may only come later
-                problem = error
-            else:
-                ended.look(model)
-        if problem is not None or model is None:
-            raise problem or DataError("there is nothing to fit")
-        return model
-
-    def _of_curve(
-        self, data: Any, curve: UtilizationCurve, merged: UtilizationCurve, options: WorleyOptions, segmenter: Segmenter
-    ) -> PhaseModel:
-        """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_traces.summaries.summarized_trace import SummarizedTrace
         from perf_worley.iterations.of_phases import as_one_phase, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
+        segmenter: Segmenter = parts["segmenter"]
+        curve = as_curve(data, options)
+        merged = curve.merged()  # with equal neighbours joined
         counts = _counts(options.phases, merged.n_steps)
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
-        companions: tuple[Companion, ...] = ()
         if options.phases_from:
             from perf_worley.describe_phases import PhaseMaker
             from perf_worley.iterations.marked_phases import by_markers
@@ -94,10 +67,6 @@ class WorleyFitter(Fitter):
             _check_marked(data, options)
             fitted = by_markers(data, PhaseMaker(merged, _basis(options, merged, segmenter, "0")), options.phases_from)
             counts = [len(fitted.phases)]
-        elif options.joint:
-            from perf_worley.joint_breaks import by_joint_rule, companion_curves
-
-            fitted, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
         elif rule == "auto":
             fitted = by_rule_auto(
                 merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
@@ -124,7 +93,6 @@ class WorleyFitter(Fitter):
             sequence=tuple(fitted.sequence),
             rule=rule if len(counts) > 1 else None,
             evidence=fitted.evidence,
-            companions=companions,
             objective=fitted.objective,
             functions=maker.basis.names,
             scale=_scale(options, merged),
@@ -159,7 +127,6 @@ def _check_marked(data: Any, options: WorleyOptions) -> None:
         raise OptionError("--phases-from belongs to traces; these data have no markers")
     for is_given, flag in (
         (options.phases != "auto", "--phases"),
-        (options.joint, "--with"),
         (options.degree == "mixed", "--degree mixed"),
     ):
         if is_given:

@@ -69,10 +69,6 @@ class WorleyOptions:
         choices=("auto", *RULES),
     )  # fmt: skip
     verbose: bool = option(False, "tables have evaluations and updates, too")
-    joint: tuple[str, ...] = option(
-        (), "states of a trace, or columns of a series, whose curves share the breaks, separated by commas",
-        flag="--with", metavar="NAME,...",
-    )  # fmt: skip
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula
 from perf_formulas.functions import functions_of
 from perf_statistics.least_squares.goodness import r_squared
-from perf_worley.companion import Companion
 from perf_worley.phase import Evidence, Phase, Repetition, SequenceEntry
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
@@ -62,8 +61,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         Number of processors, if known.
     evidence : Evidence or None
         What the rule ``auto`` found; None for other rules.
-    companions : tuple of Companion
-        Further curves of the run that share the breaks.
     iterations : Repetition or None
         Sections that repeat; None where there are none.
     """
@@ -82,7 +79,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     centered_squares: float
     n_locations: int | None
     evidence: Evidence | None = None
-    companions: tuple[Companion, ...] = ()
     iterations: Repetition | None = None
 
     def __post_init__(self) -> None:
@@ -94,9 +90,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         unknown = set(self.functions) - set(functions_of(("t",)))
         if unknown:
             raise ValueError(f"function {sorted(unknown)[0]!r} is not installed")
-        for each in self.companions:
-            if len(each.levels) != len(self.phases):
-                raise ValueError(f"{each.name} has {len(each.levels)} levels, and there are {len(self.phases)} phases")
         for number, phase in enumerate(self.phases):
             expected = len(self.functions) + 1 if self.functions else phase.degree + 1
             if len(phase.coefficients) != expected:

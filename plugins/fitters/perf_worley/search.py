@@ -7,24 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_worley.choice.bounded_search import bounded_models
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.curve_models import MOST_BOUNDED, CurveModels, curve_models
-from perf_worley.choice.joint_search import placed_together
 from perf_worley.choice.number_of_phases import Choice, choose, gains_of
 from perf_worley.describe_phases import PhaseMaker, sequence_entries
 from perf_worley.options import WorleyOptions
 from perf_worley.phase import Evidence, Phase, SequenceEntry
 from perf_worley.sensitivity import RULES, persistence
 from perf_worley.trees.error_trees import moment_tree
+from perf_worley.trees.moment_tree import MomentTree
 from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, Segmenter
 
+Floats = npt.NDArray[np.float64]
+
 _DEGREES = (0, 1, 2)
 _LEAST_SQUARES = "sum of squared errors"
+_NEAR = 2.0  # cells within which a break is placed anew
+_TRIED = 48  # edges that are tried at a time; where there are more, those between the best two are tried next
+_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,38 @@ def _placed_on(cells: Cells, curve: UtilizationCurve, choice: Choice, *, refine:
     breaks[-1] = curve.duration
     degrees = searched.degrees[-1]
     if refine:
-        breaks = placed_together([moment_tree(curve)], breaks, [degrees], np.ones(1), cells.width)
+        breaks = _on_edges(moment_tree(curve), breaks, degrees, cells.width)
     return Segmentation(breaks, degrees)
+
+
+def _on_edges(tree: MomentTree, breaks: Floats, degrees: npt.NDArray[np.int64], width: float) -> Floats:
+    """Breaks moved to the edges near them with the least sum of squares."""
+    breaks = breaks.copy()
+
+    def squares(i: int, place: float) -> float:
+        before = tree.error(tree.interval(float(breaks[i - 1]), place), int(degrees[i - 1]))
+        return before + tree.error(tree.interval(place, float(breaks[i + 1])), int(degrees[i]))
+
+    for _ in range(_ROUNDS):
+        previous = breaks.copy()
+        for i in range(1, len(breaks) - 1):
+            begin = max(breaks[i] - _NEAR * width, np.nextafter(breaks[i - 1], np.inf))
+            end = min(breaks[i] + _NEAR * width, breaks[i + 1])
+            near = tree.edges[slice(*np.searchsorted(tree.edges, [begin, end]))]
+            if not len(near):
+                continue
+            first, last = 0, len(near) - 1
+            while True:
+                candidates = np.unique(np.linspace(first, last, _TRIED).astype(np.int64))
+                best = int(np.argmin([squares(i, float(near[k])) for k in candidates]))
+                if last - first < _TRIED:
+                    break
+                first, last = int(candidates[max(best - 1, 0)]), int(candidates[min(best + 1, len(candidates) - 1)])
+            if squares(i, float(near[candidates[best]])) < squares(i, float(breaks[i])):
+                breaks[i] = near[candidates[best]]
+        if (breaks == previous).all():
+            break
+    return breaks
 
 
 def _sequence(

@@ -42,7 +42,6 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     with_error = any(phase.level_error is not None for phase in model.phases)
     if with_error:
         header.insert(header.index("mean") + 1, "+- (95%)")
-    header += [f"mean {companion.name}" for companion in model.companions]
     with_kept = any(phase.kept is not None for phase in model.phases)
     if with_kept:
         header.append("break kept")
@@ -71,7 +70,6 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             f"{at_end:.4g}",
             f"{phase.error:.6g}",
         ]
-        row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
         if with_error:
             row.insert(
                 7, "" if phase.level_error is None else _level_bounds(mean, phase.level_error, model.n_locations)

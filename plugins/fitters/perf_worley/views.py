@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _PHASES, _DEGREE = "phases", "degree"
 _TIMELINE = "timeline"  # what others show of the data, where each stretch has an address
-_OF_DATA = ("busy", "idle", "column", "phases_from")  # options that a curve alone has no use for
+_OF_DATA = ("busy", "idle", "column", "phases_from", "joint", "update")  # not for a curve alone, or of old versions
 _FIGURES = (
     ("n_phases", "phases", ",d"),
     ("n_steps", "steps of the curve", ",d"),

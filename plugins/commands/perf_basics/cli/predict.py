@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,12 +40,11 @@ def command(
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
     A fitted model takes --at and --interval; variables that are left out and have names, such as code and system, take
-    all of them. A table of the laws of very many paths takes --path, a structural model the other options.
+    all of them. A structural model takes the other options.
 
     \b
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
-    perf predict laws.parquet --path "main->solve"
     perf predict sor.toml --with iterations=200 --plot sor.png
     perf predict sor.toml --method sample --samples 100000000 --on local:2
     """
@@ -58,17 +56,12 @@ def command(
     opened = opener_of(model)
     if opened is not None and opened[1].predicts:
         if at or interval is not None:
-            takes = (
-                "--path PATH" if "path" in {item.name for item in fields(opened[1].Options)} else "--with NAME=QUANTITY"
-            )
-            raise OptionError(f"--at and --interval are for fitted models; {model} takes {takes}")
+            raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
         _predict_special(model, *opened, options, on, picture, as_json, table_format)
         return
     if options or picture is not None:
         used = f"--{next(iter(options), 'plot').rstrip('_')}"
-        raise OptionError(
-            f"{used} is for structural models (.toml) and tables of laws (.parquet); {model} takes --at and --interval"
-        )
+        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at and --interval")
     if on is not None:
         raise OptionError(NO_PARTS.format(model))
     if not Path(model).exists():

@@ -1,28 +1,46 @@
-"""Compiled covariances of measured levels: scatter, noise of the runs, drift of the slope; and their inverses."""
+"""Compiled covariances of measured levels, their Cholesky factors and inverses."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from perf_scaling.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
-Floats = npt.NDArray[np.float64]
+
+@kernel
+def factorised(matrix, size, least):  # type: ignore[no-untyped-def]
+    """Cholesky factor in place of a matrix (size, size) or larger; the logarithm of its determinant."""
+    determinant = 0.0
+    for i in range(size):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for t in range(j):
+                value -= matrix[i, t] * matrix[j, t]
+            if i == j:
+                matrix[i, i] = math.sqrt(max(value, least))
+                determinant += 2.0 * math.log(matrix[i, i])
+            else:
+                matrix[i, j] = value / matrix[j, j]
+    return determinant
 
 
-def spectrum(drift: Floats) -> tuple[Floats, Floats, Floats]:
-    """Covariances between levels beside a flat level, taken apart, so that adding the same to all inverts none of
-    them.
-    """
-    k = len(drift) - 1
-    levels = drift[:k, :k]
-    mean_free = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]
-    values, vectors = np.linalg.eigh(mean_free.T @ levels @ mean_free)
-    vectors = mean_free @ vectors
-    return np.maximum(values, 0.0), vectors, vectors.T @ (drift[k, :k] - levels.mean(axis=1))
+@kernel
+def factor_and_solve(matrix, size, right, solution):  # type: ignore[no-untyped-def]
+    """Solution of a positive definite system; the factor in place, and the logarithm of the determinant."""
+    determinant = factorised(matrix, size, 1e-200)
+    for i in range(size):
+        value = right[i]
+        for t in range(i):
+            value -= matrix[i, t] * solution[t]
+        solution[i] = value / matrix[i, i]
+    for i in range(size - 1, -1, -1):
+        value = solution[i]
+        for t in range(i + 1, size):
+            value -= matrix[t, i] * solution[t]
+        solution[i] = value / matrix[i, i]
+    return determinant
 
 
 @kernel

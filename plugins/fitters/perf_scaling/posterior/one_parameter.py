@@ -7,27 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior.family import FAR, Shapes, shapes_of
-from perf_scaling.posterior.in_parts import in_parts
-from perf_scaling.posterior.octets import in_octets
-from perf_scaling.posterior.posterior import Laws, Posterior
-from perf_scaling.posterior.prior import (
+from perf_scaling.posterior.family import (
     DEVIATES,
     DEVIATING_FACTOR,
     DEVIATING_VARIANCE,
+    FAR,
     FIRST_VARIANCE,
     GROUPS,
     LENGTHS,
     NOISES,
     PRIOR,
+    Shapes,
     block_log_prior,
     settings,
+    shapes_of,
 )
+from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-PARTS, _PARTS_OF_MANY = 256, 96
+PARTS = 256
 _PATHS_AT_ONCE = 200
 _MOST_LEVEL_PROBABILITY = 0.5
 _LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not looked at
@@ -41,17 +41,13 @@ def weigh_one_parameter(
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
     prior: Floats = PRIOR,
-    parts: int | None = None,
-    sparse: bool = False,
+    parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open."""
-    from perf_scaling.posterior.covariances import spectrum
-    from perf_scaling.posterior.sparse_kernels import weigh_sparsely
-    from perf_scaling.posterior.weigh_kernels import weigh_shapes
+    from perf_scaling.posterior.evidence_kernels import weigh_shapes
     from perfcore.base.kernels import announce_compilation
 
-    announce_compilation(weigh_sparsely if sparse else weigh_shapes)
-    parts = parts or (_PARTS_OF_MANY if sparse else PARTS)
+    announce_compilation(weigh_shapes)
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
@@ -65,38 +61,25 @@ def weigh_one_parameter(
         shapes = shapes_of(x[used], exponents, logarithms)
         paths = np.flatnonzero(pattern.ravel() == number)
         drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
-        spectra = tuple(np.stack(part) for part in zip(*map(spectrum, drifts), strict=True))
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
         place = np.append(used, -1)  # of the last, which stands for none
-        looked_at, usual = in_octets(shapes, log_prior) if sparse else (np.arange(len(shapes.group)), 0)
-        log_weight = shapes.log_weight[looked_at]
-        log_weight[len(shapes.group) :] = -np.inf
 
         def part(
             chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
-            spectra: tuple[Floats, ...] = spectra, log_prior: Floats = log_prior, place: Ints = place,
-            begin: int = begin, looked_at: Ints = looked_at, usual: int = usual, log_weight: Floats = log_weight,
+            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin,
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
             law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
-            inputs = (
-                np.log(means[grid]), spread[rows, None] / counts[grid], np.ascontiguousarray(shapes.logs[looked_at].T),
-                log_weight, shapes.group[looked_at],
-            )  # fmt: skip
-            of_noise = (
-                log_prior, NOISES.tau[order], NOISES.kappa[order], NOISES.length[order],
-                np.searchsorted(LENGTHS, NOISES.length[order]), drifts, *(spectra if sparse else ()),
+            weigh_shapes(
+                np.log(means[grid]), spread[rows, None] / counts[grid], np.ascontiguousarray(shapes.logs.T),
+                shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
+                NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
                 min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
                 FIRST_VARIANCE, parts, law, setting, level, weights, count,
             )  # fmt: skip
-            if sparse:
-                weigh_sparsely(*inputs, usual, *of_noise)
-            else:
-                weigh_shapes(*inputs, *of_noise)
-            law = looked_at[law]
             weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]

@@ -134,7 +134,7 @@ class Minimax(SequenceSegmenter):
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_worley.trees.error_trees import error_tree
 
-        tree = error_tree(curve, basis, linear=self.options.update == "givens")
+        tree = error_tree(curve, basis)
         segmentations: list[Segmentation] = []
         mixed = MixedTolerances(tree, max(counts), self.options.break_tolerance or 0.0) if basis.mixed else None
         rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below

@@ -19,11 +19,6 @@ class MinimaxOptions:
     break_tolerance: float | None = option(
         None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
     )
-    update: str = option(
-        "tree",
-        "how local errors are computed: tree, or givens for Worley's linear update",
-        choices=("tree", "givens"),
-    )
 
 
 @dataclass(frozen=True)

@@ -18,131 +18,6 @@ from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import zeros
 from perfcore.contracts import Basis
 
-# Worley's own least-squares update: Givens rotations on the rows of a Newton-Cotes rule, one step of the curve a
-# time.
-#
-# This is the readable reference that tests and benchmarks hold the moment tree against. It reads the curve from the
-# start of the phase, so that one evaluation of f costs O(M).
-#
-# Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", section 3.2 and Figure 2; the weights
-# are
-# those of closed Newton-Cotes rules with 2 k + 1 equidistant points (Davis and Polonsky in Abramowitz and Stegun,
-# 25.4), all positive for k <= 3.
-
-# Rows k = 0..3: weights of the closed rule with 2 k + 1 points on an interval of length 1 (one point: the midpoint).
-_WEIGHTS_GIVENS = np.array(
-    [
-        [1.0, 0, 0, 0, 0, 0, 0],
-        [1 / 6, 4 / 6, 1 / 6, 0, 0, 0, 0],
-        [7 / 90, 32 / 90, 12 / 90, 32 / 90, 7 / 90, 0, 0],
-        [41 / 840, 216 / 840, 27 / 840, 272 / 840, 27 / 840, 216 / 840, 41 / 840],
-    ]
-)
-_BISECTIONS = 200
-
-
-@kernel
-def rotate_in(triangle, row, n_columns):  # type: ignore[no-untyped-def]
-    """Zero the first ``n_columns`` entries of a row against the triangle; returns what is left of its last entry.
-
-    Overwrites ``row``. The last column of both is the right-hand side of the least-squares problem.
-    """
-    n_all = row.shape[0]
-    for i in range(n_columns):
-        if row[i] == 0.0:
-            continue
-        radius = np.hypot(triangle[i, i], row[i])
-        cosine, sine = triangle[i, i] / radius, row[i] / radius
-        for k in range(i, n_all):
-            upper = triangle[i, k]
-            triangle[i, k] = cosine * upper + sine * row[k]
-            row[k] = cosine * row[k] - sine * upper
-    return row[n_all - 1]
-
-
-@kernel
-def add_step(triangle, degree, left, right, height, weights):  # type: ignore[no-untyped-def]
-    """Rotate the 2 k + 1 weighted rows of one step into the triangle; returns what they add to the squared error.
-
-    ``triangle`` is (degree + 1, degree + 2): the upper triangle of A and, last, the transformed right-hand side.
-    """
-    n_points = 2 * degree + 1
-    squared = 0.0
-    row = np.empty(degree + 2)
-    for m in range(n_points):
-        place = left + (right - left) * (m / (2.0 * degree) if degree else 0.5)
-        scale = np.sqrt(weights[degree, m] * (right - left))
-        power = scale
-        for i in range(degree + 1):
-            row[i] = power
-            power *= place
-        row[degree + 1] = scale * height
-        squared += rotate_in(triangle, row, degree + 1) ** 2
-    return squared
-
-
-@kernel
-def scan(edges, heights, begin, step, limit, degree, gap, weights):  # type: ignore[no-untyped-def]
-    """Step b) of Algorithm K, Figure 2: add steps until the squared error passes the limit, then bisect the last."""
-    triangle = np.zeros((degree + 1, degree + 2))
-    squared, updates = 0.0, 0
-    left = 0.0
-    for j in range(step, heights.shape[0]):
-        right = edges[j + 1] - begin
-        before = triangle.copy()
-        # Steps count from the start of the phase: powers of t - start, as in equation (6).
-        added = add_step(triangle, degree, left, right, heights[j], weights)
-        updates += 1
-        if squared + added > limit:
-            lower, upper, inside = left, right, 0.0
-            for _ in range(_BISECTIONS):
-                middle = 0.5 * (lower + upper)
-                if upper - lower <= gap or not lower < middle < upper:
-                    break
-                trial = before.copy()
-                added = add_step(trial, degree, left, middle, heights[j], weights)
-                updates += 1
-                if squared + added <= limit:
-                    lower, inside = middle, added
-                else:
-                    upper = middle
-            return begin + lower, j, squared + inside, updates
-        squared += added
-        left = right
-    return edges[-1], heights.shape[0] - 1, squared, updates
-
-
-class GivensUpdate:
-    """Local errors by Worley's linear update; the same face as `MomentTree`.
-
-    A summary is the squared error itself, for the degree that was asked last.
-    """
-
-    def __init__(self, curve: UtilizationCurve) -> None:
-        announce_compilation(scan)
-        self.edges = relative_edges(curve)
-        self.heights = curve.heights
-        self.n_steps = curve.n_steps
-        self.duration = float(self.edges[-1])
-
-    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
-        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
-        end, last_step, squared, updates = scan(
-            self.edges, self.heights, begin, step, limit, degree, gap, _WEIGHTS_GIVENS
-        )
-        return Reach(end, last_step, squared, updates)
-
-    def rest(self, begin: float, step: int) -> tuple[float, int]:
-        """The interval from ``begin`` to the end, to be measured by `error`."""
-        return begin, step
-
-    def error(self, summary: float | tuple[float, int], degree: int) -> float:
-        """Squared error of a summary of `reach` or `rest`."""
-        if isinstance(summary, tuple):
-            return float(self.reach(*summary, np.inf, degree).summary)
-        return summary
-
-
 # Local errors for other functions than polynomials: a tree of triangular least-squares factors.
 #
 # Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
@@ -171,6 +46,25 @@ _NEGLIGIBLE = 1e-280
 _DEPENDENT = 1e-10
 # The functions as given must be better conditioned than that over the whole curve, or the model has no meaning.
 _SINGULAR = 1e-7
+
+
+@kernel
+def rotate_in(triangle, row, n_columns):  # type: ignore[no-untyped-def]
+    """Zero the first ``n_columns`` entries of a row against the triangle; returns what is left of its last entry.
+
+    Overwrites ``row``. The last column of both is the right-hand side of the least-squares problem.
+    """
+    n_all = row.shape[0]
+    for i in range(n_columns):
+        if row[i] == 0.0:
+            continue
+        radius = np.hypot(triangle[i, i], row[i])
+        cosine, sine = triangle[i, i] / radius, row[i] / radius
+        for k in range(i, n_all):
+            upper = triangle[i, k]
+            triangle[i, k] = cosine * upper + sine * row[k]
+            row[k] = cosine * row[k] - sine * upper
+    return row[n_all - 1]
 
 
 @kernel
@@ -422,12 +316,6 @@ def moment_tree(curve: UtilizationCurve) -> MomentTree:
     return _moment_trees[curve]
 
 
-def extend_tree(curve: UtilizationCurve, before: MomentTree | None) -> MomentTree:
-    """The moment tree of a curve that begins as the curve of another tree does, whose summaries it keeps."""
-    tree = _moment_trees[curve] = MomentTree(curve, before)
-    return tree
-
-
 def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
     """The factor tree of a curve for the functions of a basis; the one asked last is kept."""
     kept = _factor_trees.get(curve)
@@ -436,10 +324,6 @@ def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
     return kept[1]
 
 
-def error_tree(curve: UtilizationCurve, basis: Basis, *, linear: bool = False) -> ErrorTree:
-    """The tree for a basis; with ``linear`` Worley's own update, which takes polynomials of one degree."""
-    if basis.functions:
-        if linear:
-            raise OptionError("--update givens takes polynomials only; leave it out with --functions")
-        return factor_tree(curve, basis)
-    return GivensUpdate(curve) if linear else moment_tree(curve)
+def error_tree(curve: UtilizationCurve, basis: Basis) -> ErrorTree:
+    """The tree for a basis."""
+    return factor_tree(curve, basis) if basis.functions else moment_tree(curve)

@@ -14,7 +14,7 @@ phase extends under an error limit, which is Step b) of Worley's Algorithm K in 
 curve the tree is mapped from a file, as are edges and heights: a search touches a few blocks, which the system loads.
 
 Source of the problem: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 2 and 3; the tree
-takes the place of his Givens update (`perf_worley.trees.error_trees`).
+takes the place of his Givens update.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reach(NamedTuple):
 class MomentTree:
     """Moment tree of one curve."""
 
-    def __init__(self, curve: UtilizationCurve, before: MomentTree | None = None) -> None:
+    def __init__(self, curve: UtilizationCurve) -> None:
         announce_compilation(build, join_levels, interval, squared_error)
         self.edges = relative_edges(curve)
         self.heights = curve.heights
@@ -65,26 +65,12 @@ class MomentTree:
         n_leaves = 1 << (n_blocks - 1).bit_length()
         self.nodes = zeros((2 * n_leaves, 6))
         self.arrays = (self.edges, self.heights, self.origin, self.nodes)
-        n_kept = 0 if before is None else self._kept(before)
-        with progress.bar("moment tree", n_blocks - n_kept) as advance:
-            for first in range(n_kept, n_blocks, _BLOCKS_AT_ONCE):
+        with progress.bar("moment tree", n_blocks) as advance:
+            for first in range(0, n_blocks, _BLOCKS_AT_ONCE):
                 last = min(first + _BLOCKS_AT_ONCE, n_blocks)
                 build(*self.arrays, first, last)
                 advance(last - first)
         join_levels(self.nodes)
-
-    def _kept(self, before: MomentTree) -> int:
-        """Take over the summaries of the blocks that are the same; returns how many."""
-        shared = min(self.n_steps, before.n_steps)
-        same = (self.edges[1 : shared + 1] == before.edges[1 : shared + 1]) & (
-            self.heights[:shared] == before.heights[:shared]
-        )
-        kept = (shared if same.all() else int(np.argmin(same))) // BLOCK
-        if self.origin != before.origin:
-            return 0
-        first_leaf, first_leaf_before = len(self.nodes) // 2, len(before.nodes) // 2
-        self.nodes[first_leaf : first_leaf + kept] = before.nodes[first_leaf_before : first_leaf_before + kept]
-        return kept
 
     @functools.cached_property
     def extremes(self) -> tuple[float, float]:

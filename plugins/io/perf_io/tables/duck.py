@@ -156,10 +156,6 @@ class Database:
         except duckdb.Error as error:
             raise self._problem(error) from None
 
-    def set(self, setting: str, value: int) -> None:
-        """Choose a setting of DuckDB."""
-        self._connection.execute(f"SET GLOBAL {setting} = {value}")
-
     def add_names(self, table: str, names: Sequence[str]) -> None:
         """Make ``table`` (code, name), and an enumeration type of the same name whose codes are the positions."""
         rows = "SELECT unnest(range(len($1)))::INTEGER AS code, unnest($1::VARCHAR[]) AS name"
@@ -169,10 +165,6 @@ class Database:
     def add_arrays(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Make ``table`` of arrays of equal length, in their order."""
         self._take(f"CREATE TABLE {table} AS SELECT * FROM arrays", arrays)
-
-    def append_by_name(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Add arrays of equal length behind the rows of ``table``, to the columns of their names."""
-        self._take(f"INSERT INTO {table} BY NAME SELECT * FROM arrays", arrays)
 
     def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""

@@ -1,0 +1,202 @@
+"""Which growth the data do not determine, and which measurement would: what to measure next."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
+from perf_scaling.posterior.family import changes
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
+
+Floats = npt.NDArray[np.float64]
+
+# Measurements at a candidate are sorted into so many bins of equal probability; within one, the target is what a
+# measurement of that size leaves open. Of 512 draws, 32 are in a bin.
+_BINS = 16
+
+
+def expected_spread(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
+    """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each
+    point.
+    """
+    places = np.vstack([model.target_point, np.asarray(points, dtype=np.float64)])
+    draws = model.draws(places, paths)
+    every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
+    counts = model.posterior.counts[every]
+    runs = np.nanmedian(np.where(counts > 0.0, counts, np.nan), axis=1)
+    logs = np.log(draws.unchanged())
+    lowest, highest = model.posterior.of_paths(every).measured_range
+    # Repeating a run does not help against the scatter of its level.
+    simulated = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
+    variances = np.empty((len(logs), len(places)))
+    variances[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
+    for place in range(len(places) - 1):
+        order = np.argsort(simulated[:, :, place], axis=1)
+        binned = np.take_along_axis(logs[:, :, 0], order, axis=1).reshape(len(logs), _BINS, -1)
+        variances[:, place + 1] = binned.var(axis=2).mean(axis=1)
+        point = places[place + 1]  # up to where it is then known that no slope has changed
+        variances[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
+    return variances
+
+
+def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
+    """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
+    rate, deviation = changes(lowest, highest, target)
+    return np.asarray(rate * deviation**2)[:, 0]
+
+
+def measurable(model: ScalingModel, largest: float) -> Floats:
+    """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 up to the target."""
+    top = model.measured.max(axis=0)
+    steps = [1.0]
+    while 2.0 * steps[-1] <= largest:
+        steps.append(2.0 * steps[-1])
+    if steps[-1] < largest:
+        steps.append(largest)
+    points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
+    # The target itself is what is to be told from points that cost less.
+    limit = np.where(model.target_point > top, model.target_point, np.inf)
+    is_before = (points <= limit).all(axis=1) & ~(points == model.target_point).all(axis=1)
+    return points[is_before] if is_before.any() else points
+
+
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+_REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
+_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
+
+_INVISIBLE = 1e-4  # a relative difference that nobody measures
+
+# Of all paths together, only the largest are looked at: the others add nothing that would be seen.
+_MOST_PATHS = 500
+
+_GAP = 3.0  # levels farther apart than by this factor have room for one between
+
+
+class Advice(NamedTuple):
+    """What the data of a path do not determine."""
+
+    path: str
+    text: str  # one sentence
+    point: dict[str, float] | None  # where to measure to tell; None where no point within reach does
+    rivals: tuple[str, ...]  # the two classes of growth that cannot be told apart, the likelier first
+    here: float
+    there: float | None
+
+
+def advice(model: ScalingModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+    """For each path whose growth is not sure, the two likeliest classes of growth and where they part."""
+    chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
+    number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
+    sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
+    unsure = sure.argmin(axis=1)  # the parameter whose growth is least sure
+    by_row: dict[int, Advice] = {}
+    for place, symbol in enumerate(model.symbols):
+        rows = np.flatnonzero((sure.min(axis=1) < SURE) & (unsure == place))
+        if len(rows):
+            by_row.update(zip(rows.tolist(), _advice_over(model, symbol, chosen[rows]), strict=True))
+    return tuple(by_row[row] for row in sorted(by_row))
+
+
+def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
+    candidates = deciding_points(model, symbol)
+    ends = slope_points(model, symbol)
+    places = np.vstack([ends, model.measured, candidates])
+    place = model.symbols.index(symbol)
+    n = len(model.measured)
+    entries = []
+    for block, draws in model.draws_in_blocks(places, paths.tolist()):
+        values = draws.unchanged()
+        slope = slopes_between(values[:, :, 0], values[:, :, 1], ends[1, place] / ends[0, place])
+        logs = np.log(values[:, :, 2:])
+        of_draws = classes_of_draws(model, symbol, draws, slope)
+        for row, path in enumerate(paths[block].tolist()):
+            of_draw = of_draws[row]
+            first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
+            first_logs, second_logs = logs[row][of_draw == first], logs[row][of_draw == second]
+            measured = np.isfinite(model.means[path])
+            runs = float(np.median(np.array(model.data[path].counts)[measured]))
+            noise = float(np.var(draws.scatter[row] + draws.noise[row] / np.sqrt(runs)))
+            gaps = np.abs(first_logs.mean(axis=0) - second_logs.mean(axis=0))
+            variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
+            tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
+            names = CLASSES[first], CLASSES[second]
+            gap_measured, gaps_ahead = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
+            entries.append(_advice_on(model, path, names, gap_measured, gaps_ahead, tells, candidates))
+    return entries
+
+
+def _advice_on(
+    model: ScalingModel,
+    path: int,
+    names: tuple[str, str],
+    measured_gap: float,
+    gaps: Floats,
+    tells: Booleans,
+    points: Floats,
+) -> Advice:
+    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
+    point, point_gap = None, None
+    if tells.any():
+        place = int(tells.argmax())
+        point = dict(zip(model.symbols, points[place].tolist(), strict=True))
+        point_gap = float(gaps[place])
+        text += f"; measure at {model.point_text(point)} to tell ({percent(point_gap)} there)"
+    else:
+        text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
+    return Advice(model.paths[path], text, point, names, float(measured_gap), point_gap)
+
+
+def percent(share: float) -> str:
+    """A relative difference as a person writes it."""
+    if share < _INVISIBLE:
+        return f"under {100.0 * _INVISIBLE:g} %"
+    return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
+
+
+def deciding_points(model: ScalingModel, symbol: str) -> Floats:
+    """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
+    place = model.symbols.index(symbol)
+    levels = np.unique(model.measured[:, place])
+    between = [
+        2.0 ** round(0.5 * np.log2(low * high))
+        for low, high in itertools.pairwise(levels.tolist())
+        if high > _GAP * low
+    ]
+    above = [levels[-1] * _REACH]
+    below = [levels[0] / factor for factor in (2.0, 4.0)]
+    if (levels == np.round(levels)).all():  # processors come whole
+        below = [level for level in below if level >= 1.0 and level == round(level)]
+    points = np.tile(model.measured.max(axis=0), (len(between) + len(above) + len(below), 1))
+    points[:, place] = [*between, *above, *below]
+    return points
+
+
+def next_points(model: ScalingModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+    """For each path, the point whose measurement leaves least open at the target."""
+    points = measurable(model, largest)
+    best = expected_spread(model, points)[:, 1:].argmin(axis=1)
+    return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
+
+
+def next_point(model: ScalingModel, largest: float = 2.0) -> dict[str, float]:
+    """The point whose measurement, of all paths together, leaves least open at the target.
+
+    Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
+    criterion of sequential design (K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", Statistical
+    Science 10, 1995), taken of the logarithm and with the law itself unknown.
+    """
+    points = measurable(model, largest)
+    place = {path: k for k, path in enumerate(model.paths)}
+    rows = model.rows[:_MOST_PATHS]
+    spread = expected_spread(model, points, [place[row.path] for row in rows])[:, 1:]
+    best = int((np.array([row.share for row in rows]) @ spread).argmin())
+    return dict(zip(model.symbols, points[best].tolist(), strict=True))

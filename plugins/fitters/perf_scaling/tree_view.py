@@ -1,0 +1,378 @@
+"""The call tree coloured by growth: as a drawing, and as a table that stays short however many paths there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_scaling.call_tree import CallTree
+from perf_scaling.growth import CLASSES
+from perf_scaling.outlook import (
+    GROWTH,
+    HATCH,
+    ORDERS,
+    PATH_VIEW,
+    SCALE_NOTE,
+    Outlook,
+    State,
+    add_class_legend,
+    class_cell,
+    class_colour,
+    is_sure,
+    orders_of,
+    share_cell,
+    target_blocks,
+)
+from perf_scaling.rows import PathRow
+from perf_views.colours import INK, PALE, PAPER, RULE, text_on
+from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Table, Text
+from perf_views.drawable import chosen_figures
+from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
+from perf_views.short_names import shortened
+from perfcore.base.errors import OptionError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+_NARROWEST = 0.002  # of the width; narrower ones are not drawn, so that there are a few hundred at most in a row
+_DEEPEST = 14  # rows; deeper regions are seen below one that is chosen
+_MOST_BARS = 20
+_LETTERS = 165  # of the size of the names, side by side in the width
+_FEWEST = 6  # letters that a shortened name is still read in
+_HEIGHT = 0.27  # inches, of a row
+
+
+def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
+    """The tree, or where nothing calls anything the largest shares as bars.
+
+    Parameters
+    ----------
+    outlook : Outlook
+    tree : CallTree
+    inclusive_shares : (N,) float
+        Share of each region with all that it calls.
+    top : int, optional
+        The region that is looked below; by default all.
+    """
+    target_text = outlook.model.target_text
+    if tree.is_flat:
+        return _bar_chart(outlook, tree, target_text)
+    placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
+    levels = 1 + max((level for _, level, _, _ in placed), default=0)
+
+    def draw(figure: Figure) -> None:
+        from matplotlib.collections import PolyCollection
+
+        axes = figure.subplots()
+        grown = [outlook.rows[tree.paths[node]].growths[0] if tree.paths[node] >= 0 else None for node, *_ in placed]
+        corners = [
+            ((left, level), (left + width, level), (left + width, level + 1.0), (left, level + 1.0))
+            for _, level, left, width in placed
+        ]
+        colours = [PALE if growth is None else class_colour(growth.name, is_sure=is_sure(growth)) for growth in grown]
+        unsure = [growth is not None and not is_sure(growth) for growth in grown]
+        # One collection of all: hundreds of rectangles of their own take a second.
+        axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=PAPER, linewidths=0.7))
+        striped = [corner for corner, is_striped in zip(corners, unsure, strict=True) if is_striped]
+        if striped:
+            hatched = PolyCollection(striped, facecolors="none", edgecolors=RULE, linewidths=0.0, hatch=HATCH)
+            axes.add_collection(hatched)
+        for (node, level, left, width), colour in zip(placed, colours, strict=True):
+            letters = int(width * _LETTERS) - 1
+            if letters >= min(_FEWEST, len(tree.names[node])):
+                axes.text(left + 0.003, level + 0.5, shortened(tree.names[node], letters), fontsize=TINY_POINTS,
+                          va="center", color=INK if colour == PALE else text_on(colour), parse_math=False)  # fmt: skip
+        axes.set(xlim=(0.0, 1.0), ylim=(levels, 0.0), yticks=[])
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        axes.tick_params(labelsize=SMALL_POINTS)
+        axes.spines[:].set_visible(False)
+        of = "" if top is None else f" below {shortened(tree.full_names[top], 60)}"
+        axes.set_xlabel(f"share{of} at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
+        add_class_legend(figure, {growth.name for growth in grown if growth is not None}, all_sure=not any(unsure))
+
+    first, *others = outlook.model.parameter_names.values()
+    over = f" over {first}" if others else ""
+    text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
+    return Chart(draw, text, (), f"Where the {_what(outlook)} goes, coloured by growth{over}",
+                 (10.0, 0.95 + _HEIGHT * levels))  # fmt: skip
+
+
+def _placed(
+    tree: CallTree, inclusive_shares: Floats, outermost: tuple[int, ...]
+) -> list[tuple[int, int, float, float]]:
+    """Node, level, left end and width of what is wide enough to be seen; callees from the left, the widest first."""
+    total = sum(float(inclusive_shares[node]) for node in outermost)
+    if not total > 0.0:
+        return []
+    placed: list[tuple[int, int, float, float]] = []
+    waiting = [(outermost, 0, 0.0, 1.0)]
+    while waiting:
+        nodes, level, left, room = waiting.pop()
+        # Medians of what a region calls may exceed its own where values are inclusive.
+        widths = {node: float(inclusive_shares[node]) / total for node in nodes}
+        squeeze = min(1.0, room / sum(widths.values())) if sum(widths.values()) > 0.0 else 1.0
+        for node in sorted(nodes, key=lambda node: -widths[node]):
+            width = widths[node] * squeeze
+            if width < _NARROWEST:
+                break
+            placed.append((node, level, left, width))
+            if tree.callees[node] and level + 1 < _DEEPEST:
+                waiting.append((tree.callees[node], level + 1, left, width))
+            left += width
+    return placed
+
+
+def _bar_chart(outlook: Outlook, tree: CallTree, target_text: str) -> Chart:
+    of_metric = set(tree.paths)
+    paths = [path for path in outlook.rows if path in of_metric][:_MOST_BARS]
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        growths = [outlook.rows[path].growths[0] for path in paths]
+        shares = [outlook.rows[path].share for path in paths]
+        colours = [class_colour(growth.name, is_sure=is_sure(growth)) for growth in growths]
+        hatches = ["" if is_sure(growth) else HATCH for growth in growths]
+        axes.barh(range(len(paths)), shares, color=colours, height=0.8, hatch=hatches, edgecolor=RULE, linewidth=0.0)
+        labels = [shortened(outlook.model.paths[path], 50) for path in paths]
+        axes.set_yticks(range(len(paths)), labels, parse_math=False)
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        set_plain(axes)
+        axes.set_xlabel(f"share at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
+        add_class_legend(figure, {growth.name for growth in growths}, all_sure=not any(hatches))
+
+    which = f"; the {_MOST_BARS} largest" if len(tree.names) > _MOST_BARS else ""
+    title = f"Where the {_what(outlook)} goes, coloured by growth{which}"
+    return Chart(
+        draw, f"Shares of paths at {target_text}, coloured by growth", (), title, (10.0, 0.95 + 0.2 * len(paths))
+    )
+
+
+def _what(outlook: Outlook) -> str:
+    return "time" if "time" in outlook.model.value_name.lower() else outlook.model.value_name
+
+
+_FIGURES = (
+    ("n_paths", "paths", ",d"),
+    ("n_points", "points", ",d"),
+    ("median_noise", "noise of one run", ".1%"),
+    ("last_level_error", "error at the last level, left out", ".1%"),
+)
+_MOST_UNFITTED = 40
+
+
+def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
+    """All of the first view."""
+    model = outlook.model
+    tree = outlook.tree(state.metric)
+    inclusive_shares = tree.with_callees(outlook.shares)
+    top = _top(tree, state)
+    blocks: list[Block] = [
+        *chosen_figures(model, _FIGURES),
+        Text(outlook.summary, links=(Link("Growth of the whole", (GROWTH,), state.query(name="", under="")),)),
+        *target_blocks(state, model, ()),
+    ]
+    blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]
+    if top is not None:
+        links = [Link("all", (), state.query(under="", start=0))]
+        links += [_under(tree, state, node, tree.names[node]) for node in tree.above(top)]
+        blocks.append(Text((f"Below {tree.full_names[top]}",), links=tuple(links)))
+    if state.order == ORDERS[0] and not state.name:
+        blocks.append(_tree_table(outlook, state, tree, inclusive_shares, top))
+    else:
+        blocks += _list_blocks(outlook, state, tree, top)
+    return (*blocks, *unfitted_blocks(outlook, state))
+
+
+def path_link(outlook: Outlook, state: State, path: int) -> Link:
+    """The way to the view of a path, at the same target."""
+    return Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
+
+
+def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]:
+    """Over `tree_cells`."""
+    model = outlook.model
+    names = model.parameter_names.values()
+    growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "sure")]
+    unit = f" ({model.unit})" if model.unit and not tree.metric else ""
+    return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95 % of it", "likeliest law")
+
+
+def tree_cells(
+    outlook: Outlook, state: State, tree: CallTree, node: int, inclusive_shares: Floats, name: str, indent: int = 0
+) -> tuple[Cell | str, ...]:
+    """One region: share, growth, prediction and law; only what it calls where it was not fitted itself."""
+    path = tree.paths[node]
+    with_callees = f"{inclusive_shares[node]:.1%}"
+    if path < 0:
+        cells = (share_cell(inclusive_shares[node]),) if tree.is_inclusive else ("", with_callees)
+        return (Cell(name, indent=indent), *cells, *[""] * (2 * len(outlook.model.symbols) + 3))
+    row = outlook.rows[path]
+    path_share = share_cell(row.share)
+    shares = (path_share,) if tree.is_inclusive or tree.is_flat else (path_share, with_callees)
+    growth = [cell for one in row.growths for cell in (class_cell(one), f"{one.probability:.0%}")]
+    bounds = f"{row.low:.4g} .. {row.high:.4g}"
+    link = path_link(outlook, state, path)
+    return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.law)
+
+
+def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Table:
+    """The regions with the largest shares, each below its caller; what is left out is one row with a link."""
+    outermost = tree.outermost if top is None else (top,)
+    visible = _largest(tree, inclusive_shares, outermost, state.rows)
+    header = tree_header(outlook, tree, "region")
+    inclusive_column = 1 if tree.is_inclusive else 2  # the column of shares with callees
+    rows: list[tuple[Cell | str, ...]] = []
+    for depth, node, left in _outline(tree, inclusive_shares, outermost, visible):
+        if not left:
+            rows.append(tree_cells(outlook, state, tree, node, inclusive_shares, tree.names[node], depth))
+            continue
+        # Below a caller its own tree has more; where that is what is looked at, the list of all below it.
+        is_here = node < 0 or node == top
+        link = Link("", (), state.query(order=ORDERS[1], start=0)) if is_here else _under(tree, state, node, "")
+        cells: list[Cell | str] = [""] * len(header)
+        cells[0] = Cell(f"… {len(left):,} more", link, indent=depth)
+        cells[inclusive_column] = f"{sum(inclusive_shares[one] for one in left):.1%}"
+        rows.append(tuple(cells))
+    note = f"Growth is coloured {SCALE_NOTE}; sure: its probability. {_share_note(tree)} A click shows a path's laws."
+    title = "Call tree" if top is None else f"Call tree below {tree.full_names[top]}"
+    return Table(header, tuple(rows), title, note)
+
+
+def _outline(
+    tree: CallTree, inclusive_shares: Floats, outermost: Sequence[int], visible: set[int]
+) -> Iterator[tuple[int, int, Sequence[int]]]:
+    """Depth and region, callers first and the largest first; after those of a caller it again with what is left out."""
+    # Without recursion: call paths are hundreds of regions deep where functions call themselves.
+    waiting: list[tuple[int, int, Sequence[int]]] = []
+
+    def wait(caller: int, nodes: Sequence[int], depth: int) -> None:
+        left = [node for node in nodes if node not in visible]
+        if left:
+            waiting.append((depth, caller, left))
+        waiting.extend(
+            (depth, node, ()) for node in sorted(visible.intersection(nodes), key=lambda node: inclusive_shares[node])
+        )
+
+    wait(-1, outermost, 0)
+    while waiting:
+        depth, node, left = waiting.pop()
+        yield depth, node, left
+        if not left:
+            wait(node, tree.callees[node], depth + 1)
+
+
+def _largest(tree: CallTree, inclusive_shares: Floats, outermost: Iterable[int], most: int) -> set[int]:
+    """The regions with the largest shares, and all that call them up to those that are looked at."""
+    inside = {node for start in outermost for node in tree.below(start)}
+    visible: set[int] = set()
+    for node in sorted(inside, key=lambda node: (-inclusive_shares[node], node)):
+        if len(visible) >= most:
+            break
+        visible.add(node)
+        visible |= inside.intersection(tree.above(node))
+    # A single one that is left takes no more room than to say that there is one.
+    for callees in [tree.callees[node] for node in visible]:
+        left = [callee for callee in callees if callee not in visible]
+        if len(left) == 1 and not tree.callees[left[0]]:
+            visible.add(left[0])
+    return visible
+
+
+def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None) -> tuple[Block, ...]:
+    """Paths below one another in an order, a page of them."""
+    nodes = range(len(tree.names)) if top is None else tree.below(top)
+    part = state.name.casefold()
+    matches = [
+        (tree.full_names[node], node)
+        for node in nodes
+        if tree.paths[node] >= 0 and part in outlook.model.paths[tree.paths[node]].casefold()
+    ]
+    if not matches:
+        return (Notice(f"no path has {state.name!r} in its name"),)
+    matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
+    start = min(state.start, (len(matches) - 1) // state.rows * state.rows)
+    inclusive_shares = tree.with_callees(outlook.shares)
+    rows = tuple(
+        tree_cells(outlook, state, tree, node, inclusive_shares, full)
+        for full, node in matches[start : start + state.rows]
+    )
+    links = []
+    if start:
+        links.append(Link(f"previous {state.rows}", (), state.query(start=max(start - state.rows, 0))))
+    if start + state.rows < len(matches):
+        links.append(Link(f"next {state.rows}", (), state.query(start=start + state.rows)))
+    which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
+    note = f"{which}Growth is coloured {SCALE_NOTE}; sure: its probability. {_share_note(tree)}"
+    order = state.order if state.order != ORDERS[0] else ORDERS[1]
+    table = Table(tree_header(outlook, tree, "path"), rows, f"Paths, {order}", note)
+    return (table, Text(links=tuple(links))) if links else (table,)
+
+
+def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
+    """What paths are sorted by."""
+    if order == "fastest growth":
+        kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)
+        return -kind, -exponent
+    if order == "least sure":
+        return (-row.high / row.low if row.low > 0.0 else -math.inf,)
+    return (row.path.casefold(),) if order == "by name" else (-row.share,)
+
+
+def _choice(outlook: Outlook, state: State) -> Form:
+    """How the paths are listed."""
+    metrics = tuple(tree.metric for tree in outlook.model.whole.trees)
+    fields = [Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
+    fields += [
+        Field("order", "show", state.order, "choice", orders_of(outlook.tree(state.metric))),
+        Field("name", "name has", state.name),
+        Field("rows", "rows", str(state.rows), "number", minimum="1", step="1"),
+    ]
+    field_names = {field.name for field in fields}
+    kept = state.query(start=0)
+    hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if name not in field_names]
+    return Form((*hidden, *fields), ())
+
+
+def unfitted_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
+    """Paths that no law could be fitted to, and why."""
+    part = state.name.casefold()
+    matches = [(name, reason) for name, reason in outlook.model.unfitted.items() if part in name.casefold()]
+    if not matches:
+        return ()
+    note = "" if len(matches) <= _MOST_UNFITTED else f"The first {_MOST_UNFITTED} of {len(matches):,}; search by name."
+    return (Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", note),)
+
+
+def _top(tree: CallTree, state: State) -> int | None:
+    """The region that is looked below."""
+    if not state.under:
+        return None
+    if state.under not in tree.full_names:
+        raise OptionError(f"there is no region {state.under[:80]!r}; begin at the first view")
+    return tree.full_names.index(state.under)
+
+
+def _under(tree: CallTree, state: State, node: int, text: str) -> Link:
+    return Link(text, (), state.query(under=tree.full_names[node], start=0))
+
+
+def _share_header(tree: CallTree) -> tuple[str, ...]:
+    """Over shares; without callers there is nothing to add up."""
+    if tree.is_flat:
+        return ("share",)
+    return ("share with callees",) if tree.is_inclusive else ("share", "with callees")
+
+
+def _share_note(tree: CallTree) -> str:
+    if tree.is_inclusive:
+        return "Values hold what a path calls, so that shares of callers hold those of what they call."
+    if tree.is_flat:
+        return "Share: of the sum of all paths."
+    return "Share: of the sum of all paths, without and with what a region calls."

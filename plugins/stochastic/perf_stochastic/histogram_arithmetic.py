@@ -1,0 +1,270 @@
+"""The operations on histograms by name, exact in the probabilities and means of the result's bins."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.bins import Bins, rebin, single_value, spread
+from perf_stochastic.laws import (
+    EXP,
+    LOG,
+    SQRT,
+    Law,
+    MaximumLaw,
+    MixtureLaw,
+    Monotone,
+    MonotoneLaw,
+    NegatedLaw,
+    PlainLaw,
+    SumLaw,
+    power,
+)
+from perf_stochastic.products import product, quotient
+from perfcore.base.errors import DataError, OptionError
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
+
+
+def operate(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
+    """The result of an operation on independent operands."""
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        return _OPERATIONS[operation](operands, count or max(len(operand.masses) for operand in operands))
+
+
+def _binned(law: Law, count: int) -> Bins:
+    return Bins(*rebin(law, count))
+
+
+def _negated(x: Bins) -> Bins:
+    return Bins(-x.edges[::-1], x.masses[::-1], -x.means[::-1])
+
+
+def _scaled(x: Bins, factor: float) -> Bins:
+    if factor == 0.0:
+        return single_value(0.0)
+    if factor < 0.0:
+        return _scaled(_negated(x), -factor)
+    return Bins(x.edges * factor, x.masses, np.clip(x.means * factor, x.edges[:-1] * factor, x.edges[1:] * factor))
+
+
+def _parted(operands: Sequence[Bins]) -> tuple[list[Bins], list[float]]:
+    """Histograms proper, and constants."""
+    constants = [float(x.edges[0]) for x in operands if x.is_constant]
+    return [x for x in operands if not x.is_constant], constants
+
+
+def _in_pairs(operands: Sequence[Bins], combine: Callable[[Bins, Bins], Bins]) -> Bins:
+    """Neighbours first: each operand goes through as few results as can be."""
+    level = list(operands)
+    while len(level) > 1:
+        rest = level[len(level) // 2 * 2 :]
+        level = [combine(x, y) for x, y in zip(level[::2], level[1::2], strict=False)] + rest
+    return level[0]
+
+
+def _add(operands: Sequence[Bins], count: int) -> Bins:
+    values, constants = _parted(operands)
+    if not values:
+        return single_value(math.fsum(constants))
+    total = _in_pairs(values, lambda x, y: _binned(SumLaw(spread(x), spread(y)), count))
+    shift = math.fsum(constants)
+    if shift == 0.0:
+        return total
+    edges = total.edges + shift
+    return Bins(edges, total.masses, np.clip(total.means + shift, edges[:-1], edges[1:]))
+
+
+def _multiply(operands: Sequence[Bins], count: int) -> Bins:
+    values, constants = _parted(operands)
+    if not values:
+        return single_value(math.prod(constants))
+    combined = _in_pairs(values, lambda x, y: _binned(product(spread(x), spread(y)), count))
+    return _scaled(combined, math.prod(constants))
+
+
+def _divide(x: Bins, y: Bins, count: int) -> Bins:
+    low, high = float(y.edges[0]), float(y.edges[-1])
+    if low <= 0.0 <= high:
+        raise DataError(
+            f"divide: the divisor can be 0, it goes from {low:.6g} to {high:.6g}: no bins hold the quotient where that "
+            "comes close to 0; give one that does not, or sample"
+        )
+    if y.is_constant:
+        x, low = (_negated(x), -low) if low < 0.0 else (x, low)
+        edges = x.edges / low
+        return Bins(edges, x.masses, np.clip(x.means / low, edges[:-1], edges[1:]))
+    if low < 0.0:
+        return _negated(_divide(x, _negated(y), count))
+    if x.is_constant:
+        return _scaled(_positive_power(y, -1.0, count), float(x.edges[0]))
+    return _binned(quotient(spread(x), spread(y)), count)
+
+
+def _largest(operands: Sequence[Bins], count: int) -> Bins:
+    if len(operands) == 1:
+        return operands[0]
+    if len(operands) > _MOST_AT_ONCE:
+        groups = [operands[k : k + _MOST_AT_ONCE] for k in range(0, len(operands), _MOST_AT_ONCE)]
+        return _largest([_largest(group, count) for group in groups], count)
+    # What ends below where another begins is never the largest.
+    begin = max(float(x.edges[0]) for x in operands)
+    return _of_those([x for x in operands if x.edges[-1] > begin], begin, count)
+
+
+def _of_those(operands: Sequence[Bins], begin: float, count: int) -> Bins:
+    if not operands:
+        return single_value(begin)
+    if len(operands) == 1 and operands[0].edges[0] >= begin:
+        return operands[0]
+    values = [spread(x) for x in operands]
+    if all(x.edges[0] < begin for x in operands):
+        values.append(spread(single_value(begin)))
+    return _binned(MaximumLaw(values), count)
+
+
+def _power(x: Bins, y: Bins, count: int) -> Bins:
+    low = float(x.edges[0])
+    if not y.is_constant:
+        if low <= 0.0:
+            raise DataError(f"power: the base begins at {low:.6g}; with an exponent that varies it must be above 0")
+        return _mapped(EXP, _multiply([_mapped(LOG, x, count), y], count), count)
+    exponent = float(y.edges[0])
+    if exponent == 0.0:
+        return single_value(1.0)
+    if exponent < 0.0 and low <= 0.0 <= x.edges[-1]:
+        raise DataError(f"power: the base can be 0, and {exponent:.6g} is negative: a division by 0; give another base")
+    if low >= 0.0:
+        return _positive_power(x, exponent, count)
+    if not exponent.is_integer():
+        raise DataError(f"power: the base begins at {low:.6g}; below 0 the exponent {exponent:.6g} must be whole")
+    if x.edges[-1] <= 0.0:
+        raised = _positive_power(_negated(x), exponent, count)
+        return _negated(raised) if exponent % 2.0 else raised
+    return _of_both_signs(x, power(exponent), is_odd=bool(exponent % 2.0), count=count)
+
+
+def _positive_power(x: Bins, exponent: float, count: int) -> Bins:
+    raised = _mapped(power(exponent), x, count)
+    return _negated(raised) if exponent < 0.0 else raised
+
+
+def _mapped(function: Monotone, x: Bins, count: int) -> Bins:
+    return _binned(MonotoneLaw(function, spread(x)), count)
+
+
+def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> Bins:
+    """A function of |x|, rising from 0, with the sign of x if it is odd."""
+    (below, negative), zero, (above, positive) = spread(x).split()
+    parts: list[tuple[float, Law]] = []
+    if negative is not None:
+        law = MonotoneLaw(function, negative)
+        parts.append((below, NegatedLaw(law) if is_odd else law))
+    if positive is not None:
+        parts.append((above, MonotoneLaw(function, positive)))
+    if zero > 0.0:
+        parts.append((zero, PlainLaw(spread(single_value(0.0)))))
+    return _binned(MixtureLaw(parts), count)
+
+
+def _absolute(x: Bins, count: int) -> Bins:
+    if x.edges[0] >= 0.0:
+        return x
+    return _negated(x) if x.edges[-1] <= 0.0 else _of_both_signs(x, power(1.0), is_odd=False, count=count)
+
+
+def _log(x: Bins, count: int) -> Bins:
+    if x.edges[0] <= 0.0:
+        raise DataError(f"log: the values begin at {x.edges[0]:.6g}; only what is above 0 has a logarithm")
+    return _mapped(LOG, x, count)
+
+
+def _sqrt(x: Bins, count: int) -> Bins:
+    if x.edges[0] < 0.0:
+        raise DataError(f"sqrt: the values begin at {x.edges[0]:.6g}; only what is not negative has a root")
+    return _mapped(SQRT, x, count)
+
+
+_OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
+    "add": _add,
+    "subtract": lambda operands, count: _add([operands[0], _negated(operands[1])], count),
+    "multiply": _multiply,
+    "divide": lambda operands, count: _divide(operands[0], operands[1], count),
+    "power": lambda operands, count: _power(operands[0], operands[1], count),
+    "maximum": _largest,
+    "minimum": lambda operands, count: _negated(_largest([_negated(x) for x in operands], count)),
+    "negative": lambda operands, count: _negated(operands[0]),
+    "absolute": lambda operands, count: _absolute(operands[0], count),
+    "exp": lambda operands, count: _mapped(EXP, operands[0], count),
+    "log": lambda operands, count: _log(operands[0], count),
+    "sqrt": lambda operands, count: _sqrt(operands[0], count),
+}
+
+
+# Schopf's own arithmetic, kept for comparison: interval arithmetic on all pairs of bins, each with the product of two
+# probabilities, spread evenly (`cartesian`). A sum of two uniform values is triangular: probability moves outward.
+# Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
+# 1999, section 3.3.
+
+_OF_PAIRS = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
+    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold
+    some.
+    """
+    if operation not in _OF_PAIRS:
+        raise OptionError(f"histogram: --method cartesian has no {operation}; known are {', '.join(_OF_PAIRS)}")
+    if operation == "divide" and y.edges[0] <= 0.0 <= y.edges[-1]:
+        raise OptionError(f"divide: the divisor can be 0, it goes from {y.edges[0]:.6g} to {y.edges[-1]:.6g}")
+    x_ends, y_ends = (np.stack([each.edges[:-1], each.edges[1:]])[:, each.masses > 0.0] for each in (x, y))
+    corners = _OF_PAIRS[operation](x_ends[:, None, :, None], y_ends[None, :, None, :]).reshape(4, -1)
+    masses = np.outer(x.masses[x.masses > 0.0], y.masses[y.masses > 0.0]).ravel()
+    return np.stack([corners.min(axis=0), corners.max(axis=0)], axis=1), masses
+
+
+def spread_evenly(intervals: Floats, masses: Floats, edges: Floats) -> Floats:
+    """Probability of each bin if that of each interval lies evenly in it; (k, 2), (k,), (m + 1,) to (m,)."""
+    low, high = intervals.T
+    widths = (high - low)[:, None]
+    single = (edges >= low[:, None]).astype(np.float64)
+    shares = np.divide(edges - low[:, None], widths, out=single, where=widths > 0.0)
+    levels = masses @ np.clip(shares, 0.0, 1.0)
+    levels[0] = 0.0  # single values at the first edge belong to the first bin
+    return np.asarray(np.maximum(np.diff(levels), 0.0))
+
+
+def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
+    """Intermediate results spread evenly over bins of equal width, one pair of operands after the other."""
+    if len(operands) == 1:
+        return operate(operation, operands, count)
+    bins = count or max(len(x.masses) for x in operands)
+
+    def combine(x: Bins, y: Bins) -> Bins:
+        intervals, masses = intermediate_results(operation, x, y)
+        edges = np.linspace(intervals.min(), intervals.max(), bins + 1)
+        bin_masses = spread_evenly(intervals, masses, edges)
+        return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
+
+    return functools.reduce(combine, operands)
+
+
+def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
+    intervals, masses = intermediate_results(operation, x, y)
+    places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
+    overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])
+    return places, masses @ overlaps
