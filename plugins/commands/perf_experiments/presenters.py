@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from perf_experiments.costs import Budgeted, duration_text
 from perf_experiments.design import level_text, point_text
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from perf_experiments.design import Design
-    from perf_experiments.recommendation import Disagreement, Recommendation
+    from perf_experiments.recommendation import Recommendation
     from perf_experiments.replications import Replications
     from perf_experiments.run_records import Run, Runs, Summary
 
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
+_MOST_CHARACTERS = 60  # of a problem in the table
+_LONG = ("stdout", "stderr", "results", "environment")
+
+
+def _factors(names: Iterable[str]) -> list[Column]:
+    """A column for each factor of the rows' points."""
+    return [Column(name, lambda row, name=name: row.point.get(name), format=level_text, key=name) for name in names]
 
 
 class DesignPresenter(Presenter):
@@ -36,33 +44,18 @@ class DesignPresenter(Presenter):
         without = "".join(f"; {text} refuses {number}" for text, number in refused.items())
         replications = f"{result.replications} replication{'s' * (result.replications > 1)}"
         counted = f"{count} point{'s' * (count > 1)} of {', '.join(result.factors)}, {replications}: {runs} runs"
-        return [counted + without, *(_costs(result) if isinstance(result, Budgeted) else [])]
+        if not isinstance(result, Budgeted):
+            return [counted + without]
+        dear = [f"left out: {point}, {duration_text(each)} each run" for point, each in result.too_dear_s.items()]
+        if len(dear) > _MOST_NAMED:
+            dear[_MOST_NAMED:] = [f"left out: {len(dear) - _MOST_NAMED} more, see left_out in the design"]
+        return [counted + without, f"about {duration_text(result.total_s)} in all", *dear]
 
     def tables(self, result: Design) -> Tables:
         """The levels of each point."""
-        rows = [[level_text(level) for level in point.values()] for point in result.chosen()]
-        return [("", list(result.factors), rows)]
-
-    def frame(self, result: Design) -> pd.DataFrame:
-        """One row for each point: its levels, and how often it is measured."""
-        import pandas as pd
-
         points = result.chosen()
-        return pd.DataFrame(points).assign(replications=result.counts(points))
-
-
-def _costs(design: Budgeted) -> list[str]:
-    lines = [f"about {duration_text(design.total_s)} in all"]
-    for number, (point, seconds) in enumerate(design.too_dear_s.items()):
-        if number == _MOST_NAMED:
-            lines.append(f"left out: {len(design.too_dear_s) - number} more, see left_out in the design")
-            break
-        lines.append(f"left out: {point}, {duration_text(seconds)} each run")
-    return lines
-
-
-_MOST_CHARACTERS = 60  # of a problem in the table
-_LONG = ("stdout", "stderr", "results", "environment")
+        levels = [Column(name, [p[name] for p in points], format=level_text, key=name) for name in result.factors]
+        return [Table([*levels, Column("replications", result.counts(points), importance="data")])]
 
 
 class RunPresenter(Presenter):
@@ -87,7 +80,7 @@ class RunPresenter(Presenter):
 
     def frame(self, result: Run) -> pd.DataFrame:
         """One row."""
-        return _frame([result])
+        return _run_table([result]).frame()
 
 
 class RunsPresenter(Presenter):
@@ -108,28 +101,7 @@ class RunsPresenter(Presenter):
 
     def tables(self, result: Runs) -> Tables:
         """The listed runs; long problems are cut."""
-        factors = list(dict.fromkeys(name for run in result.listed for name in run.point))
-        values = list(dict.fromkeys(name for run in result.listed for name in run.values))
-        rows = []
-        for run in result.listed:
-            problem = run.problem or ""
-            rows.append(
-                [
-                    str(run.number),
-                    *(level_text(run.point[name]) if name in run.point else "" for name in factors),
-                    str(run.replication),
-                    f"{run.wall_ns / 1e9:.4g}",
-                    *(f"{run.values[name]:.6g}" if name in run.values else "" for name in values),
-                    _state(run),
-                    problem[:_MOST_CHARACTERS] + "..." * (len(problem) > _MOST_CHARACTERS),
-                ]
-            )
-        header = ["run", *factors, "replication", "wall_s", *values, "state", "problem"]
-        return [("", header, rows)] if rows else []
-
-    def frame(self, result: Runs) -> pd.DataFrame:
-        """One row for each listed run: factors, values, times, state and problem."""
-        return _frame(result.listed)
+        return [_run_table(result.listed)] if result.listed else []
 
 
 class SummaryPresenter(Presenter):
@@ -169,26 +141,26 @@ def _state(run: Run) -> str:
     return "failed" if run.problem else "noisy" if run.noisy else "ok"
 
 
-def _frame(runs: tuple[Run, ...] | list[Run]) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [
-        {
-            "run": run.number,
-            **run.point,
-            "replication": run.replication,
-            **run.values,
-            "wall_s": run.wall_ns / 1e9,
-            "user_s": run.user_s,
-            "system_s": run.system_s,
-            "peak_memory_mib": run.peak_memory_kib / 1024,
-            "state": _state(run),
-            "problem": run.problem,
-            "started": run.started,
-        }
-        for run in runs
+def _run_table(runs: Sequence[Run]) -> Table:
+    columns = [
+        Column("run", "number", key="run"),
+        *_factors(dict.fromkeys(name for run in runs for name in run.point)),
+        Column("replication", "replication"),
+        *(
+            Column(name, lambda run, name=name: run.values.get(name), format=".6g", key=name)
+            for name in dict.fromkeys(name for run in runs for name in run.values)
+        ),
+        Column("wall", lambda run: run.wall_ns / 1e9, "s"),
+        Column("user", "user_s", "s", importance="data"),
+        Column("system", "system_s", "s", importance="data"),
+        Column("peak memory", lambda run: run.peak_memory_kib / 1024, "MiB", importance="data"),
+        Column("state", _state),
+        Column(
+            "problem", "problem", format=lambda text: text[:_MOST_CHARACTERS] + "..." * (len(text) > _MOST_CHARACTERS)
+        ),
+        Column("started", "started", importance="data"),
     ]
-    return pd.DataFrame(rows)
+    return Table(columns, runs)
 
 
 class RecommendationPresenter(Presenter):
@@ -202,50 +174,33 @@ class RecommendationPresenter(Presenter):
         """The prediction and its error, what is taken for granted, and the models that fit about as well."""
         unit = f" {result.unit}" if result.unit else ""
         prediction = (
-            f"{point_text(result.target)}: {result.value:.4g}{unit} predicted, standard error {result.error:.3g}"
+            f"{point_text(result.target)}: {result.value:.4g}{unit} predicted, standard error {result.error:.3g}; a "
+            f"measurement there varies by {result.noise:.3g}"
         )
-        prediction += f"; a measurement there varies by {result.noise:.3g}"
         if not result.rivals:
-            nobody = "if the model is right; no other that fits about as well is known, to compare with"
-            return [prediction, nobody]
-        others = "if the model is right; others fit about as well and say at the target"
-        return [prediction, others, *(_rival_text(rival, unit) for rival in result.rivals)]
+            return [prediction, "if the model is right; no other that fits about as well is known, to compare with"]
+        return [
+            prediction,
+            "if the model is right; others fit about as well and say at the target",
+            *(
+                f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at "
+                f"{point_text(rival.point)}, {rival.distance:.2g} standard deviations of a measurement"
+                for rival in result.rivals
+            ),
+        ]
 
     def tables(self, result: Recommendation) -> Tables:
         """The choices."""
-        names = list(result.choices[0].point)
-        rows = []
-        for number, choice in enumerate(result.choices, 1):
-            rows.append(
-                [
-                    str(number),
-                    *(level_text(choice.point[name]) for name in names),
-                    str(choice.repetitions),
-                    f"{choice.error:.3g}",
-                    f"{choice.gain:.1%}",
-                    "-" if choice.cost_s is None else duration_text(choice.cost_s),
-                    "-" if choice.gain_per_s is None else f"{choice.gain_per_s:.3%}",
-                ]
-            )
-        return [("", ["", *names, "runs", "error after", "variance falls by", "cost", "per s"], rows)]
-
-    def frame(self, result: Recommendation) -> pd.DataFrame:
-        """One row for each choice: its point, runs, error, gain and cost."""
-        import pandas as pd
-
-        rows = [
-            {
-                **choice.point,
-                "runs": choice.repetitions,
-                "error": choice.error,
-                "gain": choice.gain,
-                "cost_s": choice.cost_s,
-                "gain_per_s": choice.gain_per_s,
-                "in_all": choice.in_all,
-            }
-            for choice in result.choices
+        columns = [
+            *_factors(result.choices[0].point),
+            Column("runs", "repetitions"),
+            Column("error after", "error", format=".3g", key="error"),
+            Column("variance falls by", "gain", format=".1%", key="gain"),
+            Column("cost", "cost_s", format=duration_text, key="cost_s"),
+            Column("per s", "gain_per_s", format=".3%", key="gain_per_s"),
+            Column("in all", "in_all", importance="data"),
         ]
-        return pd.DataFrame(rows)
+        return [Table(columns, result.choices)]
 
 
 class ReplicationsPresenter(Presenter):
@@ -265,37 +220,13 @@ class ReplicationsPresenter(Presenter):
 
     def tables(self, result: Replications) -> Tables:
         """One row for each point."""
-        names = list(result.points[0].point)
-        rows = [
-            [
-                *(level_text(each.point[name]) for name in names),
-                *(str(each.runs), f"{each.spread:.1%}", f"{each.precision:.1%}", str(each.needed)),
-            ]
-            for each in result.points
+        columns = [
+            *_factors(result.points[0].point),
+            Column("runs", "runs"),
+            Column("spread", "spread", format=".1%"),
+            Column("known to", "precision", format=".1%", key="precision"),
+            Column("needed", "needed"),
+            Column("more", "more", importance="data"),
+            Column("seconds", "seconds", importance="data"),
         ]
-        return [("", [*names, "runs", "spread", "known to", "needed"], rows)]
-
-    def frame(self, result: Replications) -> pd.DataFrame:
-        """One row for each point: runs, spread, precision, and what it needs."""
-        import pandas as pd
-
-        rows = [
-            {
-                **each.point,
-                "runs": each.runs,
-                "spread": each.spread,
-                "precision": each.precision,
-                "needed": each.needed,
-                "more": each.more,
-                "seconds": each.seconds,
-            }
-            for each in result.points
-        ]
-        return pd.DataFrame(rows)
-
-
-def _rival_text(rival: Disagreement, unit: str) -> str:
-    text = f", {rival.distance:.2g} standard deviations of a measurement"
-    return (
-        f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at {point_text(rival.point)}{text}"
-    )
+        return [Table(columns, result.points)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from perf_gate.comparison import SAME, Comparison, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, Floats, GrowthChange, RatioDraws, plural_of, surely
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,17 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Floats = npt.NDArray[np.float64]
-Table = tuple[str, list[str], list[list[str]]]
-
 _MOST_ROWS = 40
 _CONFIDENCE = 0.95  # of what is said about all parts together
 _MOST_NAMED = 6
-
-
-def larger_word(unit: str | None) -> str:
-    """``slower`` for times, ``larger`` for everything else."""
-    return "slower" if is_time(unit) else "larger"
 
 
 def where(comparison: Comparison, place: int) -> str:
@@ -38,28 +29,100 @@ def where(comparison: Comparison, place: int) -> str:
     return ", ".join(f"{name}={_text(values[place])}" for name, values in comparison.by_name(comparison.points).items())
 
 
-def bounds_text(bounds: Sequence[float]) -> str:
-    """Bounds of a ratio; empty where there are none."""
-    return f"{bounds[0]:.3f} .. {bounds[1]:.3f}" if np.isfinite(bounds).all() else ""
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
-def comparison_summary(comparison: Comparison) -> list[str]:
-    """The crossings, or which model is smaller throughout, how many parts changed, and what was not compared."""
-    lines = [comparison.title, *_crossing_lines(comparison)]
-    if comparison.what and (line := _changed(comparison)):
-        lines.append(line)
-    lines += _only_in_one(comparison)
-    for name, left_out in zip(comparison.names, comparison.left_out, strict=True):
-        by_reason: dict[str, list[str]] = {}
-        for part, reason in left_out.items():
-            by_reason.setdefault(reason, []).append(part)
-        lines += [
-            f"not compared, {name}: {listing(part_names, _MOST_NAMED)}: {reason}"
-            for reason, part_names in by_reason.items()
+class ComparisonPresenter(Presenter):
+    """Both models at the points, and what differs."""
+
+    def title(self, result: Comparison) -> str:
+        """One line over a picture."""
+        return f"{result.names[1]} against {result.names[0]}"
+
+    def summary(self, result: Comparison) -> list[str]:
+        """The crossings, or which model is smaller throughout, and what could not be compared."""
+        lines = [result.title, *_crossing_lines(result), *_changed(result), *_only_in_one(result)]
+        for name, left_out in zip(result.names, result.left_out, strict=True):
+            by_reason: dict[str, list[str]] = {}
+            for part, reason in left_out.items():
+                by_reason.setdefault(reason, []).append(part)
+            lines += [f"not compared, {name}: {listing(n, _MOST_NAMED)}: {reason}" for reason, n in by_reason.items()]
+        if result.single_runs and np.isfinite(result.totals.draws).all():
+            lines.append("bounds are of single runs: these models give none of the mean")
+        return lines
+
+    def tables(self, result: Comparison) -> Tables:
+        """Both models at the points, and their parts at the last of them."""
+        points = [
+            Column(name, values, format=_text, key=name) for name, values in result.by_name(result.points).items()
         ]
-    if comparison.single_runs and np.isfinite(comparison.totals.draws).all():
-        lines.append("bounds are of single runs: these models give none of the mean")
-    return lines
+        columns = [*points, *_columns(result, result.totals.values, result.ratio, result.total_draws())]
+        tables = [Table(columns)]
+        if result.parts:
+            largest = [result.largest(place) for place in range(len(result))]
+            columns += [
+                Column("most of the difference", [part and part[0] for part in largest], key=()),
+                Column("of it", [part and part[1] for part in largest], format="+.4g", key=()),
+            ]
+            order = np.argsort(-np.abs(result.difference(-1)), kind="stable").tolist()
+            values = np.where(result.has, result.of_part.values[:, :, -1], np.nan)[:, order]
+            parts = [Column(result.what, [result.parts[k] for k in order])]
+            parts += _columns(result, values, result.part_ratio(-1)[order], result.part_draws(-1).rows(order))
+            parts.insert(3, Column("difference", result.difference(-1)[order], format="+.4g"))
+            title = f"{plural_of(result.what).capitalize()} at {where(result, -1)}"
+            tables.append(Table(parts, title=title, limit=_MOST_ROWS, drops_empty=False))
+            changes = [(result.parts[k], result.growth[k]) for k in order if k in result.growth]
+            if changes:
+                tables.append(_law_table(result, changes[:_MOST_ROWS]))
+        return tables
+
+    def frame(self, result: Comparison) -> pd.DataFrame:
+        """A row for the total and for each part at each point; the ratio with its 95 % bounds, NaN without."""
+        import pandas as pd
+
+        totals, frames = result.total_draws(), []
+        for place in range(len(result)):
+            level = result.by_name({symbol: values[place] for symbol, values in result.points.items()})
+            sides: list[tuple[Any, ...]] = [
+                (["total"], result.totals.values[:, [place]], result.ratio[[place]], totals.rows([place]))
+            ]
+            if result.parts:
+                values, draws = result.of_part.values[:, :, place], result.part_draws(place)
+                sides.append((list(result.parts), values, result.part_ratio(place), draws))
+            for names, values, ratio, draws in sides:
+                lower, upper = draws.bounds().T
+                columns = {"part": names, "first": values[0], "second": values[1], "ratio": ratio}
+                frames.append(
+                    pd.DataFrame({**level, **columns, "lower": lower, "upper": upper, "larger": draws.above(1.0)})
+                )
+        return pd.concat(frames, ignore_index=True)
+
+    def draw(self, result: Comparison, figure: Figure, data: Any = None) -> None:
+        """Draw both models along the parameter, and what differs."""
+        draw_comparison(result, figure)
+
+
+def _columns(result: Comparison, values: Floats, ratio: Floats, draws: RatioDraws) -> list[Column]:
+    """Values of both models (2, K), their ratio (K,), and how sure it is."""
+    return [
+        *(Column(name, values[k], format=".6g", key=("first", "second")[k]) for k, name in enumerate(result.names)),
+        Column("ratio", ratio, format=".3f"),
+        Column("95% interval", draws.bounds(), format=".3f", key=("lower", "upper")),
+        Column("slower" if is_time(result.unit) else "larger", draws.above(1.0), format=".1%", key="larger"),
+    ]
+
+
+def _law_table(result: Comparison, changes: list[tuple[str, GrowthChange]]) -> Table:
+    columns = [
+        Column(result.what, lambda row: row[0]),
+        *(Column(name, lambda row, k=k: row[1].laws[k]) for k, name in enumerate(result.names)),
+        Column("over", lambda row: row[1].parameter),
+        Column("growth", lambda row: " -> ".join(dict.fromkeys(row[1].classes))),
+        Column("exponent", lambda row: "{:.2f} -> {:.2f}".format(*row[1].exponents)),
+        Column("worse", lambda row: row[1].worse, format=".1%"),
+    ]
+    return Table(columns, changes, "Laws, in the same order")
 
 
 def _crossing_lines(comparison: Comparison) -> Iterator[str]:
@@ -84,104 +147,30 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
         yield "which is smaller depends on the point; along one parameter they do not cross"
 
 
-def _changed(comparison: Comparison) -> str:
+def _changed(comparison: Comparison) -> Iterator[str]:
     """How many parts are larger and smaller at the last point."""
+    if not comparison.what:
+        return
     both = comparison.both
     larger = comparison.part_draws(-1).above(1.0)[both]
     if not both.any() or np.isnan(larger).all():
-        return ""
-    word = larger_word(comparison.unit)
+        return
+    word, smaller = ("slower", "faster") if is_time(comparison.unit) else ("larger", "smaller")
     counts = [int(surely(side, _CONFIDENCE).sum()) for side in (larger, 1.0 - larger)]
-    smaller = "faster" if word == "slower" else "smaller"
     worse = int(surely(np.array([change.worse for change in comparison.growth.values()]), _CONFIDENCE).sum())
     laws = f", {worse:,} have a worse law" if comparison.growth else ""
-    return (
+    yield (
         f"at {where(comparison, -1)}, of {int(both.sum()):,} {plural_of(comparison.what)} in both {counts[0]:,} are "
         f"{word} and {counts[1]:,} {smaller}{laws} ({_CONFIDENCE:.0%} sure of all together)"
     )
 
 
-def _only_in_one(comparison: Comparison) -> list[str]:
-    lines = []
+def _only_in_one(comparison: Comparison) -> Iterator[str]:
     for which, name in enumerate(comparison.names):
         left_out = comparison.left_out[1 - which]
         if only := [part for part in comparison.only_in(which) if part not in left_out]:
-            lines.append(f"only in {name}: {listing(only, _MOST_NAMED)}")
-    return [
-        *lines,
-        *(f"perhaps renamed: {old} -> {new}" for old, new in list(comparison.renamed.items())[:_MOST_NAMED]),
-    ]
-
-
-def comparison_tables(comparison: Comparison) -> list[Table]:
-    """Both models at the points, and their parts at the last of them."""
-    draws = comparison.total_draws()
-    bounds, larger = draws.bounds(), draws.above(1.0)
-    rows = []
-    for place in range(len(comparison)):
-        cells = [_text(values[place]) for values in comparison.points.values()]
-        cells += [f"{value:.6g}" for value in comparison.totals.values[:, place]] + [f"{comparison.ratio[place]:.3f}"]
-        cells += [bounds_text(bounds[place]), _share(larger[place])]
-        if (most := comparison.largest(place)) is not None:
-            cells += [most[0], f"{most[1]:+.4g}"]
-        rows.append(cells)
-    added = ["most of the difference", "of it"] if comparison.parts else []
-    word = larger_word(comparison.unit)
-    tables = [
-        ("", [*comparison.by_name(comparison.points), *comparison.names, "ratio", "95% of it", word, *added], rows)
-    ]
-    if comparison.parts:
-        tables.append(_part_table(comparison, word))
-    if comparison.growth:
-        tables.append(_law_table(comparison))
-    return tables
-
-
-def _order(comparison: Comparison) -> list[int]:
-    """The parts by what they add to the difference at the last point."""
-    order: list[int] = np.argsort(-np.abs(comparison.difference(-1)), kind="stable").tolist()
-    return order[:_MOST_ROWS]
-
-
-def _part_table(comparison: Comparison, word: str) -> Table:
-    ratio, bounds = comparison.part_ratio(-1), comparison.part_draws(-1).bounds()
-    larger, difference = comparison.part_draws(-1).above(1.0), comparison.difference(-1)
-    rows = []
-    for k in _order(comparison):
-        owned = zip(comparison.of_part.values[:, k, -1], comparison.has[:, k], strict=True)
-        values = [f"{value:.6g}" if has else "-" for value, has in owned]
-        rows.append(
-            [
-                comparison.parts[k],
-                *values,
-                f"{difference[k]:+.4g}",
-                f"{ratio[k]:.3f}" if np.isfinite(ratio[k]) else "",
-                bounds_text(bounds[k]),
-                _share(larger[k]),
-            ]
-        )
-    title = f"{plural_of(comparison.what).capitalize()} at {where(comparison, -1)}"
-    return (title, [comparison.what, *comparison.names, "difference", "ratio", "95% of it", word], rows)
-
-
-def _law_table(comparison: Comparison) -> Table:
-    one, other = comparison.names
-    rows = []
-    for k in _order(comparison):
-        if (change := comparison.growth.get(k)) is None:
-            continue
-        growth = " -> ".join(dict.fromkeys(change.classes))
-        exponents = f"{change.exponents[0]:.2f} -> {change.exponents[1]:.2f}"
-        rows.append([comparison.parts[k], *change.laws, change.parameter, growth, exponents, _share(change.worse)])
-    return ("Laws, in the same order", [comparison.what, one, other, "over", "growth", "exponent", "worse"], rows)
-
-
-def _share(probability: float) -> str:
-    return "" if np.isnan(probability) else f"{probability:.1%}"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+            yield f"only in {name}: {listing(only, _MOST_NAMED)}"
+    yield from (f"perhaps renamed: {old} -> {new}" for old, new in list(comparison.renamed.items())[:_MOST_NAMED])
 
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
@@ -328,44 +317,3 @@ def _unit(comparison: Comparison) -> str:
 def _short(name: str) -> str:
     """The end of a long name, which in call paths tells most."""
     return name if len(name) <= _LONGEST_NAME else f"...{name[-(_LONGEST_NAME - 3) :]}"
-
-
-class ComparisonPresenter(Presenter):
-    """Both models at the points, and what differs."""
-
-    def title(self, result: Comparison) -> str:
-        """One line over a picture."""
-        return f"{result.names[1]} against {result.names[0]}"
-
-    def summary(self, result: Comparison) -> list[str]:
-        """The crossings, or which model is smaller throughout, and what could not be compared."""
-        return comparison_summary(result)
-
-    def tables(self, result: Comparison) -> Tables:
-        """Both models at the points, and their parts at the last of them."""
-        return comparison_tables(result)
-
-    def frame(self, result: Comparison) -> pd.DataFrame:
-        """A row for the total and for each part at each point; the ratio with its 95 % bounds, NaN without."""
-        import pandas as pd
-
-        totals, frames = result.total_draws(), []
-        for place in range(len(result)):
-            level = result.by_name({symbol: values[place] for symbol, values in result.points.items()})
-            sides: list[tuple[Any, ...]] = [
-                (["total"], result.totals.values[:, [place]], result.ratio[[place]], totals.rows([place]))
-            ]
-            if result.parts:
-                values, draws = result.of_part.values[:, :, place], result.part_draws(place)
-                sides.append((list(result.parts), values, result.part_ratio(place), draws))
-            for names, values, ratio, draws in sides:
-                lower, upper = draws.bounds().T
-                columns = {"part": names, "first": values[0], "second": values[1], "ratio": ratio}
-                frames.append(
-                    pd.DataFrame({**level, **columns, "lower": lower, "upper": upper, "larger": draws.above(1.0)})
-                )
-        return pd.concat(frames, ignore_index=True)
-
-    def draw(self, result: Comparison, figure: Figure, data: Any = None) -> None:
-        """Draw both models along the parameter, and what differs."""
-        draw_comparison(result, figure)

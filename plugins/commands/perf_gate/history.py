@@ -203,6 +203,10 @@ class JudgedSeries:
         """First commit after a step."""
         return self.series.commits[step.place]
 
+    def between(self, step: Step) -> tuple[str, str]:
+        """Commits between which a step is, 95 % sure."""
+        return self.series.commits[step.first], self.series.commits[step.last]
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         series, detected = self.series, self.detected
@@ -212,7 +216,7 @@ class JudgedSeries:
         steps = [
             {
                 "commit": self.commit_of(step),
-                "between": [series.commits[step.first], series.commits[step.last]],
+                "between": self.between(step),
                 "change": change_of(step.size),
                 "bounds": [change_of(step.lower), change_of(step.upper)],
                 "p": step.probability,

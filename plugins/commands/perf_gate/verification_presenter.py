@@ -8,63 +8,11 @@ import numpy as np
 
 from perf_gate.verification import Verification
 from perf_views.colours import GRID, RULE, SERIES
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-_MOST_ROWS = 40
-
-
-def verification_summary(verification: Verification) -> list[str]:
-    """What was verified, and the figures of each group of points."""
-    lines = [verification.title]
-    for name, kept in verification.groups.items():
-        figures = verification.figures(kept)
-        text = (
-            f"{name} ({figures['n_points']:,}): R^2 centered {_shown(figures['r2_centered'], '.4f')}; relative "
-            f"error: median {figures['median_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}"
-        )
-        if figures["coverage"] is not None:
-            text += f"; {figures['coverage']:.1%} within the {verification.interval:.0%} bounds"
-        lines.append(text)
-    return lines
-
-
-def verification_tables(verification: Verification) -> Tables:
-    """Categories and points of the first group, the points that are new to the model where there are any."""
-    name, kept = next(iter(verification.groups.items()))
-    tables: Tables = []
-    if verification.categories:
-        rows = [
-            [str(row["category"]), *(_shown(row[key], form) for key, form in
-             (("share", ".1%"), ("r2_centered", ".4f"), ("error_of_total", ".2%")))]
-            for row in verification.category_figures(kept)[:_MOST_ROWS]
-        ]  # fmt: skip
-        tables.append(
-            (f"Categories, {name}, worst first", ["category", "share", "R^2 centered", "error of total"], rows)
-        )
-    order = np.flatnonzero(kept)[np.argsort(-np.abs(verification.errors[kept]), kind="stable")]
-    bounds = ["lower", "upper"] if np.isfinite(verification.lower[kept]).any() else []
-    rows = [
-        [
-            verification.labels[k],
-            *(f"{column[k]:.6g}" for column in (verification.measured, verification.predicted)),
-            *(f"{column[k]:.6g}" for column in (verification.lower, verification.upper)[: len(bounds)]),
-            f"{verification.errors[k]:+.1%}",
-        ]
-        for k in order[:_MOST_ROWS].tolist()
-    ]
-    count_note = f" ({_MOST_ROWS} of {len(order):,})" if len(order) > _MOST_ROWS else ""
-    header = ["point", "measured", "predicted", *bounds, "error"]
-    tables.append((f"Points, {name}, worst first{count_note}", header, rows))
-    return tables
-
-
-def _shown(value: str | float | int | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
 
 
 _COLOURS = {"not fitted": SERIES[1], "fitted": SERIES[0], "all points": SERIES[0]}
@@ -97,6 +45,9 @@ def draw_verification(verification: Verification, figure: Figure) -> None:
         axes.set_axisbelow(True)
 
 
+_MOST_ROWS = 40
+
+
 class VerificationPresenter(Presenter):
     """Figures of each group of points, the worst categories and points, and measured over predicted values."""
 
@@ -106,11 +57,42 @@ class VerificationPresenter(Presenter):
 
     def summary(self, result: Verification) -> list[str]:
         """What was verified, and the figures of each group of points."""
-        return verification_summary(result)
+        lines = [result.title]
+        for name, kept in result.groups.items():
+            figures = result.figures(kept)
+            r2 = "-" if figures["r2_centered"] is None else f"{figures['r2_centered']:.4f}"
+            text = (
+                f"{name} ({figures['n_points']:,}): R^2 centered {r2}; relative error: median "
+                f"{figures['median_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}"
+            )
+            if figures["coverage"] is not None:
+                text += f"; {figures['coverage']:.1%} within the {result.interval:.0%} bounds"
+            lines.append(text)
+        return lines
 
     def tables(self, result: Verification) -> Tables:
         """Categories and points of the first group, the points that are new to the model where there are any."""
-        return verification_tables(result)
+        name, kept = next(iter(result.groups.items()))
+        categories = [
+            Column("category", "category"),
+            Column("share", "share", format=".1%"),
+            Column("R^2 centered", "r2_centered", format=".4f"),
+            Column("error of total", "error_of_total", format=".2%"),
+        ]
+        order = np.flatnonzero(kept)[np.argsort(-np.abs(result.errors[kept]), kind="stable")]
+        points = [
+            Column("point", [result.labels[k] for k in order.tolist()]),
+            Column("measured", result.measured[order], format=".6g"),
+            Column("predicted", result.predicted[order], format=".6g"),
+            Column("lower", result.lower[order], format=".6g"),
+            Column("upper", result.upper[order], format=".6g"),
+            Column("error", result.errors[order], format="+.1%"),
+        ]
+        worst = Table(categories, result.category_figures(kept), f"Categories, {name}, worst first", limit=_MOST_ROWS)
+        return [
+            *([worst] if result.categories else []),
+            Table(points, title=f"Points, {name}, worst first", limit=_MOST_ROWS),
+        ]
 
     def frame(self, result: Verification) -> pd.DataFrame:
         """A row for each point: measured and predicted value, bounds (NaN without), relative error."""
