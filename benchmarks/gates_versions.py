@@ -11,11 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
-from perf_statistics.gating.judging import Outcome, judge
-from perf_statistics.gating.known_order import blocked_test
-from perf_statistics.gating.multiple_tests import holm
-from perf_statistics.gating.rounds import paired_test
-from perf_statistics.gating.sessions import unpaired_test
+from perf_statistics.gating import Outcome, holm, judge, paired_test, unpaired_test
+from perf_statistics.known_order import blocked_test
 
 LOG = math.log(1.05)
 SEED = 20_270_000

@@ -11,8 +11,8 @@ import pytest
 
 from perf_experiments import Design, RunOptions, Store, run_design
 from perf_experiments.slurm import execute, submit
-from perf_statistics.executors.slurm import SchedulerError, sbatch_words, states
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.slurm import SchedulerError, sbatch_words, states
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
 

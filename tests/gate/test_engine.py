@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_statistics.gating.judging import Outcome, judge
-from perf_statistics.gating.known_order import blocked_test
-from perf_statistics.gating.multiple_tests import benjamini_hochberg, holm
-from perf_statistics.gating.rounds import paired_test, trimmed_means
-from perf_statistics.gating.sessions import unpaired_test
+from perf_statistics.gating import Outcome, benjamini_hochberg, holm, judge, paired_test, trimmed_means, unpaired_test
+from perf_statistics.known_order import blocked_test
 
 LOG = math.log(1.05)
 

@@ -119,7 +119,7 @@ def test_only_one_version_of_a_table_is_looked_at() -> None:
 
 def test_rounds_that_are_promised_decide() -> None:
     """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
-    from perf_statistics.gating.rounds import paired_test
+    from perf_statistics.gating import paired_test
 
     rng = np.random.default_rng(4)
     needed = int(chances_of([rng.normal(0.0, 0.03, 400)], 1.05).rounds[0])

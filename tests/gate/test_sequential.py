@@ -10,7 +10,7 @@ from scipy import stats
 from perf_gate.api import opened
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_gate.versions import gate_versions
-from perf_statistics.gating.judging import Judged, Outcome
+from perf_statistics.gating import Judged, Outcome
 from perfcore.base.errors import DataError, OptionError
 
 LOG = math.log(1.05)

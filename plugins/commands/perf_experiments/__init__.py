@@ -38,7 +38,7 @@ def register_readers(register: Register) -> None:
         "experiments",
         "perf_experiments.store_reader:ExperimentStoreReader",
         options="perf_experiments.store_reader:ExperimentStoreOptions",
-        help="stores of runs, made by perf run",
+        help="stores of runs, made by perf experiment run",
         suffixes=(".db", ".sqlite"),
     )
 
@@ -46,41 +46,22 @@ def register_readers(register: Register) -> None:
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register(
-        "design",
-        "perf_experiments.cli.design:command",
-        group="Measure",
-        help="Which points to measure, how often, in which order.",
-        function="perf_experiments.api:design",
-    )
-    register(
-        "run",
-        "perf_experiments.cli.run:command",
-        group="Measure",
-        help="Make the runs of a design; each is kept as soon as it ends.",
-        function="perf_experiments.api:run",
-    )
-    register(
-        "runs",
-        "perf_experiments.cli.runs:command",
-        group="Measure",
-        help="The runs that a store holds.",
-        function="perf_experiments.api:runs",
-    )
-    register(
-        "next",
-        "perf_experiments.cli.next:command",
-        group="Measure",
-        help="Which runs to make next.",
-        function="perf_experiments.next_runs:next_points",
-    )
-    register(
-        "sample",
-        "perf_experiments.cli.sample:command",
-        group="Measure",
-        help="Sample the load of this machine.",
-        function="perf_experiments.api:sample",
-    )
+    register("experiment", "", group="Measure", help="Plan runs, make them, list them, and choose the next ones.")
+    for name, former, text, function in (
+        ("design", "design", "Which points to measure, how often, in which order.", "api:design"),
+        ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "api:run"),
+        ("list", "runs", "The runs that a store holds.", "api:runs"),
+        ("next", "next", "Which runs to make next.", "next_runs:next_points"),
+        ("sample", "sample", "Sample the load of this machine.", "api:sample"),
+    ):
+        register(
+            f"experiment {name}",
+            f"perf_experiments.cli.{former}:command",
+            group="Measure",
+            help=text,
+            function=f"perf_experiments.{function}",
+            former=(former,),
+        )
 
 
 @hookimpl
@@ -90,7 +71,7 @@ def register_presenters(register: Register) -> None:
         ("design:Design", "DesignPresenter", "points to measure"),
         ("run_records:Run", "RunPresenter", "a run"),
         ("run_records:Runs", "RunsPresenter", "the runs of a store"),
-        ("run_records:Summary", "SummaryPresenter", "what perf run did"),
+        ("run_records:Summary", "SummaryPresenter", "what perf experiment run did"),
         ("recommendation:Recommendation", "RecommendationPresenter", "next points for a prediction"),
         ("replications:Replications", "ReplicationsPresenter", "replications that a store needs"),
     ):

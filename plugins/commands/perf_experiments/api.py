@@ -69,7 +69,7 @@ def design(
     budget: str | float | None = None,
     output: PathLike | None = None,
 ) -> Design:
-    """Design an experiment: which points to measure, how often, in which order; the function behind ``perf design``.
+    """Design an experiment: which points to measure, how often, in which order (``perf experiment design``).
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def run(
     sbatch: str | None = None,
     collect: bool = False,
 ) -> Summary:
-    """Make the runs of a design that its store does not have yet; the function behind ``perf run``.
+    """Make the runs of a design that its store does not have yet; the function behind ``perf experiment run``.
 
     Every run is on the disk before the next one starts; after an interrupt the same call goes on.
 
@@ -278,7 +278,7 @@ def run(
         store = default_store(design)
     version_names = list(options.versions) or ([] if options.command else _kept_versions(store))
     if design is None and not version_names:
-        raise OptionError("give a DESIGN (see `perf design`), or each version with --version NAME=COMMAND")
+        raise OptionError("give a DESIGN (see `perf experiment design`), or each version with --version NAME=COMMAND")
     plan = design if isinstance(design, Design) or design is None else read_design(design)
     if version_names:
         plan = with_versions(plan, version_names, _ROUNDS)
@@ -299,7 +299,7 @@ def _kept_versions(store: PathLike) -> list[str]:
 
 
 def runs(store: PathLike, *, failed: bool = False, show: int | None = None, check: bool = False) -> Runs:
-    """The runs that a store holds, also while ``perf run`` adds to it; the function behind ``perf runs``.
+    """The runs that a store holds, also while ``perf experiment run`` adds to it (``perf experiment list``).
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def sample(
     every: str | float = "1s",
     output: PathLike | None = None,
 ) -> Series:
-    """Sample the load of this machine; the function behind ``perf sample``.
+    """Sample the load of this machine; the function behind ``perf experiment sample``.
 
     Parameters
     ----------

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_formulas.formula import Formula
-from perf_formulas.toml_file import read_toml
-from perf_formulas.tree import FUNCTIONS
+from perf_formulas.formula import Formula, read_toml
+from perf_formulas.parser import FUNCTIONS
 from perf_tables.points.ranges import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
@@ -444,7 +443,7 @@ def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterab
 
 def read_design(path: str | os.PathLike[str]) -> Design:
     """Read a design from a TOML file."""
-    content = read_toml(path, "`perf design` makes one")
+    content = read_toml(path, "`perf experiment design` makes one")
     try:
         design = msgspec.convert(content, Design)
         design.chosen()
@@ -454,7 +453,7 @@ def read_design(path: str | os.PathLike[str]) -> Design:
 
 
 _HEAD = """\
-# A design for `perf run`. Edit it at will: what a store holds already is not measured again.
+# A design for `perf experiment run`. Edit it at will: what a store holds already is not measured again.
 """
 _MEANINGS = {
     "factorial": "every combination of levels",

@@ -95,7 +95,8 @@ class RunsPresenter(Presenter):
         lines = [f"{result.store}: {result.succeeded} succeeded, {result.noisy} of them noisy; {result.failed} failed"]
         if result.waiting:
             lines.append(
-                f"{result.waiting} runs are with Slurm; `perf run DESIGN --scheduler slurm --collect` collects them"
+                f"{result.waiting} runs are with Slurm; `perf experiment run DESIGN --scheduler slurm --collect` "
+                "collects them"
             )
         return lines
 
@@ -125,8 +126,8 @@ class SummaryPresenter(Presenter):
             lines.append(f"not yet as narrow as --until asks: {len(result.wide)} points ({wide_points})")
         if result.failed:
             lines.append(
-                f"{result.failed} failed; `perf runs {result.store} --failed` lists them, --retry-failed makes them "
-                "again"
+                f"{result.failed} failed; `perf experiment list {result.store} --failed` lists them, --retry-failed "
+                "makes them again"
             )
         return lines
 

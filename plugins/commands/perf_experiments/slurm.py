@@ -20,8 +20,8 @@ from perf_experiments.measurement import Measuring, environment, filled, parse_p
 from perf_experiments.run_records import History, Job, Key, Run, RunOptions, Summary, point_key
 from perf_experiments.runner import check_command, commands_of, with_study
 from perf_experiments.store import Store
-from perf_statistics.executors import slurm as client
 from perfcore.base import progress
+from perfcore.base import slurm as client
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
@@ -88,7 +88,9 @@ def submit(
     when everything has been collected.
     """
     if options.until is not None:
-        raise OptionError("--until looks at results between runs, and jobs run at once; see `perf next STORE`")
+        raise OptionError(
+            "--until looks at results between runs, and jobs run at once; see `perf experiment next STORE`"
+        )
     points = design.chosen()
     check_command(design, points, options)
     for point in points:
@@ -135,7 +137,7 @@ class _Session:
         for job in jobs:
             # A job may have ended between the first look and Slurm's answer.
             run = outcomes[job.number] or self._outcome(job)
-            if run is None and job.name is None:  # `perf run` was killed while it handed this over
+            if run is None and job.name is None:  # `perf experiment run` was killed while it handed this over
                 self._remove(job.number)  # first: a job that exists all the same finds no task, and ends
                 self.store.forget_job(job.number)
                 continue

@@ -15,13 +15,15 @@ def register_commands(register: Register) -> None:
         group="Model",
         function="perf_gate.api:gate",
         help="Slower or not: two versions, or a history of commits; passed, failed, undecided.",
+        former=("decide", "--between=--session-cv"),
     )
     register(
-        "history",
-        "perf_gate.cli.history:command",
-        group="Measure",
+        "gate record",
+        "perf_gate.cli.record:command",
+        group="Model",
         function="perf_gate.api:add_to_history",
-        help="Keep a history of benchmarks, a file that grows with each commit.",
+        help="Add a commit to a history of benchmarks, for `perf gate`.",
+        former=("history",),
     )
     register(
         "compare",
@@ -31,11 +33,12 @@ def register_commands(register: Register) -> None:
         help="Where two models or versions differ, and how sure that is.",
     )
     register(
-        "verify",
-        "perf_gate.cli.verify:command",
+        "validate",
+        "perf_gate.cli.validate:command",
         group="Model",
         function="perf_gate.api:verify",
-        help="A model at points that it was not fitted to.",
+        help="Predictions of a model beside measurements: errors, and how often bounds hold.",
+        former=("verify", "judge"),
     )
 
 

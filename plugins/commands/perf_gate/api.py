@@ -1,4 +1,4 @@
-"""What ``perf gate``, ``perf history``, ``perf compare`` and ``perf verify`` do, in Python."""
+"""What ``perf gate``, ``perf gate record``, ``perf compare`` and ``perf validate`` do, in Python."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def share_of(share: str | float) -> float:
     number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
     number /= 100.0 if text.endswith("%") else 1.0
     if not 0.0 <= number < 10.0:
-        raise OptionError(f"--between {text}: a share is expected, such as 2%")
+        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
     return number
 
 
@@ -169,7 +169,7 @@ def gate(
     value: str | Iterable[str] = (),
     better: str | Iterable[str] | None = None,
     layout: str | None = None,
-    between: str | float | None = None,
+    session_cv: str | float | None = None,
     errors: str = "fwer",
     missing: str = "list",
     undecided: str = "undecided",
@@ -214,7 +214,7 @@ def gate(
     layout : {"turn", "blocks", "sessions"}, optional
         How runs lie in time: versions in turn, one after the other, or in sessions that nobody can compare. By default
         what rounds, times and files show.
-    between : str or float, optional
+    session_cv : str or float, optional
         Standard deviation between sessions of the same version, as a share: ``"2%"``.
     errors : {"fwer", "fdr"}
         Keep at 5 % the chance of any false alarm, or the share of alarms that are false.
@@ -270,8 +270,7 @@ def gate(
     'failed'
     """
     from perf_gate.versions import LAYOUTS
-    from perf_statistics.gating.judging import Outcome
-    from perf_statistics.gating.multiple_tests import ERRORS
+    from perf_statistics.gating import ERRORS, Outcome
 
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")
@@ -291,7 +290,7 @@ def gate(
         from perf_gate.interleaved_rounds import Measuring
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
-        for option, option_value in {**others, "--new": new, "--layout": layout, "--between": between}.items():
+        for option, option_value in {**others, "--new": new, "--layout": layout, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
         how = Measuring(
@@ -308,7 +307,7 @@ def gate(
         return _of_own_runs(how, preferred, policy, self_test=self_test)
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
-    share = None if between is None else share_of(between)
+    share = None if session_cv is None else share_of(session_cv)
     open_it = functools.partial(opened, values=values, read=read or named_reader(reader), better=preferred)
     one = open_it(first)
     if self_test:

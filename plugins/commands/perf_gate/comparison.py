@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating.multiple_tests import holm
+from perf_statistics.gating import holm
 from perf_tables.categories.plain_name import plain_name
 from perf_tables.points.places import levels_at
 from perfcore.base.errors import DataError, OptionError, PerfError

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from perf_gate.benchmark_files import rows_of
 from perf_gate.benchmark_runs import TABLES, LongTable, better_of, case_columns, text_of
 from perf_gate.change_detection import FEWEST_VALUES, Detected, Step, change_of, detect
-from perf_statistics.gating.judging import Outcome
-from perf_statistics.gating.multiple_tests import benjamini_hochberg
+from perf_statistics.gating import Outcome, benjamini_hochberg
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.base.files import write_bytes

@@ -32,10 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating.estimates import FEWEST_ROUNDS, SURE, Estimates
-from perf_statistics.gating.judging import Judged
-from perf_statistics.gating.multiple_tests import adjusted
-from perf_statistics.gating.rounds import paired_test
+from perf_statistics.gating import FEWEST_ROUNDS, SURE, Estimates, Judged, adjusted, paired_test
 from perfcore.base.errors import OptionError
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from perf_gate.change_detection import FEWEST_VALUES, change_of
 from perf_gate.history import WINDOW, Added, HistoryGate, JudgedSeries
 from perf_gate.self_test import SelfTest
 from perf_gate.versions import VersionGate
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
 from perf_views.short_names import shortened
 from perfcore.base.errors import InputError, listing
@@ -114,7 +114,7 @@ class VersionGatePresenter(Presenter):
         if "sessions" in result.layouts and result.between is None:
             lines.append(
                 "nobody knows what the machine did between the two sessions: measured so, nothing passes, and only "
-                "what is far slower fails; measure both in turn, or say how sessions differ, such as --between 2%"
+                "what is far slower fails; measure both in turn, or say how sessions differ, such as --session-cv 2%"
             )
         elif "sessions" in result.layouts and result.between is not None:
             lines.append(f"two sessions, of which the same version would differ by {100.0 * result.between:g} %")
@@ -431,7 +431,7 @@ def _advice(result: SelfTest) -> str:
         )
     worst, most = int(np.argmax(rounds)), int(rounds.max())
     named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
-    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf run --rounds {most}`"
+    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"
 
 
 class AddedPresenter(Presenter):

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, match
-from perf_statistics.gating.judging import judge
-from perf_statistics.gating.rounds import paired_test
+from perf_statistics.gating import judge, paired_test
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 

@@ -12,12 +12,17 @@ import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, match
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially
-from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
-from perf_statistics.gating.judging import Judged, Outcome, judge
-from perf_statistics.gating.known_order import blocked_test
-from perf_statistics.gating.rounding import resolution
-from perf_statistics.gating.rounds import paired_test
-from perf_statistics.gating.sessions import unpaired_test
+from perf_statistics.gating import (
+    FEWEST_ROUNDS,
+    Estimates,
+    Judged,
+    Outcome,
+    judge,
+    paired_test,
+    resolution,
+    unpaired_test,
+)
+from perf_statistics.known_order import blocked_test
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 

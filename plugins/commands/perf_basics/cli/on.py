@@ -12,7 +12,7 @@ from perfcore.hooks.registry import registry
 On = Annotated[
     str | None,
     typer.Option(
-        "--on",
+        "--parallel",
         metavar="WHERE",
         help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
     ),
