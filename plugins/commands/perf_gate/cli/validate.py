@@ -73,4 +73,4 @@ def command(
     if as_json:
         print_json(type(result).__name__.lower(), result.to_dict())
     else:
-        print_findings(result, picture=picture, **({} if output is None else {"recalibration": output}))
+        print_findings(result, picture=picture, recalibration=output)
