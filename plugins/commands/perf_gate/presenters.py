@@ -16,7 +16,7 @@ from perf_gate.self_test import SelfTest
 from perf_gate.versions import VersionGate
 from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.base.errors import InputError, listing
 from perfcore.base.files import write_bytes
 from perfcore.results import Column, Presenter, Result, Table, Tables
