@@ -13,8 +13,7 @@ from perf_analysis.efficiencies import level_factors, meanings, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, OverheadRuns, check_same_categories, common_notes, stacked
 from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
-from perf_views.file_names import told_apart
-from perf_views.function_names import short_name
+from perf_views.names import short_name, unique_suffixes
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Presenter, Table, Tables
@@ -59,7 +58,7 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     """A row for each run."""
     check_same_categories(profiles)
     columns = [
-        Column("run", told_apart([each.source for each in profiles])),
+        Column("run", unique_suffixes([each.source for each in profiles])),
         Column("locations", [len(each.locations) for each in profiles]),
         Column("elapsed", [each.elapsed_ns for each in profiles], format=_nanoseconds),
     ]

@@ -18,7 +18,7 @@ from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_fac
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import ExternalMetrics
 from perf_traces.messages.bursts import BurstClasses
-from perf_views.file_names import told_apart
+from perf_views.names import unique_suffixes
 from perfcore.data.units import readable
 from perfcore.results import Column, Table
 
@@ -98,7 +98,7 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
             rows.append(_united(f"{len(rest)} others", rest))
         rows.append(_united("sum", class_losses))
         total = rows[-1].large_ns
-        small, large = told_apart([smallest.source, profile.source])
+        small, large = unique_suffixes([smallest.source, profile.source])
         columns = [
             Column("burst", "name"),
             Column(small, "small_ns", format=_nanoseconds),
@@ -238,7 +238,7 @@ def scaling_tables(profiles: Sequence[OverheadProfile], others: Sequence[Externa
         return []
     runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
     runs += [(other.source, other.p, dict(other.factors)) for other in others]
-    named = told_apart([source for source, *_ in runs])
+    named = unique_suffixes([source for source, *_ in runs])
     about = []
     if any(row["computation scalability"] is not None for row in rows):
         smallest = min(range(len(profiles)), key=lambda index: len(profiles[index].locations))
