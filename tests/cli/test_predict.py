@@ -5,7 +5,7 @@ import json
 import pytest
 
 import perfcore
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_values
 
 pytestmark = pytest.mark.usefixtures("model")
 

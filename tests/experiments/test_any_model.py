@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import t
 
 import perfcore
-from perf_tables.points.points import named_points
+from perf_tables.points import named_points
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model, Origin, Parameter
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.choice.averaged_period import averaged_over_period, period_of
-from perf_worley.choice.bounded_search import bounded_models
-from perf_worley.choice.cells import Cells
+from perf_worley.bounded_models import bounded_models
+from perf_worley.cells import Cells, averaged_over_period, period_of
 from perfcore import UtilizationCurve
 
 P = 16

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.trees.error_trees import moment_tree
+from perf_worley.factor_tree import moment_tree
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.iterations.iterations import marked_iterations
-from perf_worley.iterations.of_phases import period_text
-from perf_worley.phase import Phase, Repetition
+from perf_worley.iterations.iterations import marked_iterations, period_text
+from perf_worley.phase_model import Phase, Repetition
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError

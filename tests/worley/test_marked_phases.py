@@ -5,7 +5,7 @@ import pytest
 
 import perfcore
 from perf_analysis.overheads import phase_edges
-from perf_worley.iterations.marked_phases import marked_stretches
+from perf_worley.iterations.iterations import marked_stretches
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 

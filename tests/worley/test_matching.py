@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.matching.order_preserving import Shape, match_phases
+from perf_worley.comparison import Shape, match_phases
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 

@@ -10,10 +10,9 @@ from givens_update import GivensUpdate, least_tolerances
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_worley.segmenters.algorithm_k import Mixed, Uniform, partition
-from perf_worley.segmenters.minimax import Minimax
-from perf_worley.segmenters.options import MinimaxOptions
-from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.moment_tree import MomentTree
+from perf_worley.options import MinimaxOptions
+from perf_worley.segmenters.minimax import Minimax, Mixed, Uniform, partition
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

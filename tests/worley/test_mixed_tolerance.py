@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_worley.segmenters.algorithm_k import Mixed, Uniform, partition
-from perf_worley.segmenters.minimax import Minimax, least_tolerance
-from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.moment_tree import MomentTree
+from perf_worley.segmenters.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perfcore.contracts import Basis
 
 

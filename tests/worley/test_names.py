@@ -7,9 +7,8 @@ import pytest
 
 import perfcore
 from perf_views.function_names import plain_name, plain_names
-from perf_worley.matching.comparison import compare_phases
-from perf_worley.names.activity import activities, joined
-from perf_worley.names.clipped_sums import clipped_sums
+from perf_worley.activity import activities, clipped_sums, joined
+from perf_worley.comparison import compare_phases
 from perfcore import Trace, UtilizationCurve
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.sensitivity import knee, penalty, persistence
+from perf_worley.search import knee, penalty, persistence
 
 
 def test_persistence_counts_following_models_with_the_break():

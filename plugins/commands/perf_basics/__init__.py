@@ -38,7 +38,7 @@ def register_presenters(register: Register) -> None:
         ("Facts", "what a file is"),
         ("Listing", "what is installed"),
     ):
-        register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
+        register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
         "perfcore.models.ranking:Ranking",
         "perf_views.rankings:RankingPresenter",

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from perf_tables.series.durations import parse_duration
+from perf_tables.arguments import parse_duration
 from perfcore.base.errors import OptionError, UnknownNameError
 
 BETTER = ("smaller", "larger")

@@ -24,8 +24,8 @@ from perf_structural.structural_model import StructuralModel
 from perf_structural.support import parse_bounds
 from perf_structural.support import within as bounded
 from perf_structural.together import Part, predict_together
-from perf_tables.series.durations import check_length
-from perf_tables.series.window import DEFAULT_WINDOW, Window
+from perf_tables.arguments import check_length
+from perf_tables.series import DEFAULT_WINDOW, Window
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements

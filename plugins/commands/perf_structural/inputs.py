@@ -16,7 +16,7 @@ from perf_structural.indexed import Place, places
 from perf_structural.measuring import read_samples
 from perf_structural.support import check_within, typed_within, within
 from perf_structural.units import parse_unit
-from perf_tables.series.window import DEFAULT_WINDOW
+from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.data.units import is_time
 from perfcore.hooks.options import build

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_tables.series.measured_durations import is_duration
-from perf_tables.series.window import Window
+from perf_tables.names import is_duration
+from perf_tables.series import Window
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perf_forecast.support import check_within
-from perf_tables.series.durations import check_length
+from perf_tables.arguments import check_length
 from perfcore.hooks.options import option
 
 

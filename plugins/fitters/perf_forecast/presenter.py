@@ -9,7 +9,7 @@ import numpy as np
 
 from perf_forecast.levels import JUDGED_COVERAGES
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perf_tables.categories.spread_columns import spread_columns
+from perf_tables.confounders import spread_columns
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import named_columns

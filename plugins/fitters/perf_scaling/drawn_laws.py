@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior
 from perf_scaling.terms import point_text
-from perf_tables.points.points import check_coverage
+from perf_tables.points import check_coverage
 from perfcore.data.roles import shown_names
 
 if TYPE_CHECKING:

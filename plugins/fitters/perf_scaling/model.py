@@ -17,8 +17,8 @@ from perf_scaling.leading import form_text, forms_of
 from perf_scaling.path_laws import PATH, PathLaws
 from perf_scaling.posterior.posterior import equally_probable
 from perf_scaling.speedup import speedup
-from perf_tables.categories.speeds import is_speed
-from perf_tables.points.points import check_coverage, named_points
+from perf_tables.names import is_speed
+from perf_tables.points import check_coverage, named_points
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of

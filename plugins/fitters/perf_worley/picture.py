@@ -165,11 +165,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     number_phases(axes, place([phase.start for phase in model.phases] + [model.end]))
     for i, phase in enumerate(model.phases[1:]):
         axes.axvline(
-            float(place(phase.start)),
-            color=RULE,
-            linewidth=0.7,
-            linestyle=":",
-            label="breakpoint" if i == 0 else None,
+            float(place(phase.start)), color=RULE, linewidth=0.7, linestyle=":", label="breakpoint" if i == 0 else None
         )
     times, values = [], []
     for phase in model.phases:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_worley.phase import Evidence
-from perf_worley.phase_model import PhaseModel
+import numpy as np
+
+from perf_worley.iterations.iterations import period_text
+from perf_worley.phase_model import Evidence, PhaseModel
 from perfcore.base.errors import listing
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
@@ -18,7 +21,140 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
     from perf_worley.views import PhaseViews
+
+
+_FORMS = ("constant", "linear", "quadratic", "cubic")
+_NORMAL = 1.959964  # 95 % of a normal distribution
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
+
+
+def table(columns: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the columns that hold anything."""
+    columns = [(name, cells) for name, cells in columns if any(cells)]
+    return [name for name, _ in columns], [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+
+
+def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: where each phase lies, what it looks like, how far the curve is from it."""
+    unit, phases, repeated = model.time_unit, model.phases, model.iterations
+    origin = shown_origin(model.start, model.end)
+    lengths = [phase.end - phase.start for phase in phases]
+    heights = [_heights(model, phase) for phase in phases]
+    following = sum(entry.n_phases > len(phases) for entry in model.sequence)
+
+    def interval(phase: Phase) -> str:
+        return " .. ".join(readable(place - origin, unit) for place in phase.break_interval or ())
+
+    def error(phase: Phase, mean: float) -> str:
+        return "" if phase.level_error is None else _level_bounds(mean, phase.level_error, model.n_locations)
+
+    return table(
+        [
+            ("phase", [str(number) for number in range(1, len(phases) + 1)]),
+            ("marker", [phase.marker or "" for phase in phases]),
+            ("start", [readable(phase.start - origin, unit) for phase in phases]),
+            ("started within (95%)", [interval(phase) for phase in phases]),
+            ("end", [readable(phase.end - origin, unit) for phase in phases]),
+            ("duration", [readable(length, unit) for length in lengths]),
+            ("share", [f"{length / (model.end - model.start):.1%}" for length in lengths]),
+            ("form", [_form(model, phase) for phase in phases]),
+            ("mean", [f"{mean:.4g}" for mean, _, _ in heights]),
+            ("+- (95%)", [error(phase, mean) for phase, (mean, _, _) in zip(phases, heights, strict=True)]),
+            ("at start", [f"{at_start:.4g}" for _, at_start, _ in heights]),
+            ("at end", [f"{at_end:.4g}" for _, _, at_end in heights]),
+            ("L2 error", [f"{phase.error:.6g}" for phase in phases]),
+            ("break kept", ["" if p.kept is None or not following else f"{p.kept} of {following}" for p in phases]),
+            ("iterations", ["" if repeated is None else period_text(phase, repeated, unit) for phase in phases]),
+            ("what runs", ["" if phase.activity is None else phase.activity.name for phase in phases]),
+        ]
+    )
+
+
+def _level_bounds(mean: float, error: float, most: int | None) -> str:
+    """Half the width of the interval of a level, or both ends where it reaches beyond what is possible."""
+    half = _NORMAL * error
+    low, high = max(mean - half, 0.0), min(mean + half, np.inf if most is None else most)
+    return f"{half:.2g}" if high - low > 1.999 * half else f"{low:.3g} .. {high:.3g}"
+
+
+def category_table(model: PhaseModel) -> tuple[list[str], list[list[str]]] | None:
+    """Header and rows: what share of each phase's processor time each class of states takes.
+
+    None where all there is, is computing or in no state, so that the levels of the phases say the same.
+    """
+    activities = [phase.activity for phase in model.phases]
+    times: dict[str, int] = {}
+    for activity in activities:
+        for category, time in ({} if activity is None else activity.categories_ns).items():
+            times[category] = times.get(category, 0) + time
+    if times.keys() <= {"computing", "idle", "no state"}:
+        return None
+    header = sorted(times, key=lambda category: (category != "computing", category == "no state", -times[category]))
+    rows = [
+        [str(number), *(f"{activity.categories_ns.get(each, 0) / activity.processor_ns:.1%}" for each in header)]
+        for number, activity in enumerate(activities, 1)
+        if activity is not None
+    ]
+    return ["phase", *header], rows
+
+
+def phase_frame(model: PhaseModel) -> pd.DataFrame:
+    """One row for each phase: times in the model's unit as the data count them, utilization in processors."""
+    import pandas as pd
+
+    rows = []
+    for number, phase in enumerate(model.phases, 1):
+        length = phase.end - phase.start
+        form, heights = _form(model, phase), _heights(model, phase)
+        name = "" if phase.activity is None else phase.activity.name
+        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error, name))
+    times = [f"{name}_{model.time_unit}" for name in ("start", "end", "duration")]
+    columns = ["phase", *times, "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
+    frame = pd.DataFrame(rows, columns=columns)
+    if any(phase.marker is not None for phase in model.phases):
+        frame.insert(1, "marker", [phase.marker or "" for phase in model.phases])
+    return frame
+
+
+def _form(model: PhaseModel, phase: Phase) -> str:
+    return "+".join(model.functions) or _FORMS[phase.degree]
+
+
+def _heights(model: PhaseModel, phase: Phase) -> tuple[float, float, float]:
+    """Mean of a phase's function, and its values at the start and at the end."""
+    inner = model.evaluate(phase, phase.start + 0.5 * (phase.end - phase.start) * (_NODES + 1.0))
+    at_start, at_end = model.evaluate(phase, np.array([phase.start, phase.end])).tolist()
+    return float(inner @ _WEIGHTS) / 2.0, at_start, at_end
+
+
+def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
+    # For polynomials of one degree the tolerance is the largest error, and one column says it.
+    weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
+    tolerances, sums = [entry.tolerance for entry in sequence], [entry.sum_of_squares for entry in sequence]
+    possible = [len(entry.kept) * entry.following for entry in sequence]
+    columns = [
+        ("phases", [str(entry.n_phases) for entry in sequence]),
+        ("gain", [f"{e.gain:.3g}" if e.gain is not None and e.n_phases > 1 else "" for e in sequence]),
+        ("epsilon", [f"{e.epsilon:.6g}" if verbose or e.gain is None else "" for e in sequence]),
+        ("tolerance", [f"{tolerance:.6g}" if weighted and tolerance is not None else "" for tolerance in tolerances]),
+        ("drop", _drops(tolerances)),
+        ("sum of squares", [f"{squares:.6g}" for squares in sums]),
+        ("drop", _drops(sums)),
+        ("breaks kept", [f"{sum(e.kept) / n:.0%}" if n else "" for e, n in zip(sequence, possible, strict=True)]),
+        ("evaluations", ["" if e.evaluations is None or not verbose else str(e.evaluations) for e in sequence]),
+        ("updates", ["" if e.updates is None or not verbose else str(e.updates) for e in sequence]),
+    ]
+    return table(columns)
+
+
+def _drops(values: Sequence[float | None]) -> list[str]:
+    return [
+        "" if not before or now is None else f"{1.0 - now / before:.1%}"
+        for before, now in zip((None, *values[:-1]), values, strict=True)
+    ]
 
 
 class PhasePresenter(Presenter):
@@ -50,8 +186,6 @@ class PhasePresenter(Presenter):
 
     def tables(self, result: PhaseModel) -> Tables:
         """The phases, and the sequence that they were chosen from."""
-        from perf_worley.tables import category_table, phase_table, sequence_table
-
         origin = shown_origin(result.start, result.end)
         caption = f"times count from {origin:.15g} {result.time_unit}" if origin else ""
         tables = [(caption, *phase_table(result))]
@@ -65,8 +199,6 @@ class PhasePresenter(Presenter):
 
     def frame(self, result: PhaseModel) -> pd.DataFrame:
         """One row for each phase; times in the model's unit, utilization in processors."""
-        from perf_worley.tables import phase_frame
-
         return phase_frame(result)
 
     def panels(self, result: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:

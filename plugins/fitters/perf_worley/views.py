@@ -11,25 +11,11 @@ import numpy as np
 
 import perfcore
 from perf_views.colours import DARK, MODEL
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
+from perf_views.contents import Block, Cell, Chart, Field, Form, Link, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
 from perf_views.feeds import Feed, Feeding
 from perf_views.run_stretch import Timeline, led_to_timeline
-from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
+from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, WorleyOptions
 from perf_worley.picture import draw_sequence, mark_intervals

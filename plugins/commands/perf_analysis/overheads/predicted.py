@@ -17,8 +17,7 @@ import numpy.typing as npt
 from perf_analysis.overheads.factors import LOST, factors_of, is_of_mpi, losses_of
 from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
-from perf_tables.points.places import parse_places
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_places, parse_values
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
 
-def command(
-    data: Data,
-    how: HowToReadTraces,
-    as_json: Json = False,
-) -> None:
+def command(data: Data, how: HowToReadTraces, as_json: Json = False) -> None:
     """Say what DATA is, how much is in it, and what can be done with it.
 
     DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set.
@@ -28,8 +24,8 @@ def command(
     perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
     """
     with reporting():
+        from perf_basics.api import Facts
         from perf_basics.describe import describe
-        from perf_basics.results import Facts
 
         reading = how.read_with_format(data)
         named = {"file": typer.format_filename(data), "format": _format(reading)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perf_experiments.design.factors import parse_factor
-from perf_tables.series.durations import parse_duration
+from perf_tables.arguments import parse_duration
 from perfcore.models.model import Model, load
 
 PathLike = str | os.PathLike[str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perf_formulas.tree import FUNCTIONS
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_values
 from perfcore.base.errors import OptionError
 
 Level = int | float | str

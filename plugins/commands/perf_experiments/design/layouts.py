@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perf_experiments.design.factors import Level, Point, level_text
-from perf_tables.points.ranges import check_count
+from perf_tables.arguments import check_count
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 
 Factors = Mapping[str, Sequence[Level]]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from perf_tables.points.places import levels_at
+from perf_tables.arguments import levels_at
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from perf_gate.reading.long_table import VERSIONS
-from perf_tables.categories.unnamed_factors import tells_runs_apart
+from perf_tables.confounders import is_run_identifier
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import unit_of
 
@@ -31,7 +31,7 @@ def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Coll
         if column not in keys
         and column not in but
         and column.strip().lower() not in _ABOUT_RUNS
-        and not tells_runs_apart(column)
+        and not is_run_identifier(column)
         and not guess_roles([column], ()).system
     ]
     texts = [column for column in free if sides[0][column].dtype.kind not in "iufbmM"]

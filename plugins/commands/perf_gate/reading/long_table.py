@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.arguments import BETTER
-from perf_tables.categories.speeds import is_speed
-from perf_tables.categories.unnamed_factors import tells_runs_apart
+from perf_tables.confounders import is_run_identifier
+from perf_tables.names import is_speed
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.kinds import type_in_words
 from perfcore.data.measurements import Measurements
@@ -241,7 +241,7 @@ def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     numbers = [
         str(column)
         for column in table.columns
-        if column not in in_roles and table[column].dtype.kind in "iuf" and not tells_runs_apart(str(column))
+        if column not in in_roles and table[column].dtype.kind in "iuf" and not is_run_identifier(str(column))
     ]
     return numbers if len(numbers) == 1 else []
 

@@ -23,7 +23,7 @@ from perf_structural.composed_models.shared_points import (
     shared_levels,
     shared_ranges,
 )
-from perf_tables.points.points import check_coverage
+from perf_tables.points import check_coverage
 from perfcore.base.errors import ModelFileError, OptionError, PerfError
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.points.points import by_symbol, of_one_length
+from perf_tables.points import by_symbol, of_one_length
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.models.model import Model, Points
 

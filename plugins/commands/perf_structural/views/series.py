@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_structural.measured_value import represent
 from perf_structural.views.parts import answered, linked_table
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perf_views.contents import Block, Chart, Field, Form, Link, NoViewError, Query, View, ViewPath
 from perf_views.pictures.data_pictures import draw_series
 from perfcore.data.series import Series

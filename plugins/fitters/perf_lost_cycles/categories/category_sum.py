@@ -17,8 +17,8 @@ from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
 from perf_statistics.least_squares.goodness import r_squared
 from perf_statistics.least_squares.shape_average import expected_runs, shape_weights
 from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
-from perf_tables.categories.table import by_category
-from perf_tables.points.points import check_coverage
+from perf_tables.category_table import by_category
+from perf_tables.points import check_coverage
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points

@@ -13,7 +13,7 @@ from perf_statistics.least_squares.goodness import information, r_squared
 from perf_statistics.least_squares.outliers import Outliers, find_outliers
 from perf_statistics.least_squares.shape_average import expected_runs
 from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
-from perf_tables.points.points import Places, check_coverage
+from perf_tables.points import Places, check_coverage
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import subsets
 from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit

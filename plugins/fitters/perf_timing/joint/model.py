@@ -12,7 +12,7 @@ from perf_statistics.least_squares.goodness import information, r_squared, relat
 from perf_statistics.least_squares.jacobian_factor import JacobianFactor
 from perf_statistics.least_squares.misfit import positions, run_variance
 from perf_statistics.least_squares.outliers import Outliers, find_outliers
-from perf_tables.points.points import Places, check_coverage
+from perf_tables.points import Places, check_coverage
 from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.iterations.periods import FEWEST, Candidate
-from perf_worley.iterations.signal import Signal
+from perf_worley.iterations.periods import FEWEST, Candidate, Signal
 from perfcore.base.kernels import kernel
 
 # How likely sections of a run without iterations are as alike as these are: an analysis of variance.
 #
-# Of any noise some sections are alike, and a search through all places and durations finds them: of two or three
-# steps
+# Of any noise some sections are alike, and a search through all places and durations finds them: of two or three steps
 # each, four such sections are found in most runs of a thousand steps.
 
 Floats = npt.NDArray[np.float64]

@@ -90,35 +90,26 @@ class IterationsPresenter(Presenter):
         return [("", *self._rows(result, np.arange(result.count)))] if result.count else []
 
     def _rows(self, result: Iterations, kept: Any) -> tuple[list[str], list[list[str]]]:
-        unit, median = result.time_unit, float(np.median(result.durations))
-        origin = shown_origin(*result.run)
-        header = ["iteration", "start", "duration", "over median"]
+        unit, median, origin = result.time_unit, float(np.median(result.durations)), shown_origin(*result.run)
         own_names = len(set(result.labels)) > 1
         by_category = None if result.marker is None else result.differences
-        header += [] if by_category is None else by_category.categories
-        rows = [
-            [
-                result.labels[index] if own_names else str(index + 1),
-                readable(float(result.starts[index]) - origin, unit),
-                readable(float(result.durations[index]), unit),
-                f"{result.durations[index] / median - 1.0:+.1%}",
-                *([] if by_category is None else [f"{part:.1%}" for part in _shares(by_category.times_ns[index])]),
-            ]
-            for index in kept.tolist()
-        ]
+        header = ["iteration", "start", "duration", "over median", *(by_category.categories if by_category else ())]
+        rows = []
+        for index in kept.tolist():
+            label, duration = result.labels[index] if own_names else str(index + 1), float(result.durations[index])
+            times = (readable(float(result.starts[index]) - origin, unit), readable(duration, unit))
+            spent = by_category.times_ns[index] if by_category else np.zeros(0)
+            shares = [f"{part:.1%}" for part in spent / max(spent.sum(), 1)]
+            rows.append([label, *times, f"{duration / median - 1.0:+.1%}", *shares])
         return header, rows
 
     def frame(self, result: Iterations) -> pd.DataFrame:
         """Iteration, start and duration, in the unit that the columns name."""
         import pandas as pd
 
-        unit = result.time_unit
+        numbers, unit = np.arange(1, result.count + 1), result.time_unit
         return pd.DataFrame(
-            {
-                "iteration": np.arange(1, result.count + 1),
-                f"start_{unit}": result.starts,
-                f"duration_{unit}": result.durations,
-            }
+            {"iteration": numbers, f"start_{unit}": result.starts, f"duration_{unit}": result.durations}
         )
 
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
@@ -153,10 +144,6 @@ class IterationsPresenter(Presenter):
         duration_axes.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
         for axes in (profile_axes, duration_axes):
             axes.title.set_fontsize(9)
-
-
-def _shares(times: Any) -> Any:
-    return times / times.sum()
 
 
 def _differences(result: Iterations) -> list[str]:

@@ -12,7 +12,7 @@ from perf_gate.compare.comparison.comparison import Comparison
 from perf_gate.compare.comparison.crossings import Crossing, crossings_between, crossings_of
 from perf_gate.compare.comparison.growth import growth_changes
 from perf_gate.compare.points import CATEGORY, points_of
-from perf_tables.categories.plain_name import plain_name
+from perf_tables.names import plain_name
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model

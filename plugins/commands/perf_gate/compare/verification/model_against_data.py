@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perf_gate.compare.points import points_of
 from perf_gate.compare.verification.verification import Verification
-from perf_tables.points.points import check_coverage
+from perf_tables.points import check_coverage
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
