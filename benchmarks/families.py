@@ -1,4 +1,4 @@
-"""Constants of the families `mixture` and `empirical`, chosen on all sources but one and judged on that one.
+"""Constants of the family `empirical`, chosen on all sources but one and judged on that one.
 
 ``python benchmarks/families.py SERIES.csv ...`` prints a table of docs/how-we-know.md. Of each source, the
 last column of a table, samples are drawn in no order; the family is made of them, and foretells the rest. One constant
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.families import empirical, mixture_fit
+from perf_stochastic import empirical
 from perfcore.base.errors import DataError
 from perfcore.stochastic import representation_named
 
@@ -30,10 +30,6 @@ REPETITIONS = 6
 LEVELS = (np.arange(100) + 0.5) / 100
 TAIL = np.array([0.99])
 CONSTANTS: dict[tuple[str, Any, str], tuple[float, ...]] = {
-    ("mixture", mixture_fit, "_MOST_COMPONENTS"): (1, 2, 5),
-    ("mixture", mixture_fit, "_SURE"): (0.0, 1.0, 3.0),
-    ("mixture", mixture_fit, "_NARROWEST"): (0.001, 0.03, 0.1),
-    ("mixture", mixture_fit, "_LEAST_COMPARED"): (10, 40),
     ("empirical", empirical, "_PER_ROOT"): (1.5, 6.0),
     ("empirical", empirical, "_FEWEST_IN_TAIL"): (10, 10_000),
     ("empirical", empirical, "_GROSS_MISFIT"): (0.85, 100.0),

@@ -124,7 +124,7 @@ def _texts(*texts: str) -> tuple[bytes, ...]:
 
 _FORMULAS = _texts(
     *("x", "a + b*log2(p)^2", "max(x, 3) % 2 - -x^(1/3)", "if(x > 0 and not x == 2, sqrt(x), 1e-3)", "2**-x/exp(x)"),
-    *("sum(i, 1, 3, x)", "queue_wait(x, 0.05, 3)", "min(x, a) + total(x)", "((((x))))", "x<=1 or x>=2"),
+    *("sum(i, 1, 3, x)", "min(x, a) + total(x)", "((((x))))", "x<=1 or x>=2"),
 )
 _QUANTITIES = _texts(
     *("100", "normal:10,2", "interval:1,2", "histogram:1,2,3", "lognormal:3,0.4", "1e-3..2", "12 +- 3", "5 s"),

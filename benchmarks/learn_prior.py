@@ -23,9 +23,7 @@ from real_extrapolation import DISTANCES, Task, print_table, relative_variance, 
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from perf_scaling.posterior.family import shapes_of
-from perf_scaling.posterior.one_parameter import weigh_one_parameter
-from perf_scaling.posterior.prior import (
+from perf_scaling.posterior.family import (
     CHANGE_OF_SLOPE,
     CHANGES,
     GROUPS,
@@ -33,7 +31,9 @@ from perf_scaling.posterior.prior import (
     PRIOR,
     deviating_rate,
     deviating_variance,
+    shapes_of,
 )
+from perf_scaling.posterior.one_parameter import weigh_one_parameter
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 
@@ -104,43 +102,6 @@ def limits() -> None:
             print(f"| {name} | {count} | {level} | 95 % | {held / runs:.1%} |")
 
 
-def tail_limits(files: Sequence[str]) -> None:
-    """How often limits by the tail hold p99.9 of few samples; of files, p99 of 300 of their values in no order."""
-    print("\n| of | samples | quantile | answered | held | below | above |\n|---|---|---|---|---|---|---|")
-    rng = np.random.default_rng(6)
-    families = {
-        "exponential": (rng.exponential, lambda q: -math.log1p(-q)),
-        "lognormal": (lambda size: rng.lognormal(0.0, 1.0, size), lambda q: math.exp(NormalDist().inv_cdf(q))),
-        "normal": (lambda size: rng.normal(0.0, 1.0, size), NormalDist().inv_cdf),
-        "Pareto 4": (lambda size: rng.pareto(4.0, size), lambda q: (1.0 - q) ** -0.25 - 1.0),
-        "uniform": (rng.random, lambda q: q),
-    }
-    for name, (draw, truth) in families.items():
-        for count in (200, 1000, 3000):
-            print(_held_by_tails(name, lambda n, draw=draw: draw(size=n), count, 0.999, truth(0.999), 300))
-    for path in files:
-        values = np.loadtxt(path, delimiter=",", skiprows=1, usecols=-1)
-        truth = float(np.quantile(values, 0.99, method="hazen"))
-        draw = partial(rng.choice, values, replace=False)
-        print(_held_by_tails(Path(path).stem, draw, 300, 0.99, truth, 100))
-
-
-def _held_by_tails(
-    name: str, draw: Callable[[int], np.ndarray], count: int, level: float, truth: float, runs: int
-) -> str:
-    found = []
-    for _ in range(runs):
-        samples = draw(count)
-        found.append(representation_named("empirical").from_samples(samples).tail_limits(samples, level))
-    low, high = np.array([limits for limits in found if math.isfinite(limits[0])]).reshape(-1, 2).T
-    if not len(low):
-        return f"| {name} | {count} | {level} | 0% | | | |"
-    shares = (
-        f"{np.mean((low <= truth) & (truth <= high)):.0%} | {np.mean(truth < low):.0%} | {np.mean(truth > high):.0%}"
-    )
-    return f"| {name} | {count} | {level} | {len(low) / runs:.0%} | {shares} |"
-
-
 def costs() -> None:
     """Processor time of operations and of a large sampled graph."""
     print("\n| what | processor time |\n|---|---|")
@@ -167,7 +128,7 @@ def costs() -> None:
 
 
 _REQUEST = """\
-equation = "mean_queue_wait(rate, service, 16, variation) + service + size/bandwidth + latency"
+equation = "rate*service^2*(1 + variation^2)/(1 + rate*service) + service + size/bandwidth + latency"
 [inputs]
 rate = { normal = [0.9, 0.1] }
 service = { normal = [12, 0.8] }
@@ -202,7 +163,6 @@ def _of_children() -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("series", nargs="*", help="tables whose last column is numbers, for limits by the tail")
     parser.add_argument("--parts", action="store_true", help="only what samples in parts take")
     given = parser.parse_args()
     if given.parts:
@@ -212,4 +172,3 @@ if __name__ == "__main__":
     schedules()
     tails()
     limits()
-    tail_limits(given.series)

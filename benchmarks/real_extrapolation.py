@@ -28,8 +28,8 @@ import numpy.typing as npt
 from scaling_laws import ENVIRONMENT, KEPT, ExtraP
 from scipy.stats import t as student
 
-from perf_scaling.engine import weigh
-from perf_scaling.posterior.prior import run_variance
+from perf_scaling.engine import fit_posterior
+from perf_scaling.posterior.family import run_variance
 
 Floats = npt.NDArray[np.float64]
 
@@ -104,7 +104,7 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
-        posterior = weigh(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
+        posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
         value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
         for number, own, (a, b, c, d) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True

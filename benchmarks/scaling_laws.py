@@ -31,8 +31,8 @@ from scaling_laws_data import ONE_PARAMETER, SCENARIOS, Floats, Scenario, call_p
 from scaling_laws_limits import Forecast, average_over_prior, fit_true_terms
 
 import perfcore
-from perf_scaling.advice.advice import next_points
-from perf_scaling.model import LawModel
+from perf_scaling.advice import next_points
+from perf_scaling.model import ScalingModel
 
 NOISES = (0.05, 0.2)
 DEFAULT = "Default"  # of Extra-P's modelers
@@ -90,7 +90,7 @@ def _as_forecast(made: Scenario, result: dict[str, Any]) -> Forecast:
     )
 
 
-def fitted(made: Scenario) -> LawModel:
+def fitted(made: Scenario) -> ScalingModel:
     """perfcore's laws of all functions."""
     n_points, n_repetitions = made.values.shape[1:]
     rows = np.repeat(made.points.reshape(-1, len(made.parameters)), n_repetitions, axis=0)
@@ -98,7 +98,7 @@ def fitted(made: Scenario) -> LawModel:
     table["callpath"] = np.repeat(made.names, n_points * n_repetitions)
     table["time_s"] = made.values.ravel()
     model = perfcore.fit(perfcore.Measurements(table, made.parameters, "time_s", code="callpath"), fitter="scaling")
-    assert isinstance(model, LawModel)
+    assert isinstance(model, ScalingModel)
     assert model.paths == made.names
     return model
 

@@ -11,9 +11,11 @@ import pandas as pd
 import perfcore
 from perf_experiments import Summary
 from perf_gate.history.adding import append_rows
-from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
+from perfcore.stochastic import representation_named
+
+Normal = representation_named("normal")
 
 STORE, HALO = "examples/study/recorded/sor.db", "examples/halo/halo.prv"
 SOR, PREDICTED = "examples/structural/sor.toml", "examples/sor/recorded/predictions-normal.json"
@@ -70,7 +72,7 @@ KINDS = {
     "VersionGate": versions,
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
-    "LawModel": lambda: golden("scaling"),
+    "ScalingModel": lambda: golden("scaling"),
     "LcaModel": lambda: golden("lca"),
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),

@@ -10,11 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_stochastic.families.empirical import Empirical
-from perf_stochastic.families.exponential import Exponential
-from perf_stochastic.families.gamma import Gamma
-from perf_stochastic.families.lognormal import Lognormal
-from perf_stochastic.families.mixture import Mixture
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.judging.judge import judge
 from perfcore.__main__ import main
@@ -32,6 +27,8 @@ from perfcore.stochastic import (
     representation_named,
 )
 from perfcore.testing import RepresentationSuite
+
+Empirical, Exponential, Gamma, Lognormal = map(representation_named, ("empirical", "exponential", "gamma", "lognormal"))
 
 LOAD = Entry.load
 X, Y = Lognormal(1.0, 0.3), Lognormal(0.5, 0.4)
@@ -55,11 +52,6 @@ class TestGamma(RepresentationSuite):
 class TestExponential(RepresentationSuite):
     representation = Exponential
     values = (Exponential(0.0, 2.0), Exponential(3.0, 0.5))
-
-
-class TestMixture(RepresentationSuite):
-    representation = Mixture
-    values = (Mixture("lognormal", [0.7, 0.3], [0.0, 1.0], [0.3, 0.2]), Mixture("normal", [1.0], [9.0], [0.5]))
 
 
 class TestEmpirical(RepresentationSuite):

@@ -16,7 +16,7 @@ from perfcore.results import Result, presenter_of
 WITHOUT = {
     "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
 }  # fmt: skip
-TOO_WIDE = {"LawModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
+TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}
 
 

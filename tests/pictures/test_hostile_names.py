@@ -20,7 +20,6 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address
 from perf_explore.report import report_text
 from perf_gate.history.adding import Added
-from perf_stochastic.normal.normal import Normal
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration
 from perf_traces.messages.communication import FACT
@@ -29,6 +28,9 @@ from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings
 from perfcore.hooks.registry import registry
+from perfcore.stochastic import representation_named
+
+Normal = representation_named("normal")
 
 NAMES = (
     "<script>alert('x')</script>",
@@ -185,7 +187,7 @@ SUBJECTS = {
     "SelfTest": lambda: versions(self_test=True),
     "HistoryGate": history,
     "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
-    "LawModel": laws,
+    "ScalingModel": laws,
     "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
     "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),

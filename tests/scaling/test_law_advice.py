@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_scaling.advice.advice import advice, deciding_points, next_point, next_points
-from perf_scaling.advice.expected_spread import expected_spread, measurable
+from perf_scaling.advice import advice, deciding_points, expected_spread, measurable, next_point, next_points
 from perf_scaling.growth import CLASSES
-from perf_scaling.posterior.prior import changes
+from perf_scaling.posterior.family import changes
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 

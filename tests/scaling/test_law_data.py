@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_scaling.data import law_data
-from perf_scaling.options import LawOptions
+from perf_scaling.data import scaling_data
+from perf_scaling.options import ScalingOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 P = (4, 8, 16, 32)
@@ -24,7 +24,7 @@ def table(*columns, values=P):
 
 
 def seen(data, **options):
-    return law_data(data, LawOptions(parameter=("p",), value="value", **options))
+    return scaling_data(data, ScalingOptions(parameter=("p",), value="value", **options))
 
 
 def test_each_path_knows_its_metric():
@@ -94,18 +94,18 @@ RUN_COLUMNS = ("replication", "repetition", "rep", "Trial", "attempt", "seed", "
 
 @pytest.mark.parametrize("column", [*RUN_COLUMNS, "start_time", "noisy"])
 def test_what_is_run_identifier_hinders_nothing(column):
-    found = law_data(runs_table(**{column: (1, 2, 3)}), LawOptions())
+    found = scaling_data(runs_table(**{column: (1, 2, 3)}), ScalingOptions())
     assert found.runs.counts.tolist() == [[3.0] * 4]
 
 
 def test_what_was_varied_still_does():
     with pytest.raises(OptionError, match="differ in size"):
-        law_data(runs_table(size=(100, 200, 400)), LawOptions())
+        scaling_data(runs_table(size=(100, 200, 400)), ScalingOptions())
 
 
 def test_means_with_a_deviation_and_a_number_are_runs():
     data = pd.DataFrame({"p": P, "mean_s": [8.0, 4, 2, 1], "sd_s": [0.8, 0.4, 0.1, 0.1], "N": [5, 5, 4, 1]})
-    found = law_data(data, LawOptions())
+    found = scaling_data(data, ScalingOptions())
     assert found.value_name == "mean_s"
     assert found.runs.means.tolist() == [[8.0, 4.0, 2.0, 1.0]]
     assert found.runs.counts.tolist() == [[5.0, 5.0, 4.0, 1.0]]
@@ -118,36 +118,36 @@ def test_means_and_single_runs_say_the_same():
     runs = runs_table(run=(1, 2, 3))
     grouped = runs.groupby("p")["time_s"]
     means = pd.DataFrame({"p": list(P), "time_s": grouped.mean().tolist(), "n_runs": 3})
-    single = law_data(runs, LawOptions()).runs
+    single = scaling_data(runs, ScalingOptions()).runs
     deviation = grouped.std().to_numpy()
     error = deviation / 3**0.5
     half_width = 4.302652729911275 * error  # Student's t of two degrees of freedom
     for name, spread in (("time_std_ms", 1e3 * deviation), ("stderr", error), ("ci95", half_width)):
-        told = law_data(means.assign(**{name: spread}), LawOptions()).runs
+        told = scaling_data(means.assign(**{name: spread}), ScalingOptions()).runs
         for field in ("means", "counts", "variances"):
             assert getattr(told, field) == pytest.approx(getattr(single, field)), name
 
 
 def test_without_a_number_a_spread_is_of_two_runs():
     data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1})
-    found = law_data(data, LawOptions())
+    found = scaling_data(data, ScalingOptions())
     assert found.runs.counts.tolist() == [[2.0] * 4]
     assert "noise from std, their number is not said: two, the fewest" in map(str, found.notes)
 
 
 def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
-    found = law_data(runs_table(run=(1, 2, 3), sd_s=(0.5, 0.5, 0.5), N=(3, 3, 3)), LawOptions())
+    found = scaling_data(runs_table(run=(1, 2, 3), sd_s=(0.5, 0.5, 0.5), N=(3, 3, 3)), ScalingOptions())
     assert found.runs.counts.tolist() == [[3.0] * 4]
 
 
 def test_n_alone_is_no_number_of_runs():
     data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "N": 1000})
-    assert law_data(data, LawOptions()).runs.counts.tolist() == [[1.0] * 4]
+    assert scaling_data(data, ScalingOptions()).runs.counts.tolist() == [[1.0] * 4]
     varied = pd.DataFrame(
         [(p, n, n / p, 0.1 * n / p) for p in P for n in (100, 200)], columns=["p", "N", "time_s", "sd_s"]
     )
     with pytest.raises(OptionError, match="differ in N"):
-        law_data(varied, LawOptions())
+        scaling_data(varied, ScalingOptions())
 
 
 def test_zeros_are_left_out_where_enough_is_left():
@@ -169,12 +169,12 @@ def test_several_values_are_paths():
     data = pd.DataFrame(
         {"p": P, "compute_s": [8.0, 4, 2, 1], "mpi_s": [1.0, 2, 3, 4], "mpi_std": 0.1, "reps": 3, "half_s": 1.0}
     )
-    found = law_data(data, LawOptions(value=("compute_s", "mpi_s")))
+    found = scaling_data(data, ScalingOptions(value=("compute_s", "mpi_s")))
     assert found.paths == ("compute_s", "mpi_s")
     assert found.unit == "s"
     assert found.runs.means.tolist() == [[8, 4, 2, 1], [1, 2, 3, 4]]
     assert found.runs.counts.tolist() == [[1.0] * 4, [3.0] * 4]  # only mpi has a spread
-    named = law_data(data.assign(code=["a"] * 4), LawOptions(value=("compute_s", "mpi_s")))
+    named = scaling_data(data.assign(code=["a"] * 4), ScalingOptions(value=("compute_s", "mpi_s")))
     assert named.paths == ("a compute_s", "a mpi_s")
     model = perfcore.fit(data, fitter="scaling", value="compute_s,mpi_s")
     assert len(model.observed(data).value) == 8
@@ -183,7 +183,7 @@ def test_several_values_are_paths():
 def test_several_values_of_several_units_are_refused():
     data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "size_MB": [1.0, 2, 3, 4]})
     with pytest.raises(DataError, match=r"time_s \[s\], size_MB \[MB\]; fit each alone"):
-        law_data(data, LawOptions(value=("time_s", "size_MB")))
+        scaling_data(data, ScalingOptions(value=("time_s", "size_MB")))
 
 
 def test_a_column_with_a_comma_in_its_name_is_one():

@@ -8,7 +8,7 @@ import pytest
 
 import perfcore
 from perf_scaling.growth import CLASSES, SURE, class_of, growths, slope_points
-from perf_scaling.path_data import Factor, Term
+from perf_scaling.terms import Factor, Term
 from perfcore.base.errors import UnknownNameError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])

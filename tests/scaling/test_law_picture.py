@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_scaling.picture import draw_laws, law_curve, path_points
+from perf_scaling.picture import draw_models, path_curve, path_points
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -28,7 +28,7 @@ def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
     figure = Figure(layout="constrained")
     FigureCanvasAgg(figure)
-    draw_laws(model, figure)
+    draw_models(model, figure)
     figure.draw_without_rendering()
     return figure
 
@@ -67,7 +67,7 @@ def test_means_median_bounds_and_target_are_where_the_model_has_them(eight):
 
 
 def test_bounds_hold_the_median_and_single_runs_scatter_more(eight):
-    curve = law_curve(eight, 0, "p")
+    curve = path_curve(eight, 0, "p")
     assert np.all(curve.run[:, 1] <= curve.mean[:, 1])
     assert np.all(curve.mean[:, 1] <= curve.mean[:, 0])
     assert np.all(curve.mean[:, 0] <= curve.mean[:, 2])
@@ -148,7 +148,7 @@ def test_bounds_without_end_leave_the_points_to_be_seen():
     model = fitted({"wild": lambda p: 1.0 + p}, P[1:], 0.5, 3, at="p=1e6")
     (axes,) = laid_out(model).axes
     points = path_points(model, 0, "p")
-    curve = law_curve(model, 0, "p")
+    curve = path_curve(model, 0, "p")
     low, high = axes.get_ylim()
     assert low < points.mean.min()
     assert high < 12.0 * max(points.mean.max(), curve.mean[:, 0].max())

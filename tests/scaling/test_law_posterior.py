@@ -8,11 +8,18 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import perfcore
-from perf_scaling.engine import fit_paths, weigh
-from perf_scaling.posterior.family import shapes_of
+from perf_scaling.engine import fit_posterior
+from perf_scaling.posterior.family import (
+    GROUPS,
+    NOISES,
+    block_log_prior,
+    changes,
+    deviating_variances,
+    run_variance,
+    shapes_of,
+)
 from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
 from perf_scaling.posterior.posterior import SIDES
-from perf_scaling.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_scaling.runs import runs_of
 from perfcore.base.errors import PerfError
 
@@ -25,7 +32,9 @@ def posterior_of(values, levels=N, **options):
     values = np.asarray(values, dtype=float)
     path, _, point = np.indices(values.shape)
     runs = runs_of(path.ravel(), point.ravel(), values.ravel(), (values.shape[0], values.shape[2]))
-    return fit_paths(np.reshape(levels, (len(levels), -1)), runs, **options)
+    counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
+    spread = run_variance(runs.variances, counts)
+    return fit_posterior(np.reshape(levels, (len(levels), -1)), runs.means, counts, spread, **options)
 
 
 def noisy(truth, noise, n_runs=5, seed=0):
@@ -240,8 +249,8 @@ def test_missing_levels_are_as_if_there_were_none():
     gap = np.where(np.arange(5) == 2, np.nan, values)
     counts = np.where(np.isfinite(gap), 1.0, 0.0)
     spread = np.full(1, 0.01)
-    with_gap = weigh(N[:, None], gap, counts, spread, None, None)
-    without = weigh(np.delete(N, 2)[:, None], np.delete(values, 2, axis=1), np.ones((1, 4)), spread, None, None)
+    with_gap = fit_posterior(N[:, None], gap, counts, spread, None, None)
+    without = fit_posterior(np.delete(N, 2)[:, None], np.delete(values, 2, axis=1), np.ones((1, 4)), spread, None, None)
     assert with_gap.quantiles([[256.0]], SIDES) == pytest.approx(without.quantiles([[256.0]], SIDES), rel=1e-9)
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from perf_formulas.formula import Formula
-from perf_scaling.path_data import Factor
 from perf_scaling.posterior.family import shapes_of
-from perf_scaling.terms import product_text, product_values
+from perf_scaling.terms import Factor, product_text, product_values
 
 LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
 EXPONENTS = (-2.0, -4 / 3, -1.0, -0.5, -1 / 3, 0.0, 0.25, 0.44, 0.5, 2 / 3, 1.0, 1.3, 1.5, 7 / 4, 2.0, 3.0)

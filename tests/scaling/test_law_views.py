@@ -13,8 +13,8 @@ import perfcore
 from perf_explore.report import report_text
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
-from perf_scaling.views.law_views import LawViews
-from perf_scaling.views.scale import class_colour
+from perf_scaling.outlook import class_colour
+from perf_scaling.views import ScalingViews
 from perf_views import Chart, Form, Notice, NoViewError, Table, Text
 from perf_views.colours import STEPS, contrast, text_on
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -152,7 +152,7 @@ def test_metrics_have_trees_of_their_own():
     )
     model = fitted(data, path="callpath,metric", value="value")
     assert [tree.metric for tree in model.whole.trees] == ["time", "visits"]
-    view = LawViews(model).view((), {"metric": "visits"})
+    view = ScalingViews(model).view((), {"metric": "visits"})
     found = column(table(view, "Call tree"), "with callees")
     assert next(iter(found)) == "main"
     assert per_cent(found["main"]) == 1.0

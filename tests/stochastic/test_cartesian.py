@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from perf_stochastic.histogram.histogram import Histogram, cartesian, intermediate_results, overlap_mass, spread_evenly
+from perf_stochastic.histogram_arithmetic import cartesian, intermediate_results, overlap_mass, spread_evenly
 from perfcore.base.errors import OptionError
-from perfcore.stochastic import add, exp
+from perfcore.stochastic import add, exp, representation_named
+
+Histogram = representation_named("histogram")
 
 D = Histogram([1, 3, 5], [0.25, 0.75])
 E = Histogram.from_bins([(2, 4, 0.6), (5, 8, 0.4)])

@@ -1,65 +1,16 @@
-"""Mixtures and samples with a smooth tail, against scipy, numpy and the distributions that samples were drawn of."""
+"""Samples with a smooth tail, against scipy, numpy and the distributions that samples were drawn of."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from perf_stochastic.families.empirical import Empirical, beyond, excess_of, fitted_excess
-from perf_stochastic.families.gamma import Gamma
-from perf_stochastic.families.lognormal import Lognormal
-from perf_stochastic.families.mixture import Mixture
+from perf_stochastic.empirical import beyond, excess_of, fitted_excess
 from perfcore.base.errors import DataError
-from perfcore.stochastic import from_text
+from perfcore.stochastic import representation_named
+
+Empirical, Gamma, Lognormal = map(representation_named, ("empirical", "gamma", "lognormal"))
 
 LEVELS = np.array([0.001, 0.05, 0.5, 0.95, 0.999])
-
-
-@pytest.mark.parametrize("kind", ["normal", "lognormal"])
-def test_a_mixture_and_what_is_computed_with_it_are_those_of_draws(kind):
-    """10^6 draws: four standard errors of each share and of the mean; the sum's 50 bins may miss a thousandth."""
-    rng = np.random.default_rng(4)
-    mixture = Mixture(kind, [0.8, 0.2], [1.0, 2.0], [0.1, 0.3])
-    of_second = rng.random(1_000_000) < 0.2
-    drawn = np.where(of_second, rng.normal(2.0, 0.3, 1_000_000), rng.normal(1.0, 0.1, 1_000_000))
-    drawn = np.exp(drawn) if kind == "lognormal" else drawn
-    error = 4.0 * np.sqrt(LEVELS * (1.0 - LEVELS) / len(drawn))
-    other = Mixture.from_dict(mixture.to_dict())
-    for value, samples, binned in ((mixture, drawn, 0.0), (mixture + other, drawn + rng.permutation(drawn), 1e-3)):
-        below = (samples <= value.quantile(LEVELS)[:, None]).mean(axis=1)
-        np.testing.assert_array_less(np.abs(below - LEVELS), error + binned)
-        assert value.mean == pytest.approx(samples.mean(), abs=4.0 * samples.std() / 1000)
-        assert value.std == pytest.approx(samples.std(), rel=0.01)
-    np.testing.assert_allclose(mixture.cdf(mixture.quantile(LEVELS)), LEVELS, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("drawn", "components", "kind"),
-    [
-        (lambda rng: rng.normal(5.0, 1.0, 300), 1, "normal"),
-        (lambda rng: rng.lognormal(0.0, 1.0, 300), 1, "lognormal"),
-        (lambda rng: np.concatenate([rng.normal(5.0, 0.2, 200), rng.normal(8.0, 0.5, 100)]), 2, None),
-        (lambda rng: np.concatenate([rng.normal(at, 0.3, 200) for at in (-5.0, 0.0, 5.0)]), 3, "normal"),
-        (lambda rng: rng.normal(5.0, 1.0, 12), 1, "normal"),
-    ],
-)
-def test_as_many_components_as_samples_support(drawn, components, kind):
-    found = Mixture.from_samples(drawn(np.random.default_rng(8)))
-    assert len(found.weights) == components
-    assert kind in (None, found.kind)
-
-
-def test_a_mixture_is_typed_as_it_is_written():
-    typed = from_text("mixture:normal/0.9,0.1/10,20/1,2")
-    assert typed == Mixture("normal", [0.9, 0.1], [10, 20], [1, 2])
-    assert from_text(typed.to_text()) == typed
-    for words, what in (
-        ("student/1/0/1", "kind 'student'"),
-        ("normal/0.5,0.4/1,2/1,1", "sum is 0.9"),
-        ("normal/0.5,0.5/1,2/1", "as many weights"),
-        ("normal/0.5,0.5/1,2/1,0", "above 0"),
-    ):
-        with pytest.raises(DataError, match=what):
-            from_text(f"mixture:{words}")
 
 
 @pytest.mark.parametrize("shape", [-0.3, 0.0, 0.4])
@@ -87,37 +38,11 @@ def test_a_smooth_tail_foretells_what_samples_do_not_reach():
     assert smooth < plain
 
 
-def test_limits_in_the_tail_hold_what_no_sample_reaches():
-    """p99.9 of 400 samples, 60 times each: within the limits in 95 % of the cases or so, and not by width alone."""
-    rng, held, widths = np.random.default_rng(8), [], []
-    for family in (stats.expon(), stats.lognorm(0.6), stats.norm(10, 1)):
-        for drawn in family.rvs((60, 400), random_state=rng):
-            low, high = Empirical.from_samples(drawn).tail_limits(drawn, 0.999)
-            if np.isfinite(low):
-                held.append(low <= family.ppf(0.999) <= high)
-                widths.append(np.log(high / low))
-    assert len(held) > 140
-    assert 0.89 < np.mean(held) < 0.99
-    assert np.median(widths) < 1.0
-    assert np.isnan(Empirical.from_samples(drawn).tail_limits(drawn, 0.9)).all()  # of the samples' own
-
-
-def test_limits_in_a_tail_that_ends_leave_open_what_may_be_beyond_all_samples():
-    """p99.9 of 3,000 uniform samples is beyond the largest in 5 % of cases; of 5,000 in less than 1 %."""
-    uniform = np.random.default_rng(3)
-    for count, is_open in ((3000, True), (5000, False)):
-        uppers = []
-        for drawn in uniform.random((30, count)):
-            uppers.append(Empirical.from_samples(drawn).tail_limits(drawn, 0.999)[1] - drawn.max())
-        assert bool(np.nanmin(uppers) >= 0.0) is is_open
-
-
 def test_no_tail_is_made_of_a_gap():
     drawn = np.concatenate([np.random.default_rng(9).normal(10, 1, 450), np.linspace(90, 91, 50)])
     value = Empirical.from_samples(drawn)
     assert (value.scale, value.support[1], value.mean) == (0.0, 91.0, pytest.approx(drawn.mean(), rel=1e-3))
     assert value.notes == ("no tail fits the largest samples: it ends with the largest",)
-    assert np.isnan(value.tail_limits(drawn, 0.999)).all()
     assert repr(value) == f"Empirical(502 quantiles from {drawn.min():.6g} to 91)"
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perf_stochastic.interval.interval import Interval
-from perf_stochastic.normal.normal import Normal
 from perf_stochastic.options import IntervalOptions
 from perfcore.base.errors import DataError, OptionError
-from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, power, sqrt
+from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, power, representation_named, sqrt
+
+Interval, Normal = map(representation_named, ("interval", "normal"))
 
 NUMBERS = st.floats(-1e100, 1e100, allow_subnormal=False)
 

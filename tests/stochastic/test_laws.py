@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perf_stochastic.exact.extremes import MaximumLaw
-from perf_stochastic.exact.laws import SumLaw
-from perf_stochastic.exact.mixtures import PlainLaw, ProductLaw, QuotientLaw, product, quotient
-from perf_stochastic.exact.monotone import EXP, LOG, SQRT, MonotoneLaw, power
-from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.histogram.rebinning import place_edges, rebin
+from perf_stochastic.bins import place_edges, rebin
+from perf_stochastic.laws import EXP, LOG, SQRT, MaximumLaw, MonotoneLaw, PlainLaw, SumLaw, power
+from perf_stochastic.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.products import ProductLaw, QuotientLaw, product, quotient
 
 
 def pieces(knots, masses):

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from perf_stochastic.normal.normal import Moments, Normal, divide, largest, multiply
+from perf_stochastic.normal import Moments, divide, largest, multiply
 from perfcore.base.errors import DataError, OptionError
-from perfcore.stochastic import add, exp, log, maximum, minimum, sqrt
+from perfcore.stochastic import add, exp, log, maximum, minimum, representation_named, sqrt
 from perfcore.stochastic import multiply as product_of
+
+Normal = representation_named("normal")
 
 
 def expectation(function, x, y, correlation):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from perf_stochastic.histogram.score import crps_piecewise_linear
-from perf_stochastic.normal.normal import crps_of_normals
+from perf_stochastic.histogram import crps_piecewise_linear
+from perf_stochastic.normal import crps_of_normals
 from perfcore.stochastic.quadrature import crps_of
 
 

@@ -7,12 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from perf_stochastic.histogram.histogram import Histogram
-from perf_stochastic.interval.interval import Interval
-from perf_stochastic.normal.normal import Normal
-from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.stochastic import add, checked_samples, divide, from_dict, maximum, power, subtract
+from perfcore.stochastic import add, checked_samples, divide, from_dict, maximum, power, representation_named, subtract
+
+Histogram, Interval, Normal, Point = map(representation_named, ("histogram", "interval", "normal", "point"))
 
 BY_GENERALITY = [Point(3.0), Normal(3, 0.2), Histogram([2, 4], [1]), Interval(2, 4)]
 

@@ -21,7 +21,7 @@ NAMES = ("x", "y", "z")
 def composed(text):
     algebra = Algebra()
     known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
-    return Composer(algebra, known, {}, algebra.leaf).compose(text).cells[()]
+    return Composer(algebra, known, {}).compose(text).cells[()]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def composed(text):
 def test_equal_expressions_are_one(text, same):
     algebra = Algebra()
     known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
-    composer = Composer(algebra, known, {}, algebra.leaf)
+    composer = Composer(algebra, known, {})
     assert composer.compose(text).cells[()] is composer.compose(same).cells[()]
 
 

@@ -10,6 +10,7 @@ from perf_structural import StructuralModel, StructuralModelError
 from perfcore.base.errors import OptionError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
+ATOM = {"histogram": {"edges": [0, 0, 1], "masses": [0.1, 0.9]}}
 ARITHMETIC, SAMPLING, ENCLOSURE = "arithmetic", "quasi-Monte Carlo", "interval arithmetic"
 
 
@@ -158,7 +159,9 @@ def test_sampling_refuses_an_interval():
     [
         ("x/(x - 0.5)", "the divisor x - 0.5 can be zero"),
         ("y/(1 - 2*x)*y", "the divisor -2.x . 1 can be zero"),
-        ("max(x - 0.6, 0)/max(x - 0.5, 0)", "is not defined everywhere"),
+        ("max(x - 0.6, 0)/max(x - 0.5, 0)", r"the divisor max\(x . 0.5, 0\) can be zero: it was 0 to 0"),
+        ("1/z0", "the divisor z0 can be zero: it was 0 to 1"),
+        ("log(z0) + x", "is not defined everywhere"),
         (
             "max_over(z, 3*x)",
             r"max_over\(z\[1\], z\[2\], 3\*x\): the number of copies came to .* to 3; 1 to 2 is accepted",
@@ -169,7 +172,7 @@ def test_sampling_refuses_an_interval():
 )
 def test_what_sampling_meets(equation, message):
     with pytest.raises(StructuralModelError, match=message):
-        predicted(equation, {"x": UNIFORM, "y": UNIFORM, "z": [UNIFORM, UNIFORM]}, method="sample")
+        predicted(equation, {"x": UNIFORM, "y": UNIFORM, "z": [UNIFORM, UNIFORM], "z0": ATOM}, method="sample")
 
 
 def test_an_unbounded_divisor_near_zero_is_noted():

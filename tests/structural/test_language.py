@@ -9,7 +9,6 @@ from scipy import stats
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.language.barriers import grained_progress
 from perf_structural.language.pipeline import pipeline_time
-from perf_structural.language.queues import mean_queue_wait, probability_of_waiting, queue_wait, sharing_slowdown
 from perf_structural.language.workers import loop_time
 from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
@@ -129,121 +128,11 @@ def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, t
         ("grained_barrier_over(x/10, 1e9, 1)", 0.1),
         ("grained_barrier_over(x/5, 0, 1)", 0.12),
         ("grained_barrier_over(x - x, 1, 1)", 0),
-        ("sharing_slowdown(0.8, 1, 1)", 5),
-        ("mean_queue_wait(0.8, 1, 1)", 4),
     ],
 )
 def test_numbers_stay_exact(equation, value):
     model = StructuralModel(equation, inputs={"x": [1, 5, 3], "x2": 7})
     assert model.predict(method="exact").value.mean == pytest.approx(value, rel=1e-12)
-
-
-# C of M/M/1 and M/M/2 in closed form; of M/M/10 with 8 busy and M/M/100 with 90 from the recursion of Erlang's B.
-@pytest.mark.parametrize("servers", [1, 2, 10, 100])
-@pytest.mark.parametrize("load", [0.05, 0.8, 0.99])
-def test_erlangs_c(servers, load):
-    blocked = 1.0
-    for number in range(1, servers + 1):
-        blocked = load * servers * blocked / (number + load * servers * blocked)
-    assert float(probability_of_waiting(load * servers, servers)) == pytest.approx(
-        blocked / (1 - load * (1 - blocked)), rel=1e-9
-    )
-    if servers == 2:
-        assert float(probability_of_waiting(2 * load, 2)) == pytest.approx(2 * load**2 / (1 + load), rel=1e-9)
-
-
-@pytest.mark.parametrize("variation", [0.0, 0.5, 1.0, 3.0])
-def test_one_server_is_pollaczek_and_khinchine(variation):
-    for load in (0.1, 0.5, 0.95):
-        exact = load * (1 + variation**2) / (2 * (1 - load))
-        assert float(mean_queue_wait(load, 1.0, 1, variation)) == pytest.approx(exact, rel=1e-12)
-
-
-def deterministic_wait(load, servers):
-    """Exact for M/D/k: numbers in the system one service time apart are a Markov chain (Crommelin, 1932)."""
-    size = 60 * servers
-    arrivals = stats.poisson.pmf(np.arange(size), load * servers)
-    steps = np.zeros((size, size))
-    for number in range(size):
-        left = max(number - servers, 0)
-        steps[number, left:] = arrivals[: size - left]
-        steps[number, -1] += 1.0 - steps[number].sum()
-    balance = np.vstack([steps.T - np.eye(size), np.ones(size)])
-    shares = np.linalg.lstsq(balance, np.append(np.zeros(size), 1.0), rcond=None)[0]
-    return float(np.maximum(np.arange(size) - servers, 0) @ shares) / (load * servers)
-
-
-@pytest.mark.parametrize("servers", [2, 4])
-@pytest.mark.parametrize("load", [0.5, 0.7, 0.9])
-def test_steady_service_by_several_servers(servers, load):
-    assert float(mean_queue_wait(load * servers, 1.0, servers, 0.0)) == pytest.approx(
-        deterministic_wait(load, servers), rel=0.01
-    )
-
-
-def simulated_waits(random, rate, services, servers):
-    """First come, first served: Kiefer and Wolfowitz' recursion."""
-    arrivals = np.cumsum(random.exponential(1 / rate, len(services)))
-    free, waits = [0.0] * servers, []
-    for arrival, service in zip(arrivals.tolist(), services.tolist(), strict=True):
-        free.sort()
-        waits.append(max(free[0] - arrival, 0.0))
-        free[0] = max(free[0], arrival) + service
-    return np.array(waits[len(waits) // 10 :])
-
-
-@pytest.mark.parametrize(
-    ("services", "variation", "servers", "tolerance"),
-    [
-        (lambda random, n: random.exponential(1.0, n), 1.0, 3, 0.08),
-        (lambda random, n: random.gamma(4.0, 0.25, n), 0.5, 2, 0.08),
-        (lambda random, n: random.gamma(0.25, 4.0, n), 2.0, 2, 0.1),
-    ],
-)
-def test_waits_of_several_servers_against_a_simulation(services, variation, servers, tolerance):
-    random = np.random.default_rng(3)
-    waits = simulated_waits(random, 0.7 * servers, services(random, 150_000), servers)
-    found = queue_wait(0.7 * servers, 1.0, servers, variation, (np.arange(20_000) + 0.5) / 20_000)
-    assert found.mean() == pytest.approx(waits.mean(), rel=0.06)
-    assert (found > 0).mean() == pytest.approx((waits > 0).mean(), rel=0.04)
-    assert np.quantile(found, 0.95) == pytest.approx(np.quantile(waits, 0.95), rel=tolerance)
-    assert found.mean() == pytest.approx(float(mean_queue_wait(0.7 * servers, 1.0, servers, variation)), rel=2e-3)
-
-
-def test_sharing_servers():
-    """Jobs in M/M/k by Little's law, whatever the discipline: waiting and served, over the arrival rate."""
-    for servers, rate in ((1, 0.6), (3, 2.4)):
-        waiting = float(mean_queue_wait(rate, 1.0, servers))
-        assert float(sharing_slowdown(rate, 1.0, servers)) == pytest.approx(1.0 + waiting, rel=1e-12)
-
-
-def test_an_overloaded_station_is_infinite_with_a_probability():
-    rate = {"histogram": {"edges": [1.0, 3.0], "masses": [1.0]}, "unit": "1/s"}
-    found = predicted("mean_queue_wait(rate, s, 2)", rate=rate, s={"value": 1000.0, "unit": "ms"})
-    assert found.unit == "ms"
-    assert "infinite with probability 0.5" in found.notes
-    assert found.value.infinite == (0.0, pytest.approx(0.5, abs=0.001))
-    # The 25th percentile is the wait at the rate 1.5: 2 busy^2 / (1 + busy) of two servers.
-    assert found.evaluation.quantile(0.25) == pytest.approx(1000 * (1.5**2 / 4) / (1 - 1.5**2 / 4), rel=1e-3)
-    assert found.evaluation.quantile(0.75) == math.inf
-    assert found.statistics["mean"] == math.inf
-    assert math.isnan(found.statistics["std"])
-
-
-def test_waits_of_one_station_are_one_quantity_and_of_two_are_two():
-    inputs = {"rate": 0.5, "s": 1.0, "q": 1.0}
-    once = predicted("queue_wait(rate, s, 1) - queue_wait(rate, s, 1)", **inputs).statistics
-    assert once["std"] == 0.0
-    two = predicted("queue_wait(rate, s, 1) - queue_wait(rate, q, 1)", **inputs).statistics
-    assert two["std"] > 1.0
-    long = "+".join(["0*rate"] * 60)
-    cut = StructuralModel(
-        f"queue_wait({long} + rate, s, 1) - queue_wait({long} + rate, q, 2)", inputs={"rate": 0.5, "s": 1, "q": 1.9}
-    )
-    assert len(cut.compose().values) == 2
-    copies = predicted("sum_over(queue_wait(0.5, u, 1))", u=[1, 1, 1]).statistics
-    # Of M/M/1 the variance of one wait is load (2 - load)/(1 - load)^2, here 3.
-    assert copies["std"] == pytest.approx(3.0, rel=0.02)
 
 
 def blocked_line(times, room):
@@ -312,13 +201,6 @@ def test_ties_and_chunks_of_a_loop():
         ("p100(a)", "unknown function 'p100'"),
         ("p95(a, a)", "p95 takes one argument, not 2"),
         ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
-        ("queue_wait(1, 2)", "queue_wait takes three to four arguments, not 2"),
-        ("queue_wait(3, a, 2)", "the first argument is a rate, such as 1/s for times in s, but '3' has no unit"),
-        ("queue_wait(-1, 1, 2)", "the arrival rate came to -1; at least 0 is accepted"),
-        ("queue_wait(1, 1, 0)", "the number of servers came to 0; 1 to 1000000 is accepted"),
-        ("mean_queue_wait(1, 1, 2, -1)", "the coefficient of variation came to -1; at least 0 is accepted"),
-        ("mean_queue_wait(2, 1, 2)", "mean_queue_wait(2, 1, 2) is inf"),
-        ("queue_wait(2, 1, 2)", "the result is infinite: a divisor is zero, or more comes to a station than it can do"),
         ("barrier_over(2*u, 1)", "the share of a processor came to 2; 0 to 1 is accepted"),
         ("interpolate(a, 1, 2, 3, 4)", "x, x1, x2, ... needs one unit, but 'a' is in s and '1' has no unit"),
         ("interpolate(2, 1, 2, 1, 4)", "points must increase, but 1 comes before 1"),

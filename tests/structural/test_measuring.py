@@ -32,33 +32,6 @@ def test_a_column_of_the_rows_that_meet_a_condition(table):
     assert measured.warnings == ()
 
 
-def test_families_compete_on_held_out_samples(tmp_path):
-    """The simplest that the samples come from wins; of even ones none does; of few samples nothing is said."""
-    rng = np.random.default_rng(5)
-    path = tmp_path / "times.txt"
-
-    def chosen(samples, family="auto"):
-        np.savetxt(path, samples)
-        return value(path, family=family)
-
-    measured = chosen(rng.lognormal(1, 0.6, 1500))
-    assert measured.value.name == "lognormal"
-    assert measured.warnings[-1].startswith("lognormal is better than histogram by ")
-    assert min(measured.family_scores, key=measured.family_scores.get) == "lognormal"
-    two_modes = np.concatenate([rng.normal(5, 0.3, 300), rng.normal(9, 0.3, 300)])
-    assert chosen(two_modes).value.name == "mixture"
-    even = chosen(rng.uniform(1, 2, 300))
-    assert even.value.name == "histogram"
-    assert "no family is surely better" in even.warnings[-1]
-    assert chosen(two_modes, "gamma").value.name == "gamma"
-    assert "gamma is not surely better" in chosen(two_modes, "gamma").warnings[-1]
-    assert "too few to compare families" in chosen(two_modes[:12]).warnings[-1]
-    with pytest.raises(OptionError, match="no distribution"):
-        chosen(two_modes, "interval")
-    with pytest.raises(UnknownNameError, match="gamma"):
-        chosen(two_modes, "gama")
-
-
 def test_numbers_one_a_line(tmp_path):
     path = tmp_path / "times.txt"
     path.write_text("seconds\n" + "\n".join(map(str, range(25))))
@@ -120,16 +93,8 @@ def test_too_few_samples_for_a_quantile_is_an_answer(table):
     assert any("with probability 0.95, if the samples are independent: p50" in line for line in measured.summary())
 
 
-def test_a_tail_says_where_a_quantile_lies_that_too_few_samples_reach(tmp_path):
-    drawn = np.random.default_rng(7).exponential(1.0, 400)
-    (tmp_path / "lat.csv").write_text("\n".join(["ms", *map(str, drawn)]))
-    measured = value(tmp_path / "lat.csv", as_="empirical", quantile="0.5,0.999")
-    low, high = measured.tail_limits["p99.9"]
-    assert low < -math.log(0.001) < high
-    assert measured.to_dict()["tail_limits"] == {"p99.9": [low, high]}
-    assert measured.too_few
-    assert measured.summary()[-1].startswith("if the tail goes on as the largest samples show it")
-    assert value(tmp_path / "lat.csv", quantile="0.5,0.999").tail_limits == {}
+def test_a_file_of_numbers_has_one_column(tmp_path):
+    (tmp_path / "lat.csv").write_text("ms\n" + "\n".join(map(str, range(1, 401))))
     for wrong, message in (
         ({"column": "mss"}, "it has one number a line, 'ms', and no column 'mss'"),
         ({"where": "host=a"}, "it has one number a line; --where 'host=a' picks rows of a table"),
@@ -269,21 +234,6 @@ def test_equal_samples_are_one_number(tmp_path):
     measured = value(path, "normal")
     assert measured.value == from_text("point:3")
     assert measured.warnings == ("all 25 samples are 3: one number, whatever was asked for",)
-
-
-def test_the_owners_of_a_tail():
-    """Of a + b: P(late | a) = 1 - Phi((q - a)/2), whose variance is an integral; a constant owns nothing."""
-    inputs = {"a": {"normal": [5, 1]}, "b": {"normal": [5, 2]}, "c": 3.0}
-    owners = evaluate("a + b + c", inputs, tail=0.99).evaluation.owners
-    place = NormalDist(10, math.hypot(1, 2)).inv_cdf(0.99)
-    levels = (np.arange(20_000) + 0.5) / 20_000
-    for name, own, other in (("a", 1.0, 2.0), ("b", 2.0, 1.0)):
-        x = np.array([NormalDist(5, own).inv_cdf(level) for level in levels[::10]])
-        late = np.array([1.0 - NormalDist(5, other).cdf(place - each) for each in x])
-        assert owners[name] == pytest.approx((np.mean(late**2) - 0.01**2) / (0.01 * 0.99), abs=0.02)
-    assert list(owners) == ["b", "a"]
-    with pytest.raises(PerfError, match="nobody knows how late"):
-        evaluate("a + b", {"a": {"interval": [1, 2]}, "b": {"normal": [1, 1]}}, tail=0.9)
 
 
 def test_probabilities_of_a_limit():

@@ -15,29 +15,18 @@ from perfcore.base.errors import DataError, InputError, OptionError, UnknownName
 
 FAST = {"samples": 4096}
 SERVICE = StructuralModel(
-    "queue_wait(rate, mean, servers)",
-    inputs={"rate": {"value": 50, "unit": "1/s"}, "mean": {"value": 100, "unit": "ms"}, "servers": 1},
-    unit="ms",
+    "wait/servers", inputs={"wait": {"exponential": [0, 100], "unit": "ms"}, "servers": 1}, unit="ms"
 )
 
 
-def erlang_tail(servers, limit):
-    """Of M/M/k: C exp(-(k/s - r) t), here with 5 busy."""
-    terms = [5.0**k / math.factorial(k) for k in range(servers)]
-    last = 5.0**servers / math.factorial(servers) * servers / (servers - 5.0)
-    return last / (sum(terms) + last) * math.exp(-(servers - 5.0) * limit / 100.0)
-
-
 def test_the_least_number_of_servers():
-    """Most of the range is overloaded: there every wait is infinite."""
+    """Of an exponential wait with the mean 100/n: 1 - exp(-n/2) is 0.99 from 9.2 on."""
     found = solve(SERVICE, "servers=1..64", 50, 0.99, **FAST)
-    wanted = next(servers for servers in range(6, 64) if 1 - erlang_tail(servers, 50) >= 0.99)
-    assert found.found.value == wanted
-    assert found.found.probability == pytest.approx(1 - erlang_tail(wanted, 50), abs=5e-4)
-    assert next(tried.probability for tried in found.tried if tried.value == 1) == 0.0
+    assert found.found.value == 10
+    assert found.found.probability == pytest.approx(1 - math.exp(-5), abs=5e-4)
     assert (found.most, found.unit, found.notes) == (False, "ms", ())
     frame = found.to_frame()
-    assert frame.loc[frame["found"], "servers"].tolist() == [wanted]
+    assert frame.loc[frame["found"], "servers"].tolist() == [10]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from perf_statistics.executors.executors import LocalProcesses
 from perf_structural import StructuralModel, StructuralModelError, sampling
 
 EVERYTHING = StructuralModel(
-    "sum_over(x) + max(z, y)/y + mean_queue_wait(0.5, abs(y), 2) + if(z > 2, sqrt(z - 2), log(z)) - z^2/3",
+    "sum_over(x) + max(z, y)/y + if(z > 2, sqrt(z - 2), log(z)) - z^2/3",
     inputs={
         "x": [{"normal": [1, 2]}, {"histogram": {"edges": [0, 0, 3], "masses": [0.1, 0.9]}}],
         "y": {"normal": [1, 0.5]},

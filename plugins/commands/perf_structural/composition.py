@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -44,18 +44,16 @@ from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
 from perf_structural.units import PLAIN, Unit, parse_unit
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.stochastic import StochasticValue, default_representation
+from perfcore.stochastic import StochasticValue
 
-_STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
 _OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
 
 class Calls:
     """Makes expressions of calls."""
 
-    def __init__(self, algebra: Algebra, sizes: Mapping[str, int], chance: Callable[[str], Expression]) -> None:
-        self.algebra, self.sizes, self.chance = algebra, sizes, chance
-        self.waits: dict[str, tuple[Expression, ...]] = {}
+    def __init__(self, algebra: Algebra, sizes: Mapping[str, int]) -> None:
+        self.algebra, self.sizes = algebra, sizes
 
     def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         """What a call stands for."""
@@ -64,8 +62,6 @@ class Calls:
                 return self._pipeline(text, parts, over)
             if symbol in OVER_COPIES:
                 return self._over_copies(text, symbol, parts, over)
-            if symbol in _STATIONS:
-                return self._station(text, symbol, parts)
             if symbol == QUANTILE:
                 return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
             if symbol == INTERPOLATE:
@@ -135,34 +131,6 @@ class Calls:
             raise DataError("the level of a quantile is a number between 0 and 1, such as 0.95")
         return operand if isinstance(operand, Constant) else self.algebra.call(QUANTILE, [operand, level])
 
-    def _station(self, text: str, symbol: str, parts: Sequence[Indexed]) -> Indexed:
-        rate, service, *numbers = parts
-        need_numbers(symbol, numbers)
-        work = rate.unit.times(service.unit)
-        if work.kind.powers:
-            raise DataError(
-                f"the first argument is a rate, such as 1/s for times in s, but {rate.described} and "
-                f"{service.described}"
-            )
-        scale, unit = work.scale_to(PLAIN), PLAIN if symbol == "sharing_slowdown" else service.unit
-        indices, rows_by_place = rows(parts, self.sizes)
-        cells = {}
-        for place, (arrivals, *row) in rows_by_place.items():
-            arguments = [self.algebra.scale(scale, arrivals), *row]
-            if symbol == "queue_wait":
-                number = f"[{','.join(str(index + 1) for index in place)}]" if place else ""
-                arguments.append(self._chance(f"chance in {text}{number}", tuple(arguments)))
-            cells[place] = self.algebra.call(symbol, arguments)
-        return Indexed(text, cells, indices, unit)
-
-    def _chance(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
-        """The chance of one call; calls of other arguments have their own, also where their texts are cut to one."""
-        unique, number = name, 1
-        while self.waits.setdefault(unique, arguments) != arguments:
-            number += 1
-            unique = f"{name} ({number})"
-        return self.chance(unique)
-
     def _pipeline(self, text: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         times, room = parts
         need_numbers("the room between two stages", [room])
@@ -194,15 +162,9 @@ _LONGEST = 200  # characters of a part that a message shows
 class Composer:
     """Turns equations over known names into expressions."""
 
-    def __init__(
-        self,
-        algebra: Algebra,
-        known: Mapping[str, Indexed],
-        sizes: Mapping[str, int],
-        chance: Callable[[str], Expression],
-    ) -> None:
+    def __init__(self, algebra: Algebra, known: Mapping[str, Indexed], sizes: Mapping[str, int]) -> None:
         self.algebra, self.known, self.sizes = algebra, known, sizes
-        self.calls = Calls(algebra, sizes, chance)
+        self.calls = Calls(algebra, sizes)
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
         """What an equation stands for."""
@@ -360,7 +322,7 @@ class _Composing:
         self.values: dict[str, StochasticValue] = {}
         self.copies: dict[str, dict[Place, str]] = {}  # names of the leaves of an uncertain input
         self.notes: list[str] = []
-        self.composer = Composer(self.algebra, self.known, self.sizes, self.chance)
+        self.composer = Composer(self.algebra, self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
         for name, definition in self.inputs.items():
@@ -402,12 +364,6 @@ class _Composing:
                 return self.algebra.leaf(leaf)
             quantity = lowest
         return self.algebra.constant(quantity)
-
-    def chance(self, name: str) -> Expression:
-        """A quantity of its own that lies evenly between 0 and 1."""
-        if name not in self.values:
-            self.values[name] = default_representation("distributions").from_dict({"edges": [0, 1], "masses": [1]})
-        return self.algebra.leaf(name)
 
     def needs(self, name: str, component: Component) -> set[str]:
         """Names on which a component depends."""

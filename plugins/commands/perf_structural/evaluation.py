@@ -6,14 +6,13 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_structural.correlation import Pair
-from perf_structural.drawing import Formula
 from perf_structural.expression import (
     SYMBOLS,
     Call,
@@ -29,7 +28,7 @@ from perf_structural.expression import (
     shown,
 )
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import Sample, draw_sample, draw_together, points_for, sort_at_once
+from perf_structural.sampling import Sample, draw_sample, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import describe
@@ -50,68 +49,7 @@ from perfcore.stochastic import (
     sqrt,
 )
 
-# Which input makes a result late: shares of the variance of being in the tail.
-#
-# Whether a result lies above its quantile q is a number that is 0 or 1, with the variance q (1 - q). The share of an
-# input is what is left of that variance after averaging over everything else, Var(P(late | input)) / (q (1 - q)):
-# Sobol's
-# first index, of the tail instead of the result. What the shares miss of 1 is late only by several inputs together.
-#
-# Source: A. Marrel and V. Chabridon, "Statistical developments for target and conditional sensitivity analysis",
-# Reliability Engineering and System Safety 214, 2021, section 2.2. Conditional probabilities come from the sample in
-# cells of an input's own quantiles; the variance that chance gives to so many cells is taken off.
-
 Floats = npt.NDArray[np.float64]
-
-_CELLS = 256
-_MOST_NUMBERS = 2**25  # of all inputs together
-_FEWEST = 1024  # points
-
-
-def tail_owners(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    level: float,
-    samples: int | None,
-    seed: int,
-) -> dict[str, float]:
-    """For each uncertain input its share, the largest first."""
-    inputs = [node for node in ordered(root) if isinstance(node, Leaf)]
-    for node in inputs:
-        if not values[node.name].has_distribution:
-            raise OptionError(
-                f"--tail: {node.name!r} has bounds and no distribution, so nobody knows how late it makes"
-            )
-    points = max(_FEWEST, min(points_for(samples, len(inputs)), _MOST_NUMBERS // (len(inputs) + 1)))
-    formulas = [Formula(node, values, correlations) for node in (root, *inputs)]
-    result, *columns = (sample.values.ravel() for sample in draw_together(formulas, points, seed))
-    # Between a number and infinity there is neither; then what is infinite is late.
-    with np.errstate(invalid="ignore"):
-        place = np.nan_to_num(np.quantile(result, level, method="hazen"), nan=np.finfo(np.float64).max)
-    late = (result > place) if level >= 0.5 else (result < place)
-    shares = {node.name: share_of_tail(late, column) for node, column in zip(inputs, columns, strict=True)}
-    return dict(sorted(shares.items(), key=lambda each: -each[1]))
-
-
-def share_of_tail(late: npt.NDArray[np.bool_], column: Floats) -> float:
-    """Share of the variance of ``late`` (n,) that one input (n,) explains by itself, 0 to 1."""
-    total = float(late.var())
-    if total == 0.0:
-        return 0.0
-    # Half of the cells divide the last part of each end, where a tail begins.
-    ends = np.geomspace(1e-3, 0.1, _CELLS // 4)
-    levels = np.unique(np.concatenate([[0.0], ends, np.linspace(0.1, 0.9, _CELLS // 2), 1.0 - ends, [1.0]]))
-    ranks = (np.argsort(np.argsort(column, kind="stable"), kind="stable") + 0.5) / len(column)
-    cells = np.clip(levels.searchsorted(ranks) - 1, 0, len(levels) - 2)
-    counts = np.bincount(cells, minlength=len(levels) - 1)
-    sums = np.bincount(cells, weights=late, minlength=len(levels) - 1)
-    kept = counts > 1
-    rates, weights = sums[kept] / counts[kept], counts[kept] / len(late)
-    between = float(weights @ (rates - late.mean()) ** 2)
-    by_chance = float(weights @ (rates * (1.0 - rates) / (counts[kept] - 1)))
-    return min(max((between - by_chance) / total, 0.0), 1.0)
-
 
 Quantity = StochasticValue | float
 
@@ -124,7 +62,7 @@ _FUNCTIONS: Mapping[str, Callable[..., StochasticValue]] = {
 }
 
 
-def why_not_exact(root: Expression) -> str | None:
+def inexact_reason(root: Expression) -> str | None:
     """The reason why arithmetic on independent values would not give the expression; None where it does."""
     twice = repeated(root)
     if twice:
@@ -229,10 +167,6 @@ class Evaluation:
         The sample, sorted.
     levels : tuple of float
         Of the quantiles that are shown.
-    tail : float, optional
-        Level of the quantile whose owners were asked for.
-    owners : mapping of str to float
-        Share of each input in being beyond it, see `perf_structural.evaluation`.
     limit : float, optional
         Of which the probability was asked for.
     has_moments : bool
@@ -245,27 +179,22 @@ class Evaluation:
     errors: Mapping[str, float] = field(default_factory=dict)
     sample: Floats | None = field(default=None, repr=False)
     levels: tuple[float, ...] = LEVELS
-    tail: float | None = None
-    owners: Mapping[str, float] = field(default_factory=dict)
     limit: float | None = None
     has_moments: bool = True
 
     @property
     def mean(self) -> float:
-        """Mean; NaN where there is none, as of an interval, infinite where the result can be."""
+        """Mean; NaN where there is none, as of an interval."""
         if not self.has_moments:
             return math.nan
-        with np.errstate(invalid="ignore"):  # infinite to both sides
-            return self.value.mean if self.sample is None else float(self.sample.mean())
+        return self.value.mean if self.sample is None else float(self.sample.mean())
 
     @property
     def std(self) -> float:
         """Standard deviation; NaN where there is none."""
         if not self.has_moments:
             return math.nan
-        if self.sample is None:
-            return self.value.std
-        return _std(self.sample) if np.isfinite(self.sample[[0, -1]]).all() else math.nan
+        return self.value.std if self.sample is None else _std(self.sample)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -279,10 +208,7 @@ class Evaluation:
         place = min(max((probability * self.sample.size + 0.5) - 1.0, 0.0), self.sample.size - 1.0)
         below = int(place)
         between = self.sample[below : below + 2]  # numpy's method hazen, without going through all of it
-        with np.errstate(invalid="ignore"):
-            sample_quantile = float(np.quantile(between, place - below)) if len(between) > 1 else float(between[0])
-        # Between a number and infinity there is neither.
-        return sample_quantile if math.isfinite(sample_quantile) else float(between[-1])
+        return float(np.quantile(between, place - below)) if len(between) > 1 else float(between[0])
 
     @property
     def below_limit(self) -> float:
@@ -310,24 +236,9 @@ def evaluate_expression(
     executor: Executor | None = None,
 ) -> Evaluation:
     """The distribution of an expression."""
-    evaluation = _evaluated(root, values, correlations, options, drawn, executor)
-    owners: Mapping[str, float] = {}
-    if options.tail is not None:
-        owners = tail_owners(root, values, correlations, options.tail, options.samples, options.seed)
-    return replace(evaluation, tail=options.tail, owners=owners, limit=options.below)
-
-
-def _evaluated(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
-    drawn: Sample | None,
-    executor: Executor | None,
-) -> Evaluation:
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
-    obstacle = why_not_exact(root)
+    obstacle = inexact_reason(root)
     if obstacle is None and pairs:
         obstacle = f"{' and '.join(sorted(next(iter(pairs))))} are correlated"
     without = [name for name in names if not values[name].has_distribution]
@@ -346,7 +257,7 @@ def _evaluated(
     if options.method == "sample" or (obstacle is not None and not without):
         return sampled(sample(), options, input_notes)
     if obstacle is not None:
-        return _enclosed(root, values, obstacle)
+        return _enclosed(root, values, obstacle, options.below)
     try:
         quantity, error = arithmetic_value(root, values, options.bins)
     except DataError:
@@ -356,13 +267,14 @@ def _evaluated(
         return sampled(sample(), options, input_notes)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
-        notes = (*_infinite(_beyond_numbers(value)), *value.notes)
-        return Evaluation(value, "arithmetic", notes, levels=options.quantile)
+        return Evaluation(value, "arithmetic", value.notes, levels=options.quantile, limit=options.below)
     left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
     return sampled(sample(), options, (left, *input_notes))
 
 
-def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
+def _enclosed(
+    root: Expression, values: Mapping[str, StochasticValue], obstacle: str, limit: float | None
+) -> Evaluation:
     """Interval arithmetic: right whatever depends on whatever, and wider than need be where a quantity repeats."""
     enclosure = default_representation("bounds")
     notes, bounds = [f"{obstacle}: the bounds hold, but may be wider than the truth"], {}
@@ -371,20 +283,15 @@ def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle:
         if lost:
             notes.append(f"{name}: {lost}")
     value = as_value(arithmetic_value(root, bounds, bins=1)[0])
-    return Evaluation(value, "interval arithmetic", (*notes, *value.notes))
+    return Evaluation(value, "interval arithmetic", (*notes, *value.notes), limit=limit)
 
 
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
     """The distribution of which a sample was drawn, with its standard errors."""
     rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
-    finite = sum(int(row.searchsorted(math.inf, "left") - row.searchsorted(-math.inf, "right")) for row in rows)
-    if not finite:
-        raise DataError("the result is infinite: a divisor is zero, or more comes to a station than it can do")
-    endless = 1.0 - finite / rows.size
-    notes = (*_infinite(endless), *notes)
     has_moments = not (drawn.reaches_zero and _is_endless(rows))
     figures = {
-        **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
+        **({} if not has_moments else {"mean": rows.mean(axis=1), "std": np.array(list(map(_std, rows)))}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
     errors = {
@@ -400,26 +307,11 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
     few = [_too_few(rows.size, level) for level in options.quantile]
     all_notes = (*notes, *drawn.notes, *filter(None, few))
-    return Evaluation(value, method, all_notes, errors, sample, options.quantile, has_moments=has_moments)
-
-
-def _beyond_numbers(value: StochasticValue) -> float:
-    """Probability of infinity."""
-    if not value.has_distribution or np.isfinite(value.support).all():
-        return 0.0
-    largest = np.finfo(np.float64).max
-    below, above = value.cdf([-largest, largest])
-    return 1.0 - float(above) + float(below)
-
-
-def _infinite(probability: float) -> tuple[str, ...]:
-    return (f"infinite with probability {probability:.3g}",) if probability > 0.0 else ()
+    return Evaluation(value, method, all_notes, errors, sample, options.quantile, options.below, has_moments)
 
 
 def _is_endless(rows: Floats) -> bool:
     """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
-    if not np.isfinite(rows[:, [0, -1]]).all():
-        return False  # infinite, and shown as that
     off = np.abs(rows - np.median(rows))
     return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
 
@@ -446,6 +338,5 @@ def _row_quantiles(rows: Floats, probability: float) -> Floats:
     place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
     below = int(place)
     above = min(below + 1, rows.shape[1] - 1)
-    with np.errstate(invalid="ignore"):
-        between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
+    between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
     return between

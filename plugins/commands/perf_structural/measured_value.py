@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.statistic import LEVELS, quantile_name
@@ -30,11 +28,6 @@ _RESOLVED = "--rule tails --bins 50"
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
-@runtime_checkable
-class _KnowsItsTail(Protocol):
-    def tail_limits(self, samples: npt.ArrayLike, level: float) -> tuple[float, float]: ...
-
-
 @dataclass(frozen=True, repr=False)
 class MeasuredValue(Result):
     """What `represent` gives.
@@ -51,8 +44,6 @@ class MeasuredValue(Result):
         Of the quantiles that are shown.
     warnings : tuple of str
         What is to be said about the samples.
-    family_scores : mapping of str to float
-        Where families competed, the score of each on held-out samples.
     """
 
     window: Samples
@@ -60,7 +51,6 @@ class MeasuredValue(Result):
     scale: float | None = None
     levels: tuple[float, ...] = LEVELS
     warnings: tuple[str, ...] = ()
-    family_scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,18 +77,6 @@ class MeasuredValue(Result):
         """Where the true quantile lies with probability 0.95 if the samples are independent; NaN of too few samples."""
         ordered, size = np.sort(self.window.values), self._size
         return {quantile_name(level): limits_of_quantile(ordered, level, size) for level in self.levels}
-
-    @property
-    def tail_limits(self) -> dict[str, tuple[float, float]]:
-        """Where quantiles that too few samples reach lie if the tail goes on as the representation has it, likewise.
-
-        Only of representations that say so, by a method of that name.
-        """
-        if not isinstance(self.value, _KnowsItsTail) or self._size != len(self.window.values):
-            return {}
-        levels = [level for level in self.levels if level > 0.5 and self._size < samples_needed(level)]
-        limits_by_name = {quantile_name(level): self.value.tail_limits(self.window.values, level) for level in levels}
-        return {name: limits for name, limits in limits_by_name.items() if all(map(math.isfinite, limits))}
 
     @property
     def too_few(self) -> list[str]:
@@ -174,8 +152,6 @@ class MeasuredValue(Result):
             "source": self.window.source,
             **self._stretch(),
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
-            "tail_limits": {name: list(limits) for name, limits in self.tail_limits.items()},
-            "family_scores": dict(self.family_scores),
             "notes": list(self.notes),
         }
 

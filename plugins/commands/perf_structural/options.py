@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_structural.statistic import LEVELS, parse_level, parse_levels
+from perf_structural.statistic import LEVELS, parse_levels
 from perfcore.hooks.options import option
 
 
@@ -33,9 +33,6 @@ class EvaluationOptions(SamplingOptions):
     bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
     quantile: tuple[float, ...] = option(
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
-    )
-    tail: float | None = option(
-        None, "say which inputs make the result as late as this quantile", parse=parse_level, metavar="Q"
     )
     below: float | None = option(None, "say how probable results up to this are", metavar="LIMIT")
 

@@ -21,7 +21,7 @@ from perf_structural.expression import (
     ordered,
     shown,
 )
-from perf_structural.language.functions import MAY_BE_INFINITE, compute
+from perf_structural.language.functions import compute
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -146,13 +146,12 @@ class PointwiseEvaluation:
         if isinstance(divisor, Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
-        self._check_divisor(divisor, crossing)
-        # Zero that is come to from below makes the quotient infinite to the other side.
-        return values if crossing.above else np.where(values == 0.0, -0.0, values)
+        self._check_divisor(divisor, crossing, bool((values == 0.0).any()))
+        return values
 
-    def _check_divisor(self, divisor: Expression, crossing: _Crossing) -> None:
-        """Refuse a bounded one that came to both sides of zero."""
-        if crossing.both and all(map(math.isfinite, self._bounds(divisor))):
+    def _check_divisor(self, divisor: Expression, crossing: _Crossing, is_zero: bool = False) -> None:
+        """Refuse a divisor that is zero, or a bounded one that came to both sides of zero."""
+        if is_zero or (crossing.both and all(map(math.isfinite, self._bounds(divisor)))):
             raise DataError(
                 f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}"
             )
@@ -175,21 +174,12 @@ class PointwiseEvaluation:
         return [end for name in leaves(node) for end in self.supports[name]]
 
     def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
-        """The result, unless an operation is not defined at some point; what divides by zero is infinite."""
+        """The result, unless an operation is not defined at some point."""
         if node in self.branches or np.isfinite(result).all():
             return result
-        if np.isnan(result).any() or not (self._may_be_infinite(node) or any(map(_has_infinite, operands))):
-            ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
-            ranges += ", ..." if len(operands) > _MOST_RANGES else ""
-            raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
-        return result
-
-    def _may_be_infinite(self, node: Expression) -> bool:
-        """Whether it is what gives infinity of finite operands for good reason: by zero, or a station with too much."""
-        if isinstance(node, Product):
-            divisors = (divisor for divisor, power in zip(node.operands, node.powers, strict=True) if power < 0)
-            return any(self.crossings[divisor].zero > 0 for divisor in divisors)
-        return isinstance(node, Call) and node.ufunc in MAY_BE_INFINITE
+        ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
+        ranges += ", ..." if len(operands) > _MOST_RANGES else ""
+        raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
 
     @property
     def reaches_zero(self) -> bool:
@@ -199,10 +189,6 @@ class PointwiseEvaluation:
     def notes(self) -> tuple[str, ...]:
         """What is to be said about divisors that came to zero or beyond."""
         return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
-
-
-def _has_infinite(values: Floats) -> bool:
-    return bool(np.isinf(values).any())
 
 
 def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozenset[Expression]:

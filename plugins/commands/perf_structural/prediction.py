@@ -68,7 +68,6 @@ class Prediction(Result):
             "method": self.evaluation.method,
             "statistics": self.statistics,
             "errors": dict(self.evaluation.errors),
-            **({"tail_owners": dict(self.evaluation.owners)} if self.evaluation.owners else {}),
             "notes": list(self.notes),
             "value": self.value.to_dict(),
         }

@@ -58,14 +58,6 @@ def parse_levels(quantiles: Any) -> tuple[float, ...]:
     return levels
 
 
-def parse_level(quantile: Any) -> float:
-    """One of these."""
-    levels = parse_levels(quantile)
-    if len(levels) > 1:
-        raise ValueError("one number between 0 and 1 is expected, such as 0.99")
-    return levels[0]
-
-
 def levels_given(quantile: Any) -> tuple[float, ...]:
     """`parse_levels` of what a user gives."""
     try:

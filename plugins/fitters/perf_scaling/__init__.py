@@ -13,8 +13,8 @@ def register_fitters(register: Register) -> None:
     """Announce the fitter."""
     register(
         "scaling",
-        "perf_scaling.fitter:LawFitter",
-        options="perf_scaling.options:LawOptions",
+        "perf_scaling.fitter:ScalingFitter",
+        options="perf_scaling.options:ScalingOptions",
         help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
         default_for=("timings",),
     )
@@ -24,7 +24,7 @@ def register_fitters(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how scaling laws are shown."""
     register(
-        "perf_scaling.model:LawModel",
-        "perf_scaling.presenter:LawPresenter",
+        "perf_scaling.model:ScalingModel",
+        "perf_scaling.presenter:ScalingPresenter",
         help="paths by their share, call trees coloured by growth, and each path's laws",
     )

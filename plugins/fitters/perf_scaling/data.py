@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.columns import with_values
-from perf_scaling.options import LawOptions
-from perf_scaling.runs import Runs, runs_of
-from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
-from perf_tables.names import is_speed, no_number, what_zero_means
+from perf_scaling.options import ScalingOptions
+from perf_scaling.runs import Runs, runs_of, with_values
+from perf_tables.names import is_speed, what_zero_means
+from perf_tables.confounders import Spread, pooled_runs, spread_of_rows
+from perf_tables.confounders import refuse_unnamed_factors, refuse_unnamed_names
+from perf_tables.names import no_number
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
 from perfcore.data.roles import is_processors, shown_names
+from perfcore.models.observed import Observed, measurements_for
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 _SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
@@ -87,6 +92,7 @@ Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
+PATH = "path"  # the variable of a model that names one
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 # Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
 _PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
@@ -95,27 +101,8 @@ _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
 
 
-class Note(NamedTuple):
-    """A line about data, with what it counts, so that lines of parts add up."""
-
-    text: str  # with ``{}`` for each number
-    counts: tuple[int, ...] = ()  # where the first is 0, there is nothing to say
-
-    def __str__(self) -> str:
-        """The line."""
-        return self.text.format(*(f"{count:,}" for count in self.counts)) if self.counts else self.text
-
-
-def merged_notes(notes: Iterable[Iterable[Note]]) -> list[str]:
-    """The lines of the whole by the notes of its parts."""
-    sums: dict[str, tuple[int, ...]] = {}
-    for text, counts in itertools.chain.from_iterable(notes):
-        sums[text] = tuple(a + b for a, b in zip(sums.get(text, (0,) * len(counts)), counts, strict=True))
-    return [str(Note(text, counts)) for text, counts in sums.items() if not counts or counts[0]]
-
-
 @dataclass(frozen=True)
-class LawData:
+class ScalingData:
     """Runs of K paths at n points, and the paths that no law can be fitted to."""
 
     paths: tuple[str, ...]  # those that can be fitted (K)
@@ -128,12 +115,12 @@ class LawData:
     unit: str | None
     source: str
     fingerprint: str
-    notes: tuple[Note, ...]
+    notes: tuple[str, ...]
     scaling: str  # how the problem grows with the first parameter, where it counts processors
     reciprocal: bool  # the values are work per time, such as tokens/s or speedups, so that laws are of one over them
 
 
-def law_data(data: Any, options: LawOptions) -> LawData:
+def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     """Measurements by path and point, of which at least one path can be fitted."""
     import pandas as pd
 
@@ -151,10 +138,10 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     return measurements
 
 
-def gathered(data: Measurements, options: LawOptions) -> LawData:
-    """Measurements by path and point, whether or not a path can be fitted; errors are those of `law_data`."""
+def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
+    """Measurements by path and point, whether or not a path can be fitted; errors are those of `scaling_data`."""
     data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
-    notes = list[Note]()
+    notes = list[str]()
     if options.where:
         data = _without_held(data.where(options.where), notes)
     data.require_roles()
@@ -164,8 +151,8 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     kept = ~np.isnan(value)
     if not kept.any():
         raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    without = f"left out, without {_braced(roles.value)}: {{}} of {{}} rows"
-    notes.append(Note(without, (int((~kept).sum()), len(kept))))
+    if not kept.all():
+        notes.append(f"left out, without {roles.value}: {int((~kept).sum()):,} of {len(kept):,} rows")
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     if len(points) > _MOST_PARAMETERS:
         raise OptionError(
@@ -173,9 +160,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
             "name these with --parameter, and hold the others with --where"
         )
     if data.table.duplicated().any():
-        of_copies = list[str]()
-        kept &= without_duplicates(data, kept, options.duplicates, of_copies)
-        notes += map(Note, of_copies)
+        kept &= without_duplicates(data, kept, options.duplicates, notes)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
@@ -193,14 +178,14 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
         runs = runs_of(path, point, measured, shape)
     else:
         runs = _runs_of_means(path * len(distinct) + point, measured, spread, resolved, shape)
-        notes.append(Note(spread.text))
+        notes.append(spread.text)
     reasons = _reasons(runs, path, measured, distinct, list(shown_names(roles.parameters).values()))
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
-    far = "{} of {} runs are far from the others at their point and count less"
-    notes.append(Note(far, (int(runs.outliers[fit].sum()), int(kept.sum()))))
+    if far := int(runs.outliers[fit].sum()):
+        notes.append(f"{far:,} of {int(kept.sum()):,} runs are far from the others at their point and count less")
     has_runs = (runs.counts[fit] > 0.0).any(axis=0)
-    return LawData(
+    return ScalingData(
         paths=tuple(itertools.compress(names, fit)),
         metrics=tuple(itertools.compress(metrics, fit)),
         points={symbol: distinct[has_runs, number] for number, symbol in enumerate(points)},
@@ -235,12 +220,7 @@ def _distinct(levels: Floats) -> tuple[Floats, Ints]:
     return levels[first], number
 
 
-def _braced(name: str) -> str:
-    """A name within a text that is formatted."""
-    return name.replace("{", "{{").replace("}", "}}")
-
-
-def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
+def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
     fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
@@ -248,7 +228,7 @@ def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
         return data
     names = shown_names(parameters)
     levels = ", ".join(f"{names[symbol]} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in fixed)
-    notes.append(Note(f"held: {levels}"))
+    notes.append(f"held: {levels}")
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
@@ -279,7 +259,7 @@ def _without_zeros(
     shape: tuple[int, int],
     least: int,
     zero_means: str,
-    notes: list[Note],
+    notes: list[str],
 ) -> Booleans:
     """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points."""
     zero = value == 0.0
@@ -293,7 +273,7 @@ def _without_zeros(
     if skipped.any():
         count = int((zero & skipped).sum())
         of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
-        notes.append(Note(f"{count} zero{'s' if count > 1 else ''} left out: {zero_means} ({of})"))
+        notes.append(f"{count} zero{'s' if count > 1 else ''} left out: {zero_means} ({of})")
     return np.asarray(~skipped)
 
 
@@ -395,3 +375,43 @@ def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
     for name, reason in unfitted.items():
         by_reason.setdefault(reason, []).append(name)
     return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]
+
+
+def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
+    """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
+    import pandas as pd
+
+    options = model.origin.options
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if isinstance(data, Measurements):
+        data = with_values(data, options.get("value"), options.get("path"))
+    roles = {"unit": options.get("unit")}
+    runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
+    runs.require_roles()
+    assert runs.roles.value is not None
+    value = numbers_of(runs, runs.roles.value, optional=True, zero=True)
+    kept = value > 0.0  # no error can be relative to 0
+    names, path = paths_of(runs, kept)
+    if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
+        names = model.paths  # without a column that names it, a path is called as the value is
+    columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}
+    table = pd.DataFrame({PATH: np.array(names)[path], **columns, "value": value[kept]})
+    table = table[table[PATH].isin(model.paths)]
+    if table.empty:
+        raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.paths, 5)})")
+    joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
+    called = [model.parameter_names[symbol] for symbol in columns]
+    labels = (
+        ", ".join([str(name), *(f"{word}={level:.6g}" for word, level in zip(called, levels, strict=True))])
+        for name, *levels in joined[[PATH, *columns]].itertuples(index=False)
+    )
+    return Observed(
+        points={name: joined[name].to_numpy() for name in model.variables},
+        labels=tuple(labels),
+        value=joined["value"].to_numpy(dtype=np.float64),
+        unit=runs.roles.unit,
+        source=runs.source,
+        parts=(),
+        of_part=np.empty((len(joined), 0)),
+    )

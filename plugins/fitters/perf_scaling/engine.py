@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.posterior.posterior import Posterior
-from perf_scaling.posterior.prior import run_variance
-from perf_scaling.runs import Runs
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,35 +21,22 @@ _ROUNDS = 2
 _FREEDOM = 4.0
 
 
-def fit_paths(
-    points: Floats,
-    runs: Runs,
-    exponents: Sequence[str] | None = None,
-    logarithms: Sequence[int] | None = None,
-    reciprocal: bool = False,
-) -> Posterior:
-    """What the runs of K paths at points (n, q) leave open."""
-    counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
-    spread = run_variance(runs.variances, counts)
-    return weigh(points, runs.means, counts, spread, exponents, logarithms, reciprocal)
-
-
-def weigh(
+def fit_posterior(
     points: Floats,
     means: Floats,
     counts: Floats,
     spread: Floats,
-    exponents: Sequence[str] | None,
-    logarithms: Sequence[int] | None,
+    exponents: Sequence[str] | None = None,
+    logarithms: Sequence[int] | None = None,
     reciprocal: bool = False,
 ) -> Posterior:
-    """As `fit_paths`, of means (K, n), how many runs each is of (K, n), and the relative variance of a run (K,).
+    """What the means (K, n) of K paths at points (n, q), each of so many runs of a relative variance (K,), leave open.
 
     Of tens of levels several deviate, and not one at most: those that are far from what is predicted count for less, as
     they would if their noise were Student's t of four degrees of freedom.
     """
     if reciprocal:
-        of_times = weigh(points, 1.0 / means, counts, spread, exponents, logarithms)
+        of_times = fit_posterior(points, 1.0 / means, counts, spread, exponents, logarithms)
         return replace(of_times, means=means, reciprocal=True)
     posterior = _weighed(points, means, counts, spread, exponents, logarithms)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
@@ -82,3 +71,59 @@ def _weighed(
     from perf_scaling.posterior.several import weigh_several
 
     return weigh_several(points, means, counts, spread, exponents, logarithms)
+
+
+_LEAST_LEVELS = 3  # that are left
+_MOST_PATHS = 200  # of which the median and the share are known well enough
+_SIDES = (0.025, 0.975)
+
+
+class HoldoutCheck(NamedTuple):
+    """Predictions of the largest measured level by the others."""
+
+    paths: int  # how many paths were looked at
+    median_error: float  # relative, of the median; the median of all means at that level
+    inside: float  # share of the means that the 95 % bounds of a run hold
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        error = f"{100.0 * self.median_error:.2g} % off"
+        if self.paths == 1:
+            return f"the last level, left out: {error}, {'inside' if self.inside == 1.0 else 'outside'} the bounds"
+        return f"the last level, left out: median {error}, {self.inside:.0%} inside the bounds ({self.paths:,} paths)"
+
+
+def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
+    """Fit each path without its largest level of the first parameter, and compare; the paths with the largest means.
+
+    None where no path has four levels of that parameter.
+    """
+    measured = np.isfinite(model.means)
+    levels = np.where(measured, model.measured[:, 0], np.nan)
+    last = levels == np.nanmax(levels, axis=1)[:, None]
+    usable = [_leaves_enough(model.measured[measured[k] & ~last[k]]) for k in range(len(measured))]
+    paths = np.flatnonzero(usable)
+    if not len(paths):
+        return None
+    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:_MOST_PATHS]
+    options = model.origin.options
+    posterior = model.posterior.of_paths(paths)
+    refit = fit_posterior(
+        model.measured, np.where(last[paths], np.nan, posterior.means), np.where(last[paths], 0.0, posterior.counts),
+        posterior.spread, options.get("exponents"), options.get("logarithms"),
+        reciprocal=posterior.reciprocal,
+    )  # fmt: skip
+    last_points = np.flatnonzero(last[paths].any(axis=0))
+    held_out, means = last[np.ix_(paths, last_points)], posterior.means[:, last_points]
+    middle = refit.quantiles(model.measured[last_points], (0.5,))[:, :, 0]
+    low, high = np.moveaxis(refit.quantiles(model.measured[last_points], _SIDES, run=True), 2, 0)
+    errors = np.abs(middle[held_out] / means[held_out] - 1.0)
+    inside = (low[held_out] <= means[held_out]) & (means[held_out] <= high[held_out])
+    return HoldoutCheck(len(paths), float(np.median(errors)), float(inside.mean()))
+
+
+def _leaves_enough(points: Floats) -> bool:
+    """Three levels of the first parameter, two of the others."""
+    counts = [len(np.unique(column)) for column in points.T]
+    return counts[0] >= _LEAST_LEVELS and min(counts) > 1

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_scaling.data import LawData, law_data, merged_notes
-from perf_scaling.engine import fit_paths
-from perf_scaling.model import LawModel
-from perf_scaling.options import LawOptions
-from perf_scaling.posterior.posterior import Posterior
+from perf_scaling.data import ScalingData, scaling_data
+from perf_scaling.engine import fit_posterior
+from perf_scaling.model import ScalingModel
+from perf_scaling.options import ScalingOptions
+from perf_scaling.posterior.family import run_variance
+from perf_scaling.posterior.posterior import Posterior, stored
 from perf_scaling.posterior.several import left_out
-from perf_scaling.posterior.stored import stored
 from perf_tables.arguments import parse_values
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.contracts import Fitter
@@ -30,7 +30,7 @@ _BEYOND = 4.0  # the scale to look at where none is given, times the largest lev
 _SHARE = "share"  # unit of efficiencies
 
 
-class LawFitter(Fitter):
+class ScalingFitter(Fitter):
     """Fits how every call path and metric grows over up to four parameters, and a law where the data determine one.
 
     Choose it to see which functions grow, how fast, and how sure that is. Laws of powers and logarithms are weighed by
@@ -54,8 +54,8 @@ class LawFitter(Fitter):
     exchange = 2 + 0.5*p
     """
 
-    Options = LawOptions
-    model_type = LawModel
+    Options = ScalingOptions
+    model_type = ScalingModel
     takes = (Measurements,)
 
     @classmethod
@@ -67,12 +67,12 @@ class LawFitter(Fitter):
         if data.roles.unit == _SHARE:
             return False
         try:
-            law_data(data, LawOptions(duplicates="drop"))
+            scaling_data(data, ScalingOptions(duplicates="drop"))
         except PerfError:
             return False
         return True
 
-    def fit(self, data: Any, options: LawOptions, **parts: Any) -> LawModel:
+    def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
         """Fit; see `perfcore.fit`.
 
         Raises
@@ -80,14 +80,17 @@ class LawFitter(Fitter):
         PerfError
             Data or options that do not go together, in one line.
         """
-        measurements = law_data(data, options)
+        measurements = scaling_data(data, options)
         points = np.stack(list(measurements.points.values()), axis=1)
         fewer = left_out(points, options.exponents, options.logarithms)
-        posterior = fit_paths(
-            points, measurements.runs, options.exponents, options.logarithms, reciprocal=measurements.reciprocal
+        runs = measurements.runs
+        counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
+        spread = run_variance(runs.variances, counts)
+        posterior = fit_posterior(
+            points, runs.means, counts, spread, options.exponents, options.logarithms, measurements.reciprocal
         )
         laws, settings, data = stored(posterior, tuple(measurements.points))
-        return LawModel(
+        return ScalingModel(
             origin=Origin(
                 fitter="scaling",
                 options=to_dict(options),
@@ -99,7 +102,7 @@ class LawFitter(Fitter):
             value_name=measurements.value_name,
             unit=measurements.unit,
             notes=(
-                *merged_notes([measurements.notes]),
+                *measurements.notes,
                 *([fewer] if fewer else []),
                 *_far_levels(measurements, posterior),
             ),
@@ -116,7 +119,7 @@ class LawFitter(Fitter):
         )
 
 
-def _far_levels(measurements: LawData, posterior: Posterior) -> list[str]:
+def _far_levels(measurements: ScalingData, posterior: Posterior) -> list[str]:
     """How many means are so far from what is predicted that they count for less."""
     measured = np.isfinite(posterior.means)
     count = int((measured & (posterior.counts < measurements.runs.counts * _LESS)).sum())

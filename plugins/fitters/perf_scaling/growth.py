@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.drawn_laws import DrawnLaws
-from perf_scaling.path_data import Law
+from perf_scaling.posterior.family import DRIFTS_FREELY
 from perf_scaling.posterior.posterior import SIDES, Draws
-from perf_scaling.posterior.prior import DRIFTS_FREELY
+from perf_scaling.terms import Law
 from perfcore.base.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,7 +56,7 @@ class Growth(NamedTuple):
     statement: str
 
 
-def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...]:
+def growths(model: ScalingModel, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter."""
     symbol = model.symbols[0] if parameter is None else parameter
     if symbol not in model.symbols:
@@ -62,7 +64,7 @@ def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...
     return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
 
 
-def slope_points(model: DrawnLaws, symbol: str) -> Floats:
+def slope_points(model: ScalingModel, symbol: str) -> Floats:
     """The two points (2, q) between which the local exponent is taken; the second is the target."""
     place = model.symbols.index(symbol)
     points = np.tile(model.target_point, (2, 1))
@@ -72,9 +74,9 @@ def slope_points(model: DrawnLaws, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(model: DrawnLaws, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
+def growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
     """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
-    from perf_scaling.growth_kernels import count_classes
+    from perf_scaling.posterior.prediction_kernels import count_classes
 
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
     start, end = (draws.logs[:, :, place] for place in places)
@@ -124,9 +126,9 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
-def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats) -> Ints:
+def classes_of_draws(model: ScalingModel, symbol: str, draws: Draws, slopes: Floats) -> Ints:
     """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
-    from perf_scaling.growth_kernels import classes_of_slopes
+    from perf_scaling.posterior.prediction_kernels import classes_of_slopes
     from perfcore.base.kernels import announce_compilation
 
     announce_compilation(classes_of_slopes)

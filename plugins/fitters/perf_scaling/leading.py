@@ -7,16 +7,17 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.drawn_laws import DrawnLaws
-from perf_scaling.path_data import Factor, Law
-from perf_scaling.posterior.prior import DRIFTS_FREELY, deviating_variances
-from perf_scaling.terms import product_text, product_values
+from perf_scaling.posterior.family import DRIFTS_FREELY, deviating_variances
+from perf_scaling.terms import Factor, Law, product_text, product_values
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -96,7 +97,7 @@ def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
     return any(abs(e * 60.0 - round(e * 60.0)) > 1e-6 for e in exponents)
 
 
-def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
+def forms_of(model: ScalingModel) -> tuple[list[Form], Ints]:
     """Forms of all laws, and the number of that of each."""
     forms = [form_of(law) for law in model.laws]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(forms))}
@@ -109,7 +110,7 @@ def form_text(form: Form, names: Mapping[str, str], reciprocal: bool = False) ->
     return f"1/(c + {text})" if reciprocal and text else text or "a constant"
 
 
-def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
+def leading_laws(model: ScalingModel) -> tuple[LeadingLaw, ...]:
     """The likeliest law of each path; its coefficients >= 0 by least squares relative to what is predicted."""
     posterior = model.posterior
     forms, form_of_law = forms_of(model)
@@ -184,7 +185,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     return tuple(laws)
 
 
-def _have_trend(model: DrawnLaws) -> npt.NDArray[np.bool_]:
+def _have_trend(model: ScalingModel) -> npt.NDArray[np.bool_]:
     """Whether the means of each path rise or fall as a power of a parameter, by far more than they scatter about it."""
     logs = np.log(model.measured)
     have_trend = np.empty(len(model.means), dtype=np.bool_)
@@ -248,7 +249,7 @@ def _simple(mean: float, deviation: float) -> float:
     return mean
 
 
-def _local_laws(model: DrawnLaws, paths: Ints, probability: Floats) -> Iterator[LeadingLaw]:
+def _local_laws(model: ScalingModel, paths: Ints, probability: Floats) -> Iterator[LeadingLaw]:
     """Of some paths, through their medians at the largest levels."""
     if len(paths):
         values = model.band([model.measured.max(axis=0)], 0.5, paths.tolist())[:, 0, 0]
@@ -257,7 +258,7 @@ def _local_laws(model: DrawnLaws, paths: Ints, probability: Floats) -> Iterator[
 
 
 def _local_law(
-    model: DrawnLaws, path: int, value: float, slopes: tuple[tuple[str, float, float], ...], probability: float
+    model: ScalingModel, path: int, value: float, slopes: tuple[tuple[str, float, float], ...], probability: float
 ) -> LeadingLaw:
     """A power of each parameter through a value at the largest levels, with the slopes there."""
     top = model.measured.max(axis=0)
@@ -288,7 +289,7 @@ def _sums(number: Ints, weight: Floats, count: int) -> Floats:
     return np.asarray(sums.reshape(len(number), count))
 
 
-def _slopes(model: DrawnLaws, paths: Ints) -> list[tuple[tuple[str, float, float], ...]]:
+def _slopes(model: ScalingModel, paths: Ints) -> list[tuple[tuple[str, float, float], ...]]:
     """Mean and deviation of the exponent of each parameter between the largest levels and twice these."""
     top = model.measured.max(axis=0)
     places = np.tile(top, (1 + len(top), 1))
@@ -301,7 +302,7 @@ def _slopes(model: DrawnLaws, paths: Ints) -> list[tuple[tuple[str, float, float
     return slopes
 
 
-def _root_weights(model: DrawnLaws) -> Floats:
+def _root_weights(model: ScalingModel) -> Floats:
     """One over the standard deviation of each mean (K, n); 0 where a path was not measured."""
     posterior = model.posterior
     tau = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 0], 0.0)

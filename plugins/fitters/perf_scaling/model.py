@@ -1,265 +1,223 @@
-"""Scaling laws of paths over parameters, averaged over all that the data leave open."""
+"""Scaling models of paths over parameters, averaged over all that the data leave open."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice.advice import advice, next_point
-from perf_scaling.columns import with_values
-from perf_scaling.engine import weigh
+from perf_scaling.advice import advice, next_point
+from perf_scaling.call_tree import Whole, whole_of
+from perf_scaling.data import PATH, observed_by_path
+from perf_scaling.engine import HoldoutCheck, check_holdout
 from perf_scaling.growth import CLASSES, classes_of_draws, slopes_between
-from perf_scaling.leading import form_text, forms_of
-from perf_scaling.path_laws import PATH, PathLaws
-from perf_scaling.posterior.posterior import equally_probable
+from perf_scaling.leading import LeadingLaw, form_text, forms_of, leading_laws
+from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of
+from perf_scaling.rows import PathRow, path_rows
 from perf_scaling.speedup import speedup
+from perf_scaling.terms import Law, PathData, point_text
 from perf_tables.names import is_speed
 from perf_tables.points import check_coverage, named_points
-from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.data.measurements import Measurements
-from perfcore.data.observations import numbers_of, paths_of
+from perfcore.base.errors import OptionError, listing
+from perfcore.data.roles import shown_names
 from perfcore.models.design_rows import DesignRows, Rival
-from perfcore.models.model import Parameter, Points
-from perfcore.models.observed import Observed, measurements_for
+from perfcore.models.model import Model, Parameter, Points
+from perfcore.models.observed import Observed
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 
-
-def observed_by_path(model: PathLaws, data: Any, where: str | None = None) -> Observed:
-    """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
-    import pandas as pd
-
-    options = model.origin.options
-    if isinstance(data, pd.DataFrame):
-        data = Measurements(data, source="table")
-    if isinstance(data, Measurements):
-        data = with_values(data, options.get("value"), options.get("path"))
-    roles = {"unit": options.get("unit")}
-    runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
-    runs.require_roles()
-    assert runs.roles.value is not None
-    value = numbers_of(runs, runs.roles.value, optional=True, zero=True)
-    kept = value > 0.0  # no error can be relative to 0
-    names, path = paths_of(runs, kept)
-    if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
-        names = model.paths  # without a column that names it, a path is called as the value is
-    columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}
-    table = pd.DataFrame({PATH: np.array(names)[path], **columns, "value": value[kept]})
-    table = table[table[PATH].isin(model.paths)]
-    if table.empty:
-        raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.paths, 5)})")
-    joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
-    called = [model.parameter_names[symbol] for symbol in columns]
-    labels = (
-        ", ".join([str(name), *(f"{word}={level:.6g}" for word, level in zip(called, levels, strict=True))])
-        for name, *levels in joined[[PATH, *columns]].itertuples(index=False)
-    )
-    return Observed(
-        points={name: joined[name].to_numpy() for name in model.variables},
-        labels=tuple(labels),
-        value=joined["value"].to_numpy(dtype=np.float64),
-        unit=runs.roles.unit,
-        source=runs.source,
-        parts=(),
-        of_part=np.empty((len(joined), 0)),
-    )
-
-
 Floats = npt.NDArray[np.float64]
-
-_OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
-
-
-def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
-    """Means of all paths at points, which depend on one another by nothing that the data tell.
-
-    They are to be compared with those of another version, to which a change of the slope beyond the data would happen
-    too; so they leave it out.
-    """
-    levels, _ = named_points({name: points[name] for name in model.symbols if name in points}, model.columns, {})
-    places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)
-    draws = np.empty((len(model.paths), len(places), N_DRAWS))
-    for block, block_draws in model.draws_in_blocks(places):
-        draws[block] = equally_probable(block_draws.unchanged(), N_DRAWS)
-    return PartDraws(
-        what=PATH,
-        names=model.paths,
-        keys=model.paths,
-        parts=Drawn(draws[:, :, N_DRAWS // 2 - 1 : N_DRAWS // 2 + 1].mean(axis=2), draws),  # the median: they ascend
-        total=None,
-        single_runs=False,
-        left_out=model.unfitted,
-    )
-
-
-def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
-    """Laws of all paths, and how each grows over an octave around a point, one parameter at a time.
-
-    Parameters
-    ----------
-    model : PathLaws
-    point : mapping of str to float
-    """
-    centre = np.array([float(point[symbol]) for symbol in model.symbols])
-    below = np.where(
-        centre >= _OCTAVE, centre / _OCTAVE, centre
-    )  # logarithms are negative below 1, where nothing was measured
-    q = len(centre)
-    places = np.tile(centre, (2, q, 1))
-    places[0, range(q), range(q)] = below
-    places[1, range(q), range(q)] = _OCTAVE * below
-    exponents = np.empty((len(model.paths), q, N_DRAWS))
-    probabilities = np.empty((len(model.paths), q, len(CLASSES)))
-    for block, block_draws in model.draws_in_blocks(places.reshape(2 * q, q)):
-        values = block_draws.unchanged()
-        slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
-        exponents[block] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
-        for k, symbol in enumerate(model.symbols):
-            of_draw = classes_of_draws(model, symbol, block_draws, slopes[k])
-            probabilities[block, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
-    return GrowthDraws(
-        laws=tuple(law.text for law in model.leading),
-        classes=CLASSES,
-        probabilities=probabilities,
-        symbols=model.symbols,
-        exponents=exponents,
-    )
-
-
-_LEAST_LEVELS = 3  # that are left
-_MOST_PATHS = 200  # of which the median and the share are known well enough
-_SIDES = (0.025, 0.975)
-
-
-class LastLevelCheck(NamedTuple):
-    """Predictions of the largest measured level by the others."""
-
-    paths: int  # how many paths were looked at
-    median_error: float  # relative, of the median; the median of all means at that level
-    inside: float  # share of the means that the 95 % bounds of a run hold
-
-    @property
-    def text(self) -> str:
-        """One line."""
-        error = f"{100.0 * self.median_error:.2g} % off"
-        if self.paths == 1:
-            return f"the last level, left out: {error}, {'inside' if self.inside == 1.0 else 'outside'} the bounds"
-        return f"the last level, left out: median {error}, {self.inside:.0%} inside the bounds ({self.paths:,} paths)"
-
-
-def check_last_level(model: PathLaws) -> LastLevelCheck | None:
-    """Fit each path without its largest level of the first parameter, and compare; the paths with the largest means.
-
-    None where no path has four levels of that parameter.
-    """
-    measured = np.isfinite(model.means)
-    levels = np.where(measured, model.measured[:, 0], np.nan)
-    last = levels == np.nanmax(levels, axis=1)[:, None]
-    usable = [_leaves_enough(model.measured[measured[k] & ~last[k]]) for k in range(len(measured))]
-    paths = np.flatnonzero(usable)
-    if not len(paths):
-        return None
-    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:_MOST_PATHS]
-    options = model.origin.options
-    posterior = model.posterior.of_paths(paths)
-    refit = weigh(
-        model.measured, np.where(last[paths], np.nan, posterior.means), np.where(last[paths], 0.0, posterior.counts),
-        posterior.spread, options.get("exponents"), options.get("logarithms"),
-        reciprocal=posterior.reciprocal,
-    )  # fmt: skip
-    last_points = np.flatnonzero(last[paths].any(axis=0))
-    held_out, means = last[np.ix_(paths, last_points)], posterior.means[:, last_points]
-    middle = refit.quantiles(model.measured[last_points], (0.5,))[:, :, 0]
-    low, high = np.moveaxis(refit.quantiles(model.measured[last_points], _SIDES, run=True), 2, 0)
-    errors = np.abs(middle[held_out] / means[held_out] - 1.0)
-    inside = (low[held_out] <= means[held_out]) & (means[held_out] <= high[held_out])
-    return LastLevelCheck(len(paths), float(np.median(errors)), float(inside.mean()))
-
-
-def _leaves_enough(points: Floats) -> bool:
-    """Three levels of the first parameter, two of the others."""
-    counts = [len(np.unique(column)) for column in points.T]
-    return counts[0] >= _LEAST_LEVELS and min(counts) > 1
-
-
 Ints = npt.NDArray[np.int64]
 
+_NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
+_OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
 _LEAST = 1e-9  # share of the variance below which a direction is rounding
 
 
-def law_design_rows(model: PathLaws, coordinates: dict[str, Floats], path_numbers: Ints) -> DesignRows:
-    """What is open at points of one path, as directions of a normal distribution: no single law is relied on.
+class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """Scaling models of paths: what was measured at points of some parameters, and what the data leave open of each.
 
-    Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over the
-    noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
-    """
-    path = _one_path(model, path_numbers)
-    draws = model.draws(_points(model, coordinates), [path])
-    logs = np.log(draws.values[0])
-    _, sizes, axes = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
-    kept = sizes > _LEAST * max(float(sizes.max()), 1e-300)
-    rows = (axes[kept] * sizes[kept, None]).T / np.sqrt(len(logs))
-    noise = float(np.std(draws.scatter[0] + draws.noise[0]))
-    path_data = model.data[path]
-    measured = np.isfinite(model.means[path])
-    return DesignRows(
-        measured=(np.eye(int(kept.sum())),),
-        asked=(rows / noise,),
-        errors=np.eye(1),
-        scale=np.exp(np.median(logs, axis=0)) * noise,
-        points={symbol: np.array(levels)[measured] for symbol, levels in model.points.items()},
-        repetitions=np.maximum(np.rint(np.array(path_data.counts)[measured]), 1.0).astype(np.int64),
-        unit=model.unit,
-    )
-
-
-def law_rivals(model: PathLaws, coordinates: dict[str, Floats], path_numbers: Ints) -> tuple[Rival, ...]:
-    """The other laws of one path that the data leave, likeliest first: what each predicts if it is true."""
-    path = _one_path(model, path_numbers)
-    forms, form_of_law = forms_of(model)
-    posterior = model.posterior.of_paths([path])
-    means = posterior.components(_points(model, coordinates))[0][0]
-    form = form_of_law[posterior.law[0]]
-    sums = np.bincount(form, posterior.weight[0], len(forms))
-    rivals = []
-    for number in np.argsort(-sums, kind="stable")[1 : 1 + _MOST_RIVALS].tolist():
-        if sums[number] > 0.0:
-            weight = np.where(form == number, posterior.weight[0], 0.0)
-            values = np.exp(weight @ means / sums[number])
-            name = form_text(forms[number], model.parameter_names, posterior.reciprocal)
-            rivals.append(Rival(name, f"probability {sums[number]:.1%}", values))
-    return tuple(rivals)
-
-
-def _one_path(model: PathLaws, path_numbers: Ints) -> int:
-    if len(distinct := np.unique(path_numbers)) > 1:
-        names = listing((model.paths[k] for k in distinct.tolist()), 6)
-        raise OptionError(f"points of one path are expected, not of {names}")
-    return int(path_numbers[0])
-
-
-def _points(model: PathLaws, coordinates: dict[str, Floats]) -> Floats:
-    return np.stack([coordinates[symbol] for symbol in model.symbols], axis=1)
-
-
-class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
-    """Scaling laws of paths: what they predict, how sure, and what to measure next.
-
-    Its fields and what is drawn from them are those of `PathLaws`.
+    It predicts with bounds that hold which model is right, says how sure growth is, and what to measure next.
     """
 
     kind: ClassVar[str] = "scaling laws"
+
+    columns: dict[str, str]  # parameters: symbol in formulas to the column's name in the data
+    value_name: str
+    unit: str | None
+    notes: tuple[str, ...]
+    points: dict[str, tuple[float, ...]]  # measured points (n) by symbol
+    paths: tuple[str, ...]
+    laws: tuple[Law, ...]  # each a tuple of terms, up to a factor
+    settings: tuple[tuple[float, float, float], ...]
+    data: tuple[PathData, ...]  # of each path
+    unfitted: dict[str, str]  # paths that no law could be fitted to, and why
+    target: dict[str, float]  # the point that tables and pictures look at
+    metrics: tuple[str, ...] = ()  # what was measured of each path, or on which of several systems
+    scaling: str = ""  # whether the problem grows with the first parameter or stays the same; empty where nobody says
+    reciprocal: bool = False  # what was measured are rates, and the laws are of one over them
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        n = len(next(iter(self.points.values()), ()))
+        if set(self.points) != set(self.columns) or any(len(p) != n for p in self.points.values()) or not n:
+            raise ValueError("the points are not those of the model's parameters")
+        if self.scaling not in ("weak", "strong", ""):
+            raise ValueError("the scaling is neither weak nor strong")
+        if set(self.target) != set(self.columns):
+            raise ValueError("the target is not a point of the model's parameters")
+        levels = [level for column in (*self.points.values(), self.target.values()) for level in column]
+        if not all(0.0 < level < math.inf for level in levels) or len(set(zip(*self.points.values(), strict=True))) < n:
+            raise ValueError("the points are no positive numbers that differ")
+        if len(self.paths) != len(self.data) or not self.paths or len(set(self.paths)) < len(self.paths):
+            raise ValueError("there are not as many paths as data of paths, or two have one name")
+        if self.metrics and len(self.metrics) != len(self.paths):
+            raise ValueError("there are not as many metrics as paths")
+        for path, path_data in zip(self.paths, self.data, strict=True):
+            if len(path_data.means) != n:
+                raise ValueError(f"{path} has not as many means as there are points")
+            for chosen, available in ((path_data.laws, self.laws), (path_data.settings, self.settings)):
+                if min(chosen) < 0 or max(chosen) >= len(available):
+                    raise ValueError(f"{path} has a law that the model does not have")
+        if not all(self.laws):
+            raise ValueError("a law has no term")
+        if not all(tau > 0.0 <= kappa < math.inf and 0.0 < length < math.inf for tau, kappa, length in self.settings):
+            raise ValueError("a scatter, or a length of a drift, is no positive number")
+        factors = {factor.symbol for law in self.laws for term in law for factor in term.factors}
+        if not factors <= set(self.columns):
+            raise ValueError("a law is of a parameter that the model does not have")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The parameters, and the path where there are several."""
+        return {**self.columns, **({PATH: PATH} if len(self.paths) > 1 else {})}
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The paths."""
+        return {PATH: self.paths} if len(self.paths) > 1 else {}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value of each parameter."""
+        return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
+
+    @property
+    def unit_of_laws(self) -> str | None:
+        """Unit of coefficients: that of the values, or one over it."""
+        return f"1/({self.unit})" if self.reciprocal and self.unit else self.unit
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The parameters."""
+        return tuple(self.columns)
+
+    @property
+    def parameter_names(self) -> Mapping[str, str]:
+        """What texts call the parameters, by symbol."""
+        return shown_names(self.columns)
+
+    @property
+    def target_text(self) -> str:
+        """The target as a person writes it."""
+        return self.point_text(self.target)
+
+    def point_text(self, point: Mapping[str, float]) -> str:
+        """Levels of parameters, by symbol, as a person writes them."""
+        return point_text({self.parameter_names[symbol]: level for symbol, level in point.items()})
+
+    @property
+    def target_point(self) -> Floats:
+        """The target as one of the points (q,)."""
+        return np.array([self.target[symbol] for symbol in self.symbols], dtype=np.float64)
+
+    @functools.cached_property
+    def measured(self) -> Floats:
+        """Measured points (n, q)."""
+        return np.stack([np.array(self.points[symbol]) for symbol in self.symbols], axis=1)
+
+    @functools.cached_property
+    def means(self) -> Floats:
+        """Mean of each path at each point (K, n); NaN where it was not measured."""
+        return np.array([path_data.means for path_data in self.data], dtype=np.float64)
+
+    @functools.cached_property
+    def whole(self) -> Whole:
+        """How the paths add up, and their call trees."""
+        return whole_of(self.paths, self.metrics, self.value_name, self.means)
+
+    @functools.cached_property
+    def posterior(self) -> Posterior:
+        """What the data leave open, as arrays."""
+        return posterior_of(
+            self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
+        )
+
+    @functools.cached_property
+    def fitted(self) -> Floats:
+        """Median of each path's mean at each point (K, n)."""
+        return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
+
+    @functools.cached_property
+    def leading(self) -> tuple[LeadingLaw, ...]:
+        """The likeliest law of each path with coefficients, where the data determine one."""
+        return leading_laws(self)
+
+    @functools.cached_property
+    def rows(self) -> tuple[PathRow, ...]:
+        """What is said of each path at the target, the largest share first."""
+        return path_rows(self, self.leading)
+
+    @functools.cached_property
+    def check(self) -> HoldoutCheck | None:
+        """How the largest measured level is predicted by the others; None where these are too few."""
+        return check_holdout(self)
+
+    def at(self, target: Mapping[str, float]) -> Self:
+        """The same laws, looked at from another point."""
+        other = msgspec.structs.replace(self, target=dict(target))
+        # What does not depend on the target takes longer than a view of one path.
+        lasting = ("measured", "means", "posterior", "fitted", "whole", "leading")
+        vars(other).update({name: getattr(self, name) for name in lasting})
+        return other
+
+    def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
+        """Draws from what the data leave open, of all paths or of some, at points (T, q)."""
+        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
+        return posterior.draws(points)
+
+    def draws_in_blocks(
+        self, points: npt.ArrayLike, paths: Sequence[int] | None = None
+    ) -> Iterator[tuple[slice, Draws]]:
+        """`draws` of some paths after the other, with their places: of all paths at once they are gigabytes."""
+        every = range(len(self.paths)) if paths is None else paths
+        count = max(1, _NUMBERS_AT_ONCE // (DRAWS * len(np.asarray(points))))
+        for begin in range(0, len(every), count):
+            block = slice(begin, min(begin + count, len(every)))
+            yield block, self.draws(points, every[block])
+
+    def band(
+        self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None, run: bool = False
+    ) -> Floats:
+        """Median and bounds of the mean or of a run (K, T, 3), of all paths or of some, at points (T, q)."""
+        check_coverage(interval)
+        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
+        sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
+        quantiles = posterior.quantiles(points, sides, run=run)
+        if run:  # the estimate is the same for both
+            quantiles[:, :, 1:2] = posterior.quantiles(points, (0.5,))
+        return quantiles[:, :, [1, 0, 2]]
 
     def predict(self, points: Points, interval: float | None = None) -> Floats:
         """Predicted values in the unit of the data: the median of what the data leave open."""
         if interval is not None:
             check_coverage(interval)
-        coordinates, path_numbers = self._places(points)
-        levels = np.stack([coordinates[symbol] for symbol in self.symbols], axis=1)
+        levels, path_numbers = self._places(points)
         distinct, place = np.unique(levels, axis=0, return_inverse=True)
         paths, path = np.unique(path_numbers, return_inverse=True)
         if interval is None:
@@ -274,38 +232,116 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
         return observed_by_path(self, data, where)
 
     def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
-        """Draws of every path; see `Model.part_draws`."""
-        return law_part_draws(self, points)
+        """Draws of every path, which depend on one another by nothing that the data tell; see `Model.part_draws`.
+
+        They are to be compared with those of another version, to which a change of the slope beyond the data would
+        happen too; so they leave it out.
+        """
+        levels, _ = named_points({name: points[name] for name in self.symbols if name in points}, self.columns, {})
+        places = np.stack([levels[symbol] for symbol in self.symbols], axis=1)
+        draws = np.empty((len(self.paths), len(places), N_DRAWS))
+        for block, block_draws in self.draws_in_blocks(places):
+            draws[block] = equally_probable(block_draws.unchanged(), N_DRAWS)
+        return PartDraws(
+            what=PATH,
+            names=self.paths,
+            keys=self.paths,
+            parts=Drawn(
+                draws[:, :, N_DRAWS // 2 - 1 : N_DRAWS // 2 + 1].mean(axis=2), draws
+            ),  # the median: they ascend
+            total=None,
+            single_runs=False,
+            left_out=self.unfitted,
+        )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:
-        """Law and growth of every path; see `Model.growth_draws`."""
-        return law_growth_draws(self, point)
+        """How each path grows over an octave around a point, one parameter at a time; see `Model.growth_draws`."""
+        centre = np.array([float(point[symbol]) for symbol in self.symbols])
+        below = np.where(centre >= _OCTAVE, centre / _OCTAVE, centre)  # logarithms are negative below 1
+        q = len(centre)
+        places = np.tile(centre, (2, q, 1))
+        places[0, range(q), range(q)] = below
+        places[1, range(q), range(q)] = _OCTAVE * below
+        exponents = np.empty((len(self.paths), q, N_DRAWS))
+        probabilities = np.empty((len(self.paths), q, len(CLASSES)))
+        for block, block_draws in self.draws_in_blocks(places.reshape(2 * q, q)):
+            values = block_draws.unchanged()
+            slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
+            exponents[block] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
+            for k, symbol in enumerate(self.symbols):
+                of_draw = classes_of_draws(self, symbol, block_draws, slopes[k])
+                probabilities[block, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
+        return GrowthDraws(
+            laws=tuple(law.text for law in self.leading),
+            classes=CLASSES,
+            probabilities=probabilities,
+            symbols=self.symbols,
+            exponents=exponents,
+        )
 
     def remarks(self, points: Points) -> list[str]:
         """Where a point is outside of what was measured."""
-        coordinates, path_numbers = self._places(points)
+        places, path_numbers = self._places(points)
+        lowest, highest = self.posterior.measured_range
         lines = []
-        measured = np.isfinite(self.means)
-        limits: dict[tuple[int, str], tuple[float, float]] = {}
-        for place, path in enumerate(path_numbers.tolist()):
-            parts = []
-            for symbol, values in coordinates.items():
-                if (path, symbol) not in limits:
-                    levels = np.array(self.points[symbol])[measured[path]]
-                    limits[path, symbol] = (float(levels.min()), float(levels.max()))
-                low, high = limits[path, symbol]
-                if not low <= values[place] <= high:
-                    parts.append(f"{self.parameter_names[symbol]} was {low:g} to {high:g}")
+        for place, path in zip(places.tolist(), path_numbers.tolist(), strict=True):
+            parts = [
+                f"{name} was {low:g} to {high:g}"
+                for name, level, low, high in zip(
+                    self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True
+                )
+                if not low <= level <= high
+            ]
             lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
         return lines
 
     def design_rows(self, points: Points) -> DesignRows:
-        """Of the likeliest law of one path; see `Model.design_rows`."""
-        return law_design_rows(self, *self._places(points))
+        """What is open at points of one path, as directions of a normal distribution; see `Model.design_rows`.
+
+        Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over
+        the noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
+        """
+        places, path = self._places_of_one(points)
+        draws = self.draws(places, [path])
+        logs = np.log(draws.values[0])
+        _, sizes, axes = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
+        kept = sizes > _LEAST * max(float(sizes.max()), 1e-300)
+        rows = (axes[kept] * sizes[kept, None]).T / np.sqrt(len(logs))
+        noise = float(np.std(draws.scatter[0] + draws.noise[0]))
+        measured = np.isfinite(self.means[path])
+        return DesignRows(
+            measured=(np.eye(int(kept.sum())),),
+            asked=(rows / noise,),
+            errors=np.eye(1),
+            scale=np.exp(np.median(logs, axis=0)) * noise,
+            points={symbol: np.array(levels)[measured] for symbol, levels in self.points.items()},
+            repetitions=np.maximum(np.rint(np.array(self.data[path].counts)[measured]), 1.0).astype(np.int64),
+            unit=self.unit,
+        )
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        """The other laws of one path; see `Model.rivals`."""
-        return law_rivals(self, *self._places(points))
+        """The other laws of one path that the data leave, likeliest first; see `Model.rivals`."""
+        places, path = self._places_of_one(points)
+        laws = self.laws_left(path, places)[1 : 1 + _MOST_RIVALS]
+        return tuple(Rival(name, f"probability {share:.1%}", values) for name, share, values in laws)
+
+    def laws_left(self, path: int, points: Floats) -> list[tuple[str, float, Floats]]:
+        """Terms beside a constant that the data leave of a path, their probability, and what they predict at points.
+
+        That none of them holds exactly is within each: drift is not told apart here.
+        """
+        forms, form_of_law = forms_of(self)
+        posterior = self.posterior.of_paths([path])
+        means = posterior.components(points)[0][0]
+        form = form_of_law[posterior.law[0]]
+        sums = np.bincount(form, posterior.weight[0], len(forms))
+        laws = []
+        for number in np.argsort(-sums, kind="stable").tolist():
+            if sums[number] > 0.0:
+                weight = np.where(form == number, posterior.weight[0], 0.0)
+                text = form_text(forms[number], self.parameter_names, posterior.reciprocal)
+                laws.append((text, float(sums[number]), np.exp(weight @ means / sums[number])))
+        return laws
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -346,11 +382,6 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
             return self.leading[0].formula
         return "\n".join(f"{law.path} = {law.formula}" for law in self.leading)
 
-    @functools.cached_property
-    def check(self) -> LastLevelCheck | None:
-        """How the largest measured level is predicted by the others; None where these are too few."""
-        return check_last_level(self)
-
     @property
     def has_parts(self) -> bool:
         """Paths are parts of a whole; rates of different things and efficiencies are not, nor are whole programs."""
@@ -382,6 +413,14 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
             "unfitted": self.unfitted,
         }
 
-    def _places(self, points: Points) -> tuple[dict[str, Floats], Ints]:
+    def _places(self, points: Points) -> tuple[Floats, Ints]:
+        """Points (n, q) and the number of the path of each."""
         coordinates, index = named_points(points, self.columns, {PATH: self.paths})
-        return coordinates, index[PATH]
+        return np.stack([coordinates[symbol] for symbol in self.symbols], axis=1), index[PATH]
+
+    def _places_of_one(self, points: Points) -> tuple[Floats, int]:
+        places, path_numbers = self._places(points)
+        if len(distinct := np.unique(path_numbers)) > 1:
+            names = listing((self.paths[k] for k in distinct.tolist()), 6)
+            raise OptionError(f"points of one path are expected, not of {names}")
+        return places, int(path_numbers[0])

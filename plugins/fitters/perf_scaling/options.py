@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perf_scaling.limits import MOST_EXPONENT, MOST_LOGARITHM
-from perf_tables.arguments import parse_places, parse_values
+from perf_tables.arguments import parse_places
+from perf_tables.arguments import parse_values
 from perfcore.base.errors import PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
+
+MOST_EXPONENT, MOST_LOGARITHM = 6, 3
 
 
 def parse_exponents(raw: Any) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ def parse_target(raw: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class LawOptions:
+class ScalingOptions:
     """Options of the fitter `scaling`."""
 
     parameter: tuple[str, ...] | None = option(

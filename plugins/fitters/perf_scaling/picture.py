@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-    from perf_scaling.model import LawModel
+    from perf_scaling.model import ScalingModel
 
 
 Floats = npt.NDArray[np.float64]
@@ -35,17 +35,17 @@ _LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over e
 _COLOUR, _TARGET = MODEL, SERIES[0]
 
 
-class LawCurve(NamedTuple):
+class PathCurve(NamedTuple):
     """Predictions of a path over one parameter, the others held."""
 
     over: Floats  # levels, rising: the measured ones and the target among them
     mean: Floats  # median and 95 % bounds of the mean and of a single run
     run: Floats
 
-    def between(self, low: float, high: float) -> LawCurve:
+    def between(self, low: float, high: float) -> PathCurve:
         """The part between two levels."""
         inside = (self.over >= low) & (self.over <= high)
-        return LawCurve(self.over[inside], self.mean[inside], self.run[inside])
+        return PathCurve(self.over[inside], self.mean[inside], self.run[inside])
 
 
 class PathPoints(NamedTuple):
@@ -58,7 +58,7 @@ class PathPoints(NamedTuple):
     held: dict[str, float]  # the other parameters
 
 
-def draw_laws(model: LawModel, figure: Figure) -> None:
+def draw_models(model: ScalingModel, figure: Figure) -> None:
     """Draw the six paths with the largest share at the target, or the only one."""
     chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
     alone = len(chosen) == 1
@@ -80,7 +80,7 @@ def draw_laws(model: LawModel, figure: Figure) -> None:
     draw_legend(model, chosen, figure)
 
 
-def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
+def model_panels(model: ScalingModel) -> dict[str, Callable[[Axes], None]]:
     """Panels by name: ``curves`` is that of the path with the largest share at the target, ``curves-2`` the next.
 
     The path that stands alone has one for each parameter.
@@ -100,7 +100,7 @@ def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
     return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
 
 
-def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
+def draw_panel(model: ScalingModel, axes: Axes, path: int, symbol: str) -> None:
     """Draw one path over one parameter: dashed where nothing was measured.
 
     The curve that is marked with the target passes through it: where the other parameters were not measured at the
@@ -109,11 +109,11 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     points = path_points(model, path, symbol)
     low, high = float(points.over.min()), float(points.over.max())
     aim = {name: model.target[name] for name in points.held}
-    measured = law_curve(model, path, symbol, points.held)
+    measured = path_curve(model, path, symbol, points.held)
     curves = [(measured, _COLOUR)]
     if aim != points.held:
         measured = measured.between(low, high)
-        curves = [(measured, _COLOUR), (law_curve(model, path, symbol, aim), _TARGET)]
+        curves = [(measured, _COLOUR), (path_curve(model, path, symbol, aim), _TARGET)]
     marked = curves[-1][0]
     bottom, top = _limits(points, [curve for curve, _ in curves])
     for curve, colour in curves:
@@ -146,7 +146,7 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
 
 
-def held_text(model: LawModel, path: int, symbol: str) -> str:
+def held_text(model: ScalingModel, path: int, symbol: str) -> str:
     """Where the other parameters are held, by the names that they have in the data; empty where there are none."""
     fixed = path_points(model, path, symbol).held
     measured, target = (
@@ -158,7 +158,7 @@ def held_text(model: LawModel, path: int, symbol: str) -> str:
     return f"at {measured}" if measured == target else f"measured at {measured}; target at {target}"
 
 
-def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
+def path_points(model: ScalingModel, path: int, symbol: str) -> PathPoints:
     """What was measured of a path over a parameter.
 
     The other parameters are held at the target's levels where at least two points were measured there; else at the
@@ -184,13 +184,13 @@ def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
     )
 
 
-def standard_errors(model: LawModel, path: int) -> Floats:
+def standard_errors(model: ScalingModel, path: int) -> Floats:
     """Standard errors of the means of a path (n,); NaN where it was not measured."""
     posterior = model.posterior.of_paths([path])
     return np.asarray(model.means[path] * np.sqrt(posterior.noise[0]))
 
 
-def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float] | None = None) -> LawCurve:
+def path_curve(model: ScalingModel, path: int, symbol: str, fixed: Mapping[str, float] | None = None) -> PathCurve:
     """Predictions of a path over a parameter, from the least level or the target to the largest of them."""
     points = path_points(model, path, symbol)
     levels = points.held if fixed is None else fixed
@@ -200,16 +200,16 @@ def law_curve(model: LawModel, path: int, symbol: str, fixed: Mapping[str, float
     for place, name in enumerate(model.symbols):
         curve_points[:, place] = over if name == symbol else levels[name]
     mean, run = (model.band(curve_points, COVERAGE, [path], run=run)[0] for run in (False, True))
-    return LawCurve(over, mean, run)
+    return PathCurve(over, mean, run)
 
 
-def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None:
+def draw_legend(model: ScalingModel, paths: Sequence[int], area: FigureBase) -> None:
     """What dots, lines and shades mean, below the panels of paths."""
     kinds = _kinds(model, paths)
     add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
 
-def _kinds(model: LawModel, paths: Sequence[int]) -> dict[str, Any]:
+def _kinds(model: ScalingModel, paths: Sequence[int]) -> dict[str, Any]:
     """Names of what is drawn of paths, with what a legend shows of each."""
     line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
     kinds: dict[str, Any] = {
@@ -234,7 +234,7 @@ def _kinds(model: LawModel, paths: Sequence[int]) -> dict[str, Any]:
     return kinds
 
 
-def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
+def _title(model: ScalingModel, axes: Axes, path: int, is_alone: bool) -> None:
     most = _LONGEST[is_alone]
     row = next(row for row in model.rows if row.path == model.paths[path])
     grows = "; ".join(
@@ -247,18 +247,18 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 
-def _is_aside(model: LawModel, path: int, symbol: str) -> bool:
+def _is_aside(model: ScalingModel, path: int, symbol: str) -> bool:
     """Whether the target's curve is another one than that of the measurements."""
     return any(model.target[name] != level for name, level in path_points(model, path, symbol).held.items())
 
 
-def _reaches_beyond(model: LawModel, path: int, symbol: str) -> bool:
+def _reaches_beyond(model: ScalingModel, path: int, symbol: str) -> bool:
     """Whether the curve of the measurements goes on to a target that lies outside of them."""
     over = path_points(model, path, symbol).over
     return not _is_aside(model, path, symbol) and not over.min() <= model.target[symbol] <= over.max()
 
 
-def _limits(points: PathPoints, curves: list[LawCurve]) -> tuple[float, float]:
+def _limits(points: PathPoints, curves: list[PathCurve]) -> tuple[float, float]:
     """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
     medians = np.concatenate([curve.mean[:, 0] for curve in curves])
     values = np.concatenate([points.mean, medians[medians > 0.0]])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.path_laws import PathLaws
 from perf_scaling.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +49,7 @@ class Speedup(NamedTuple):
     is_told: bool  # whether the table or the user says so; otherwise it is strong, since the time falls
 
 
-def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
+def speedup(model: ScalingModel, path: int | None = None) -> Speedup | None:
     """Speedup and efficiency over the first parameter, others held at the target."""
     symbol = model.symbols[0]
     whole = model.whole
@@ -83,21 +85,21 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     )
 
 
-def is_open(model: PathLaws) -> bool:
+def is_open(model: ScalingModel) -> bool:
     """Whether speedup is left out for one reason: nobody says which scaling it is, and the time does not fall."""
     return _is_of_processors(model) and not model.scaling and not _falls(model)
 
 
-def is_apart(model: PathLaws) -> bool:
+def is_apart(model: ScalingModel) -> bool:
     """Whether speedup is left out for one reason: paths are of several metrics or systems, and have no sum."""
     return model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
 
 
-def _is_of_processors(model: PathLaws) -> bool:
+def _is_of_processors(model: ScalingModel) -> bool:
     return not model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
 
 
-def _falls(model: PathLaws) -> bool:
+def _falls(model: ScalingModel) -> bool:
     """Whether the time at the largest measured level is clearly less than at the smallest."""
     points = np.tile(model.target_point, (2, 1))
     points[:, 0] = model.measured[:, 0].min(), model.measured[:, 0].max()
@@ -106,7 +108,7 @@ def _falls(model: PathLaws) -> bool:
     return bool(first > _FALLS * last)
 
 
-def _is_time(model: PathLaws) -> bool:
+def _is_time(model: ScalingModel) -> bool:
     if model.unit is not None:
         return is_time(model.unit)
     name = model.value_name
@@ -117,7 +119,7 @@ def _counts_processors(column: str) -> bool:
     return bool(guess_roles([column], {column}).parameters)
 
 
-def _drawn_sums(model: PathLaws, points: Floats, paths: Sequence[int]) -> Floats:
+def _drawn_sums(model: ScalingModel, points: Floats, paths: Sequence[int]) -> Floats:
     """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
     rng = np.random.default_rng(_SEED)
     sums = np.zeros((DRAWS, len(points)))

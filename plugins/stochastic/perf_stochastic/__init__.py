@@ -20,52 +20,46 @@ def register_representations(register: Register) -> None:
     )
     register(
         "normal",
-        "perf_stochastic.normal.normal:Normal",
+        "perf_stochastic.normal:Normal",
         options="perfcore.hooks.options:NoOptions",
         help="mean and standard deviation",
         default_for=("moments",),
     )
     register(
         "histogram",
-        "perf_stochastic.histogram.histogram:Histogram",
+        "perf_stochastic.histogram:Histogram",
         options="perf_stochastic.options:HistogramOptions",
         help="bins with probabilities, and exact arithmetic",
         default_for=("samples", "distributions"),
     )
     register(
         "interval",
-        "perf_stochastic.interval.interval:Interval",
+        "perf_stochastic.interval:Interval",
         options="perf_stochastic.options:IntervalOptions",
         help="bounds, and nothing about what lies between",
         default_for=("bounds",),
     )
     register(
         "lognormal",
-        "perf_stochastic.families.lognormal:Lognormal",
+        "perf_stochastic.families:Lognormal",
         options="perfcore.hooks.options:NoOptions",
         help="positive, with a long tail: mean and standard deviation of the logarithm",
     )
     register(
         "gamma",
-        "perf_stochastic.families.gamma:Gamma",
+        "perf_stochastic.families:Gamma",
         options="perfcore.hooks.options:NoOptions",
         help="sums of waiting times: mean and standard deviation",
     )
     register(
         "exponential",
-        "perf_stochastic.families.exponential:Exponential",
+        "perf_stochastic.families:Exponential",
         options="perfcore.hooks.options:NoOptions",
         help="a least value and a delay without memory",
     )
     register(
-        "mixture",
-        "perf_stochastic.families.mixture:Mixture",
-        options="perfcore.hooks.options:NoOptions",
-        help="several modes: normal or lognormal components",
-    )
-    register(
         "empirical",
-        "perf_stochastic.families.empirical:Empirical",
+        "perf_stochastic.empirical:Empirical",
         options="perfcore.hooks.options:NoOptions",
         help="the quantiles of samples, and a generalized Pareto tail",
     )

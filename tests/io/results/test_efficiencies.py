@@ -7,7 +7,7 @@ from format_samples import MODEL_FACTORS, TALP, TALP_OLDER
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_scaling.fitter import LawFitter
+from perf_scaling.fitter import ScalingFitter
 from perfcore.base.errors import DataError, InputError
 
 
@@ -75,7 +75,7 @@ def test_no_laws_of_efficiencies_are_suggested(tmp_path):
         tmp_path, "modelfactors.csv", "Number of processes;2;4;8\nLoad balance;99;98;97\nTransfer efficiency;9;8;7\n"
     )
     assert shares.roles.unit == "share"
-    assert not LawFitter.suits(shares)
+    assert not ScalingFitter.suits(shares)
     assert set(read(tmp_path, "talp.json", TALP).table["unit"]) == {"share", "s", ""}
 
 

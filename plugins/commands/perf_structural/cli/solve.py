@@ -39,7 +39,7 @@ def command(
 
     \b
     perf solve service.toml --for servers=1..64 --below 0.2 --probability 0.99
-    perf solve "0.05 + queue_wait(rate, 0.05, n)" --for n=1..64 --below 0.1 --with rate=normal:100,5
+    perf solve "work/n + 0.01*n" --for n=1..64 --below 1.0 --with work=normal:10,1
     """
     with reporting():
         from perf_structural.quantities import given_quantities

@@ -44,15 +44,6 @@ def command(
         str | None,
         typer.Option("--within", metavar="LOW,HIGH", help="What it is known to lie between, such as 0,1 or 0,inf."),
     ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option(
-            "--family",
-            metavar="auto|NAME",
-            help="Score this family, or all, on held-out samples beside --as; take the named one, or the surely best.",
-            autocompletion=names_of("representations"),
-        ),
-    ] = None,
     quantile: Annotated[
         str | None,
         typer.Option("--quantile", metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
@@ -79,7 +70,6 @@ def command(
     perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
     perf value load.json --as normal -o load.value.json --plot load.png
     perf value runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
-    perf value latencies.txt --family auto
     """
     with reporting():
         import msgspec
@@ -97,7 +87,6 @@ def command(
             until=until,
             where=where,
             within=within,
-            family=family,
             quantile=quantile,
             scale=scale,
             read=how.read_file,

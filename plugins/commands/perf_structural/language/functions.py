@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perf_formulas.parser import QUANTILE, Limits, Parser
 from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
-from perf_structural.language import barriers, copies, curves, pipeline, queues, workers
+from perf_structural.language import barriers, copies, curves, pipeline, workers
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,9 +47,6 @@ _RULES = (
     _rule("k_th_over", 2, 2),
     _rule("pick_over", 2, 2),
     _rule(QUANTILE, 2, 2),
-    _rule("queue_wait", 3, 4),
-    _rule("mean_queue_wait", 3, 4),
-    _rule("sharing_slowdown", 3, 3),
     _rule("loop_over", 2, 3),
     _rule("barrier_over", 2, 2),
     _rule("grained_barrier_over", 3, 3),
@@ -67,18 +64,12 @@ COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "min_over": copies.min_of_first,
     "k_th": copies.k_th,
     "pick_over": copies.picked,
-    "queue_wait": queues.queue_wait,
-    "mean_queue_wait": queues.mean_queue_wait,
-    "sharing_slowdown": queues.sharing_slowdown,
     "loop_over": workers.loop_time,
     "barrier_over": barriers.barrier_progress,
     "grained_barrier_over": barriers.grained_progress,
     "pipeline_over": pipeline.pipeline_time,
     INTERPOLATE: curves.interpolated,
 }
-
-# What gives infinity of finite numbers for good reason: a station to which more comes than it can do.
-MAY_BE_INFINITE = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
 
 
 def compute(name: str, *operands: npt.ArrayLike) -> Floats:

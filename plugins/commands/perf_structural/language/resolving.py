@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -14,7 +13,7 @@ from perf_structural.evaluation import evaluate_expression
 from perf_structural.expression import Call, Constant, Expression, Extremum, Leaf, Product, Sum, ordered, shown
 from perf_structural.options import EvaluationOptions
 from perf_structural.statistic import quantile_name
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue
 
 
@@ -52,16 +51,12 @@ def _quantile(
     assert isinstance(level, Constant)
     if isinstance(operand, Constant):
         return operand.value, ""
-    chosen = replace(options, quantile=(level.value,), tail=None, below=None)
+    chosen = replace(options, quantile=(level.value,), below=None)
     evaluation = evaluate_expression(operand, values, correlations, chosen, executor=executor)
     name = quantile_name(level.value)
     if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
     number = evaluation.quantile(level.value)
-    if not math.isfinite(number):
-        raise DataError(
-            f"{name}({shown(operand)}) is infinite: a divisor is zero, or a station has more than it can do"
-        )
     error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
 

@@ -69,9 +69,9 @@ def solve(
 
     Examples
     --------
-    >>> found = solve("queue_wait(rate, 0.1, servers)", "servers=1..64", 0.05, 0.99, inputs={"rate": 50}, samples=4096)
+    >>> found = solve("work/n", "n=1..64", 0.5, 0.99, inputs={"work": "normal:10,1"}, samples=4096)
     >>> found.found.value
-    10
+    25
     """
     name, ends = parse_range(range_)
     if not isinstance(model, StructuralModel):

@@ -82,10 +82,7 @@ def _is_bar(value: StochasticValue) -> bool:
 def _ends(value: StochasticValue) -> tuple[float, float]:
     """The range to show: all of what has bounds."""
     low, high = value.support
-    largest = np.finfo(np.float64).max
-    # What is infinite with a probability of its own ends with the rest.
-    first, last = (float(level) for level in value.cdf([-largest, largest]))
     return (
-        low if math.isfinite(low) else float(value.quantile(first + _BEYOND)),
-        high if math.isfinite(high) else float(value.quantile(last - _BEYOND)),
+        low if math.isfinite(low) else float(value.quantile(_BEYOND)),
+        high if math.isfinite(high) else float(value.quantile(1.0 - _BEYOND)),
     )

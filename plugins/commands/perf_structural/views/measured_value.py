@@ -59,11 +59,7 @@ class MeasuredValuePresenter(Presenter):
             if math.isfinite(low) and math.isfinite(high)
         ]
         limits = f"with probability 0.95, if the samples are independent: {', '.join(quantile_texts)}"
-        tail = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in result.tail_limits.items()]
-        if_so = (
-            f"if the tail goes on as the largest samples show it, with about the same probability: {', '.join(tail)}"
-        )
-        return [*([limits] if quantile_texts else []), *result.too_few, *([if_so] if tail else [])]
+        return [*([limits] if quantile_texts else []), *result.too_few]
 
     def tables(self, result: MeasuredValue) -> Tables:
         """The figures of the value beside the samples'."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from perf_structural.statistic import quantile_name
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -42,14 +41,7 @@ class PredictionPresenter(Presenter):
             [name, _shown(figure), *([f"{errors[name]:.2g}" if name in errors else ""] if errors else [])]
             for name, figure in figures.items()
         ]
-        tables: Tables = [("", header, rows)]
-        if result.evaluation.tail is not None and result.evaluation.owners:
-            shares = [[name, f"{share:.1%}"] for name, share in result.evaluation.owners.items()]
-            together = max(0.0, 1.0 - sum(result.evaluation.owners.values()))
-            shares.append(["several together", f"{together:.1%}"])
-            name = quantile_name(result.evaluation.tail)
-            tables.append((f"What makes it {_side(result.evaluation.tail)} {name}", ["input", "share"], shares))
-        return tables
+        return [("", header, rows)]
 
     def frame(self, result: Prediction) -> pd.DataFrame:
         """A row for each statistic: its value, and the standard error where the result was sampled."""
@@ -94,10 +86,7 @@ class ChoicePresenter(Presenter):
             ["*" if name == result.chosen else "", name, *(_shown(figures[name]) for figures in columns.values())]
             for name in result.predictions
         ]
-        tables: Tables = [("", ["", "candidate", *columns], rows)]
-        for title, header, owners in result.predictions[result.chosen].tables()[1:]:
-            tables.append((f"{result.chosen}: {title}", header, owners))
-        return tables
+        return [("", ["", "candidate", *columns], rows)]
 
     def frame(self, result: Choice) -> pd.DataFrame:
         """A row for each candidate: whether it is chosen, and its statistics."""
@@ -180,10 +169,6 @@ class DecompositionPresenter(Presenter):
 
 def _shown(figure: float) -> str:
     return "-" if math.isnan(figure) else f"{figure:.6g}"
-
-
-def _side(level: float) -> str:
-    return "larger than" if level >= 0.5 else "smaller than"
 
 
 def _after(unit: str) -> str:

@@ -7,21 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior.family import FAR, Shapes, shapes_of
-from perf_scaling.posterior.in_parts import in_parts
-from perf_scaling.posterior.posterior import Laws, Posterior
-from perf_scaling.posterior.prior import (
+from perf_scaling.posterior.family import (
     DEVIATES,
     DEVIATING_FACTOR,
     DEVIATING_VARIANCE,
+    FAR,
     FIRST_VARIANCE,
     GROUPS,
     LENGTHS,
     NOISES,
     PRIOR,
+    Shapes,
     block_log_prior,
     settings,
+    shapes_of,
 )
+from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -43,7 +44,7 @@ def weigh_one_parameter(
     parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open."""
-    from perf_scaling.posterior.weigh_kernels import weigh_shapes
+    from perf_scaling.posterior.evidence_kernels import weigh_shapes
     from perfcore.base.kernels import announce_compilation
 
     announce_compilation(weigh_shapes)

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior.in_parts import in_parts
-from perf_scaling.posterior.posterior import Laws, Posterior
-from perf_scaling.posterior.prior import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 from perfcore.base.errors import OptionError
 
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,7 @@ import math
 
 import numpy as np
 
-from perf_scaling.posterior.cholesky import factor_and_solve
-from perf_scaling.posterior.covariances import drift_covariance, inverse_of, projected
+from perf_scaling.posterior.covariances import drift_covariance, factor_and_solve, inverse_of, projected
 from perfcore.base.kernels import kernel
 
 

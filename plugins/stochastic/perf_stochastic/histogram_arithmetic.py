@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from perf_stochastic.exact.extremes import MaximumLaw
-from perf_stochastic.exact.laws import Law, SumLaw
-from perf_stochastic.exact.mixtures import MixtureLaw, NegatedLaw, PlainLaw, product, quotient
-from perf_stochastic.exact.monotone import EXP, LOG, SQRT, Monotone, MonotoneLaw, power
-from perf_stochastic.histogram.bins import Bins, single_value, spread
-from perf_stochastic.histogram.rebinning import rebin
-from perfcore.base.errors import DataError
+from perf_stochastic.bins import Bins, rebin, single_value, spread
+from perf_stochastic.laws import (
+    EXP,
+    LOG,
+    SQRT,
+    Law,
+    MaximumLaw,
+    MixtureLaw,
+    Monotone,
+    MonotoneLaw,
+    NegatedLaw,
+    PlainLaw,
+    SumLaw,
+    power,
+)
+from perf_stochastic.products import product, quotient
+from perfcore.base.errors import DataError, OptionError
+
+Floats = npt.NDArray[np.float64]
 
 _MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 
@@ -82,11 +96,12 @@ def _divide(x: Bins, y: Bins, count: int) -> Bins:
             f"divide: the divisor can be 0, it goes from {low:.6g} to {high:.6g}: no bins hold the quotient where that "
             "comes close to 0; give one that does not, or sample"
         )
-    if low < 0.0:
-        return _divide(_negated(x), _negated(y), count)
     if y.is_constant:
+        x, low = (_negated(x), -low) if low < 0.0 else (x, low)
         edges = x.edges / low
         return Bins(edges, x.masses, np.clip(x.means / low, edges[:-1], edges[1:]))
+    if low < 0.0:
+        return _negated(_divide(x, _negated(y), count))
     if x.is_constant:
         return _scaled(_positive_power(y, -1.0, count), float(x.edges[0]))
     return _binned(quotient(spread(x), spread(y)), count)
@@ -190,3 +205,66 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
     "log": lambda operands, count: _log(operands[0], count),
     "sqrt": lambda operands, count: _sqrt(operands[0], count),
 }
+
+
+# Schopf's own arithmetic, kept for comparison: interval arithmetic on all pairs of bins, each with the product of two
+# probabilities, spread evenly (`cartesian`). A sum of two uniform values is triangular: probability moves outward.
+# Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
+# 1999, section 3.3.
+
+_OF_PAIRS = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
+    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold
+    some.
+    """
+    if operation not in _OF_PAIRS:
+        raise OptionError(f"histogram: --method cartesian has no {operation}; known are {', '.join(_OF_PAIRS)}")
+    if operation == "divide" and y.edges[0] <= 0.0 <= y.edges[-1]:
+        raise OptionError(f"divide: the divisor can be 0, it goes from {y.edges[0]:.6g} to {y.edges[-1]:.6g}")
+    x_ends, y_ends = (np.stack([each.edges[:-1], each.edges[1:]])[:, each.masses > 0.0] for each in (x, y))
+    corners = _OF_PAIRS[operation](x_ends[:, None, :, None], y_ends[None, :, None, :]).reshape(4, -1)
+    masses = np.outer(x.masses[x.masses > 0.0], y.masses[y.masses > 0.0]).ravel()
+    return np.stack([corners.min(axis=0), corners.max(axis=0)], axis=1), masses
+
+
+def spread_evenly(intervals: Floats, masses: Floats, edges: Floats) -> Floats:
+    """Probability of each bin if that of each interval lies evenly in it; (k, 2), (k,), (m + 1,) to (m,)."""
+    low, high = intervals.T
+    widths = (high - low)[:, None]
+    single = (edges >= low[:, None]).astype(np.float64)
+    shares = np.divide(edges - low[:, None], widths, out=single, where=widths > 0.0)
+    levels = masses @ np.clip(shares, 0.0, 1.0)
+    levels[0] = 0.0  # single values at the first edge belong to the first bin
+    return np.asarray(np.maximum(np.diff(levels), 0.0))
+
+
+def cartesian(operation: str, operands: Sequence[Bins], count: int | None = None) -> Bins:
+    """Intermediate results spread evenly over bins of equal width, one pair of operands after the other."""
+    if len(operands) == 1:
+        return operate(operation, operands, count)
+    bins = count or max(len(x.masses) for x in operands)
+
+    def combine(x: Bins, y: Bins) -> Bins:
+        intervals, masses = intermediate_results(operation, x, y)
+        edges = np.linspace(intervals.min(), intervals.max(), bins + 1)
+        bin_masses = spread_evenly(intervals, masses, edges)
+        return Bins(edges, bin_masses / bin_masses.sum(), 0.5 * (edges[1:] + edges[:-1]))
+
+    return functools.reduce(combine, operands)
+
+
+def overlap_mass(operation: str, x: Bins, y: Bins, edges: npt.ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """The paper's equation 6: for each bin the undivided probability of all intermediate results that overlap it."""
+    intervals, masses = intermediate_results(operation, x, y)
+    places = np.unique(intervals) if edges is None else np.asarray(edges, dtype=np.float64)
+    overlaps = (intervals[:, :1] < places[1:]) & (intervals[:, 1:] > places[:-1])
+    return places, masses @ overlaps

@@ -1,16 +1,15 @@
-"""Laws made of others: products and quotients of any sign, folded values."""
+"""Products and quotients of piecewise uniform values of any sign."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.exact.laws import Law, LawOfTwo, SumLaw
-from perf_stochastic.exact.piecewise_uniform import NARROW, PiecewiseUniform
+from perf_stochastic.laws import Law, LawOfTwo, MixtureLaw, NegatedLaw, PlainLaw, SumLaw
+from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
 
 Floats = npt.NDArray[np.float64]
 
@@ -89,7 +88,7 @@ class ProductLaw(_OfPositive):
 
     def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
         """By the same C and D."""
-        from perf_stochastic.exact.pair_kernels import product_pairs
+        from perf_stochastic.pair_kernels import product_pairs
 
         first = int(self.y.knots[0] == 0.0)  # which adds nothing
         places = np.maximum(z, _TINY * self.support[1])
@@ -145,7 +144,7 @@ class QuotientLaw(_OfPositive):
 
     def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
         """By the same integrals."""
-        from perf_stochastic.exact.pair_kernels import quotient_pairs
+        from perf_stochastic.pair_kernels import quotient_pairs
 
         return quotient_pairs(self.x, np.maximum(z, _TINY * self.support[1]), self.y.knots, self.y.jumps)
 
@@ -183,144 +182,6 @@ _AS_GOOD_AS_0 = 1e-100  # of the largest value
 # Where both operands vary by less than this share of their values, products and quotients are linear to as much, and
 # the closed forms, which are rounded in proportion to the values, would lose what little they vary.
 _CONCENTRATED = 1e-5
-
-
-@dataclass(frozen=True, eq=False)
-class PlainLaw:
-    """A piecewise uniform distribution itself."""
-
-    x: PiecewiseUniform
-    is_smooth: bool = False  # it stands for a smooth one, as that of samples does
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        return self.x.support
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return self.x.mean
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        return self.x.atoms
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
-        return self.x.cdf_and_integral(z)
-
-    def coarse(self) -> PlainLaw:
-        """The law itself, which is quick."""
-        return self
-
-    def places(self) -> Floats:
-        """The knots."""
-        return self.x.knots
-
-
-@dataclass(frozen=True, eq=False)
-class NegatedLaw:
-    """The law of -Z."""
-
-    of: Law
-
-    @property
-    def is_smooth(self) -> bool:
-        """As of what is negated."""
-        return self.of.is_smooth
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        low, high = self.of.support
-        return -high, -low
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return -self.of.mean
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        places, masses = self.of.atoms
-        return -places, masses
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
-        cdf, integral = self.of.cdf_and_integral(-z[::-1])
-        cdf, integral = cdf[::-1], integral[::-1]
-        below = cdf.copy()
-        for place, mass in zip(*self.of.atoms, strict=True):
-            below[-z == place] -= mass
-        # E[(z + Z)+] = z + E[Z] + E[(-z - Z)+]
-        return 1.0 - below, z + self.of.mean + integral
-
-    def coarse(self) -> NegatedLaw:
-        """Roughly the same."""
-        return NegatedLaw(self.of.coarse())
-
-    def places(self) -> Floats:
-        """Some places where it bends."""
-        return -self.of.places()
-
-
-@dataclass(frozen=True, eq=False)
-class MixtureLaw:
-    """One of several laws, each with its probability."""
-
-    parts: Sequence[tuple[float, Law]]
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether one of its parts is: it does not know where that bends."""
-        return any(law.is_smooth for _, law in self.parts)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        ends = [law.support for _, law in self.parts]
-        return min(low for low, _ in ends), max(high for _, high in ends)
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return sum(weight * law.mean for weight, law in self.parts)
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        part_atoms = [law.atoms for _, law in self.parts]
-        weighted = [weight * masses for (weight, _), (_, masses) in zip(self.parts, part_atoms, strict=True)]
-        places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
-        masses = np.zeros(len(places))
-        np.add.at(masses, inverse, np.concatenate(weighted))
-        return places, masses
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
-        cdf, integral = np.zeros(len(z)), np.zeros(len(z))
-        for weight, law in self.parts:
-            low, high = law.support
-            inner = (z >= low) & (z <= high)
-            above = z > high
-            cdf[above] += weight
-            integral[above] += weight * (z[above] - law.mean)
-            if inner.any():
-                part = law.cdf_and_integral(z[inner])
-                cdf[inner] += weight * part[0]
-                integral[inner] += weight * part[1]
-        return cdf, integral
-
-    def coarse(self) -> MixtureLaw:
-        """Roughly the same."""
-        return MixtureLaw([(weight, law.coarse()) for weight, law in self.parts])
-
-    def places(self) -> Floats:
-        """Some places where it bends."""
-        return np.concatenate([law.places() for _, law in self.parts])
 
 
 def product(x: PiecewiseUniform, y: PiecewiseUniform) -> Law:

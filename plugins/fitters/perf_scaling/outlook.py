@@ -6,16 +6,26 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.call_tree import CallTree
-from perf_scaling.model import LawModel
-from perf_scaling.rows import LawRow
-from perf_views.contents import Field, Form, Link, Query, Text, ViewPath
+from perf_scaling.growth import CLASSES, SURE
+from perf_scaling.rows import PathRow
+from perf_views.colours import PALE, RULE, STEPS, pale
+from perf_views.contents import Cell, Field, Form, Link, Query, Text, ViewPath
+from perf_views.pictures.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import OptionError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from matplotlib.figure import Figure
+
+    from perf_scaling.growth import Growth
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,11 +41,11 @@ _KEPT = 8  # targets whose predictions are held; each takes seconds where paths 
 class Outlook:
     """A model at a target."""
 
-    def __init__(self, model: LawModel) -> None:
+    def __init__(self, model: ScalingModel) -> None:
         self.model = model
 
     @functools.cached_property
-    def rows(self) -> dict[int, LawRow]:
+    def rows(self) -> dict[int, PathRow]:
         """What is said of each path, by its number; the largest share first."""
         number = {path: k for k, path in enumerate(self.model.paths)}
         return {number[row.path]: row for row in self.model.rows}
@@ -59,7 +69,7 @@ class Outlook:
 class Outlooks:
     """A model at any target; what was predicted last is kept."""
 
-    def __init__(self, model: LawModel) -> None:
+    def __init__(self, model: ScalingModel) -> None:
         self.model = model
         self._at = functools.lru_cache(_KEPT)(self._outlook)
 
@@ -103,7 +113,7 @@ class State:
         return {name: text for name, text in self.query().items() if name.startswith(_AT)}
 
 
-def state_of(model: LawModel, query: Query) -> State:
+def state_of(model: ScalingModel, query: Query) -> State:
     """Read a state."""
     trees = model.whole.trees
     metrics = [tree.metric for tree in trees]
@@ -135,7 +145,7 @@ def orders_of(tree: CallTree) -> tuple[str, ...]:
     return ORDERS[1:] if tree.is_flat else ORDERS
 
 
-def target_blocks(state: State, model: LawModel, path: ViewPath) -> tuple[Form, Text]:
+def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Form, Text]:
     """A field for each parameter, and targets that are one click away."""
     kept = state.query() if path in ((), (GROWTH,)) else state.target_query()
     fields = [
@@ -173,3 +183,43 @@ def _level(parameter: str, text: str, levels: Sequence[float], default: float) -
 
 def _count(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
+
+
+SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: less than {SURE:.0%} sure"
+HATCH = "////"  # of what is not sure
+_LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of colour takes of them
+_NOT_SURE = f"not sure (below {SURE:.0%})"
+
+
+def is_sure(growth: Growth) -> bool:
+    """Whether a class is as probable as a statement should be."""
+    return growth.probability >= SURE
+
+
+def class_colour(name: str, *, is_sure: bool = True) -> str:
+    """Colour of a class in drawings, that of the cells of tables: the brighter the faster it grows."""
+    colour = STEPS[CLASSES.index(name)]
+    return colour if is_sure else pale(colour)
+
+
+def class_cell(growth: Growth) -> Cell:
+    """A class with its colour."""
+    return Cell(growth.name, step=CLASSES.index(growth.name), is_sure=is_sure(growth))
+
+
+def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
+    """What the colours of a drawing mean, for the classes that occur in it."""
+    from matplotlib.patches import Patch
+
+    names = [name for name in CLASSES if name in present]
+    handles = [Patch(facecolor=class_colour(name), edgecolor=RULE, linewidth=0.4) for name in names]
+    if not all_sure:
+        names.append(_NOT_SURE)
+        handles.append(Patch(facecolor=PALE, edgecolor=RULE, linewidth=0.4, hatch=HATCH))
+    columns = len(names) if sum(map(len, names)) + _HANDLE * len(names) <= _LINE else -(-len(names) // 2)
+    add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
+
+
+def share_cell(share: float) -> Cell:
+    """A share as a number with a bar."""
+    return Cell(f"{share:.1%}", bar=share)

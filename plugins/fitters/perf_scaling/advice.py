@@ -4,16 +4,69 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice.expected_spread import expected_spread, measurable
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
-from perf_scaling.path_laws import PathLaws
+from perf_scaling.posterior.family import changes
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
+
+# Measurements at a candidate are sorted into so many bins of equal probability; within one, the target is what a
+# measurement of that size leaves open. Of 512 draws, 32 are in a bin.
+_BINS = 16
+
+
+def expected_spread(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
+    """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each
+    point.
+    """
+    places = np.vstack([model.target_point, np.asarray(points, dtype=np.float64)])
+    draws = model.draws(places, paths)
+    every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
+    counts = model.posterior.counts[every]
+    runs = np.nanmedian(np.where(counts > 0.0, counts, np.nan), axis=1)
+    logs = np.log(draws.unchanged())
+    lowest, highest = model.posterior.of_paths(every).measured_range
+    # Repeating a run does not help against the scatter of its level.
+    simulated = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
+    variances = np.empty((len(logs), len(places)))
+    variances[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
+    for place in range(len(places) - 1):
+        order = np.argsort(simulated[:, :, place], axis=1)
+        binned = np.take_along_axis(logs[:, :, 0], order, axis=1).reshape(len(logs), _BINS, -1)
+        variances[:, place + 1] = binned.var(axis=2).mean(axis=1)
+        point = places[place + 1]  # up to where it is then known that no slope has changed
+        variances[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
+    return variances
+
+
+def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
+    """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
+    rate, deviation = changes(lowest, highest, target)
+    return np.asarray(rate * deviation**2)[:, 0]
+
+
+def measurable(model: ScalingModel, largest: float) -> Floats:
+    """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 up to the target."""
+    top = model.measured.max(axis=0)
+    steps = [1.0]
+    while 2.0 * steps[-1] <= largest:
+        steps.append(2.0 * steps[-1])
+    if steps[-1] < largest:
+        steps.append(largest)
+    points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
+    # The target itself is what is to be told from points that cost less.
+    limit = np.where(model.target_point > top, model.target_point, np.inf)
+    is_before = (points <= limit).all(axis=1) & ~(points == model.target_point).all(axis=1)
+    return points[is_before] if is_before.any() else points
+
+
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
@@ -39,7 +92,7 @@ class Advice(NamedTuple):
     there: float | None
 
 
-def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+def advice(model: ScalingModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
     """For each path whose growth is not sure, the two likeliest classes of growth and where they part."""
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
@@ -53,7 +106,7 @@ def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice,
     return tuple(by_row[row] for row in sorted(by_row))
 
 
-def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
+def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
     candidates = deciding_points(model, symbol)
     ends = slope_points(model, symbol)
     places = np.vstack([ends, model.measured, candidates])
@@ -82,7 +135,7 @@ def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
 
 
 def _advice_on(
-    model: PathLaws,
+    model: ScalingModel,
     path: int,
     names: tuple[str, str],
     measured_gap: float,
@@ -109,7 +162,7 @@ def percent(share: float) -> str:
     return f"{100.0 * share:.2g} %" if share < 0.995 else f"{100.0 * share:.0f} %"
 
 
-def deciding_points(model: PathLaws, symbol: str) -> Floats:
+def deciding_points(model: ScalingModel, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
@@ -127,14 +180,14 @@ def deciding_points(model: PathLaws, symbol: str) -> Floats:
     return points
 
 
-def next_points(model: PathLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+def next_points(model: ScalingModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
     """For each path, the point whose measurement leaves least open at the target."""
     points = measurable(model, largest)
     best = expected_spread(model, points)[:, 1:].argmin(axis=1)
     return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
 
 
-def next_point(model: PathLaws, largest: float = 2.0) -> dict[str, float]:
+def next_point(model: ScalingModel, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
     Paths count by their share of the value at the target. Source: the expected variance after a measurement is the

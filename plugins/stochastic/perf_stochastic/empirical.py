@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
+from scipy.special import boxcox, inv_boxcox, softmax
 
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
 # The generalized Pareto distribution: what lies beyond a high threshold of nearly any quantity.
-#
-# Source: J. Zhang and M. A. Stephens, "A new and efficient estimation method for the generalized Pareto
-# distribution",
-# Technometrics 51, 2009: an average over the profile likelihood, which always exists and is as precise as the
-# maximum.
+# Source: J. Zhang and M. A. Stephens, "A new and efficient estimation method for the generalized Pareto distribution",
+# Technometrics 51, 2009: an average over the profile likelihood, which always exists and is as precise as the maximum.
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper
 _FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples beside
 
@@ -43,50 +38,15 @@ def fitted_excess(excesses: Floats) -> tuple[float, float]:
 
 
 def excess_of(share: Floats, scale: float, shape: float) -> Floats:
-    """By what the threshold is exceeded with a probability (...), among what exceeds it; at 0 where the tail ends."""
-    with np.errstate(divide="ignore", over="ignore"):
-        if abs(shape) < _LEAST_SHAPE:
-            return np.asarray(-scale * np.log(share))
-        return np.asarray(scale * np.expm1(-shape * np.log(share)) / shape)
+    """By what the threshold is exceeded with a probability (...), as `scipy.stats.genpareto` has it."""
+    return np.asarray(-scale * boxcox(share, -shape))
 
 
 def beyond(excess: Floats, scale: float, shape: float) -> Floats:
-    """Probability of a larger excess (...), among what exceeds the threshold."""
-    with np.errstate(over="ignore"):
+    """Probability of a larger excess (...), among what exceeds the threshold; likewise."""
+    with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.maximum(excess, 0.0) / scale
-    if abs(shape) < _LEAST_SHAPE:
-        return np.asarray(np.exp(-scaled))
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray(np.exp(-np.log(np.maximum(1.0 + shape * scaled, 0.0)) / shape))
-
-
-# Between what a quantile lies that no sample reaches, if the tail goes on as the largest samples show it.
-#
-# Source: S. Coles, "An Introduction to Statistical Modeling of Extreme Values", 2001, section 4.3.3: the profile
-# likelihood of a quantile beyond a threshold, whose limits are as unequal as what is known of either side. Ours are
-# the
-# wider of two thresholds', since one alone takes what it left out for certain; and there are none where the tail does
-# not fit, by Kolmogorov's and Smirnov's distance, as of samples of few different values or with a gap.
-
-
-_DROP = 0.5 * 3.841  # of the logarithm of the likelihood, to the limits: chi-squared of one degree, 95 %
-FARTHEST_FIT = 0.85  # of `misfit`: a fitted exponential tail is farther away in one case of eight or so
-# From a tail that ends as a uniform one does to one that has no mean; 0, the exponential one, lies between two.
-_SHAPES: Floats = np.linspace(-0.985, 0.985, 80)
-_STEP = 0.3  # of the logarithm of the excess, on the way to a limit
-_MOST_STEPS = 60
-_PRECISION = 1e-3
-
-
-def limits_in_tail(excesses: Floats, share: float) -> tuple[float, float]:
-    """Limits of the excess over a threshold that a share of all excesses is beyond, with probability 0.95 or so."""
-    if misfit(excesses, *fitted_excess(excesses)) > FARTHEST_FIT:
-        return math.nan, math.nan
-    middle = len(excesses) // 2
-    upper = excesses[middle:] - excesses[middle - 1]
-    whole = _profile_limits(excesses, share)
-    half = _profile_limits(upper[upper > 0.0], share * len(excesses) / np.count_nonzero(upper > 0.0))
-    return min(whole[0], excesses[middle - 1] + half[0]), max(whole[1], excesses[middle - 1] + half[1])
+        return np.where(1.0 + shape * scaled > 0.0, inv_boxcox(-scaled, -shape), 0.0)
 
 
 def misfit(excesses: Floats, scale: float, shape: float) -> float:
@@ -98,46 +58,6 @@ def misfit(excesses: Floats, scale: float, shape: float) -> float:
     return math.sqrt(count) * float(distances.max())
 
 
-def _profile_limits(excesses: Floats, share: float) -> tuple[float, float]:
-    from scipy.optimize import brentq, minimize_scalar
-
-    likelihood = _profile(excesses, share)
-    start = math.log(float(excesses.mean()) * -math.log(share))
-    optimum = minimize_scalar(
-        lambda place: -likelihood(place), bounds=(start - 4.0, start + 5.0), method="bounded", options={"xatol": 1e-3}
-    )
-    best = float(optimum.x)
-
-    def missing(place: float) -> float:
-        return likelihood(best) - likelihood(place) - _DROP
-
-    limits = []
-    for step in (-_STEP, _STEP):
-        near, far = best, best + step
-        for _ in range(_MOST_STEPS):
-            if missing(far) > 0.0:
-                break
-            near, far = far, far + step
-        limits.append(math.exp(brentq(missing, near, far, xtol=_PRECISION)))
-    return limits[0], limits[1]
-
-
-def _profile(excesses: Floats, share: float) -> Callable[[float], float]:
-    """By the logarithm of the excess: the logarithm of the largest likelihood of all shapes that have it there."""
-    growth = np.expm1(-_SHAPES * math.log(share))  # the excess over the scale, times the shape
-
-    def likelihood(place: float) -> float:
-        excess = math.exp(place)
-        inner = 1.0 + np.outer(growth / excess, excesses)
-        possible = inner[:, -1] > 0.0
-        logs = np.log(inner[possible]).sum(axis=1)
-        shapes, scales = _SHAPES[possible], excess * (_SHAPES / growth)[possible]
-        log_likelihoods = -len(excesses) * np.log(scales) - (1.0 + 1.0 / shapes) * logs
-        return float(log_likelihoods.max(initial=-np.inf))
-
-    return likelihood
-
-
 # Of the tail: A. Vehtari and others, "Pareto smoothed importance sampling", JMLR 25, 2024, section 2.3.
 _LARGEST_SHARE, _PER_ROOT = 0.2, 3.0
 _FEWEST_IN_TAIL = 25
@@ -145,8 +65,6 @@ _MOST_KNOTS = 1000  # of the body: quantiles between two are within a thousandth
 _ROUNDING = 1e-12
 _GROSS_MISFIT = 1.5  # of what tails describe, less than one in a thousand are as far from the fitted one
 _NO_TAIL = "no tail fits the largest samples: it ends with the largest"
-_FARTHEST_IN_BODY = 0.25  # of the tail: a quantile before that is for the samples to bound
-_WELL_BEYOND = 0.025  # probability that a quantile is beyond all samples, from which on no fitted tail denies that
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -230,19 +148,6 @@ class Empirical(StochasticValue):
     def __repr__(self) -> str:
         tail = f", tail of scale {self.scale:.6g} and shape {self.shape:.3g}" if self._share else ""
         return f"Empirical({len(self.levels)} quantiles from {self.places[0]:.6g} to {self.places[-1]:.6g}{tail})"
-
-    def tail_limits(self, samples: npt.ArrayLike, level: float) -> tuple[float, float]:
-        """Between what a quantile far in the tail lies if the tail goes on as the samples show it."""
-        ordered = np.sort(checked_samples(samples))
-        threshold, excesses = _tail(ordered)
-        share = (1.0 - level) * len(ordered) / max(1, len(excesses))
-        if not self._share or not 0.0 < share < _FARTHEST_IN_BODY:
-            return math.nan, math.nan
-        low, high = limits_in_tail(excesses, share)
-        low, high = threshold + low, threshold + high
-        if level ** len(ordered) > _WELL_BEYOND and not math.isnan(high):
-            high = max(high, float(ordered[-1]))
-        return low, high
 
     @property
     def mean(self) -> float:

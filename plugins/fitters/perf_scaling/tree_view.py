@@ -11,9 +11,23 @@ import numpy.typing as npt
 
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES
-from perf_scaling.rows import LawRow
-from perf_scaling.views.outlook import GROWTH, ORDERS, PATH_VIEW, Outlook, State, orders_of, target_blocks
-from perf_scaling.views.scale import HATCH, SCALE_NOTE, add_class_legend, class_cell, class_colour, is_sure, share_cell
+from perf_scaling.outlook import (
+    GROWTH,
+    HATCH,
+    ORDERS,
+    PATH_VIEW,
+    SCALE_NOTE,
+    Outlook,
+    State,
+    add_class_legend,
+    class_cell,
+    class_colour,
+    is_sure,
+    orders_of,
+    share_cell,
+    target_blocks,
+)
+from perf_scaling.rows import PathRow
 from perf_views.colours import INK, PALE, PAPER, RULE, text_on
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Table, Text
 from perf_views.drawable import chosen_figures
@@ -301,7 +315,7 @@ def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None
     return (table, Text(links=tuple(links))) if links else (table,)
 
 
-def _rank(order: str, row: LawRow) -> tuple[float | str, ...]:
+def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
     """What paths are sorted by."""
     if order == "fastest growth":
         kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)

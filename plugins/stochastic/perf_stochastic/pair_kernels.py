@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.piecewise_uniform import PiecewiseUniform
 from perfcore.base.kernels import announce_compilation, kernel
 
 Floats = npt.NDArray[np.float64]

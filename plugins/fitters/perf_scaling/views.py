@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice.advice import advice
-from perf_scaling.advice.expected_spread import expected_spread, measurable
+from perf_scaling.advice import advice, expected_spread, measurable
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES, SURE
-from perf_scaling.model import LawModel
-from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, law_curve, path_points, standard_errors
-from perf_scaling.tables import laws_left
-from perf_scaling.views.outlook import GROWTH, PATH_VIEW, Outlook, Outlooks, State, state_of, target_blocks
-from perf_scaling.views.scale import HATCH, SCALE_NOTE, add_class_legend, class_colour, is_sure, share_cell
-from perf_scaling.views.tree import tree_blocks, tree_cells, tree_header, unfitted_blocks
+from perf_scaling.outlook import (
+    GROWTH,
+    HATCH,
+    PATH_VIEW,
+    SCALE_NOTE,
+    Outlook,
+    Outlooks,
+    State,
+    add_class_legend,
+    class_colour,
+    is_sure,
+    share_cell,
+    state_of,
+    target_blocks,
+)
+from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, path_curve, path_points, standard_errors
+from perf_scaling.tree_view import tree_blocks, tree_cells, tree_header, unfitted_blocks
 from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
@@ -27,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.figure import Figure
+
+    from perf_scaling.model import ScalingModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,7 +113,7 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
 def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
     """Some tens of places of the curve, all measured ones among them."""
     model = outlook.model
-    curve, points = law_curve(model, path, symbol), path_points(model, path, symbol)
+    curve, points = path_curve(model, path, symbol), path_points(model, path, symbol)
     columns = zip(points.mean.tolist(), points.error.tolist(), points.runs.tolist(), strict=True)
     measured = {
         level: (f"{mean:.5g} ± {error:.2g}", f"{runs:.3g}")
@@ -122,8 +134,8 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
 def _law_table(outlook: Outlook, path: int) -> Table:
     """The laws that are left, with their probabilities."""
     model = outlook.model
-    laws = laws_left(model, path)
-    rows = [(text, share_cell(share), f"{value:.4g}") for text, share, value in laws[:_MOST_LAWS]]
+    laws = model.laws_left(path, model.target_point[None])
+    rows = [(text, share_cell(share), f"{float(value[0]):.4g}") for text, share, value in laws[:_MOST_LAWS]]
     if omitted := laws[_MOST_LAWS:]:
         rows.append((f"{len(omitted)} others", share_cell(sum(share for _, share, _ in omitted)), ""))
     header = ("beside a constant", "probability", f"predicts at {model.target_text}")
@@ -175,14 +187,14 @@ class _Residuals(NamedTuple):
     error: Floats
 
 
-def _residuals(model: LawModel, path: int) -> _Residuals:
+def _residuals(model: ScalingModel, path: int) -> _Residuals:
     measured = np.isfinite(model.means[path])
     points, mean = model.measured[measured], model.means[path, measured]
     law = model.band(points, COVERAGE, [path])[0, :, 0]
     return _Residuals(points, mean, law, mean / law - 1.0, standard_errors(model, path)[measured] / law)
 
 
-def _residual_table(model: LawModel, residuals: _Residuals) -> Table:
+def _residual_table(model: ScalingModel, residuals: _Residuals) -> Table:
     rows = tuple(
         (*(f"{level:.5g}" for level in point), f"{mean:.5g}", f"{law:.5g}", f"{residual:+.2%}", f"{error:.2%}")
         for point, mean, law, residual, error in zip(*residuals, strict=True)
@@ -367,10 +379,10 @@ def _shares(outlook: Outlook, parts: _Parts, names: Sequence[str], sums: Floats)
     return Table(("", *(f"{parameter} = {level:.4g}" for level in parts.levels.tolist())), tuple(rows))
 
 
-class LawViews:
+class ScalingViews:
     """Views of scaling laws; each can be looked at for any target."""
 
-    def __init__(self, model: LawModel) -> None:
+    def __init__(self, model: ScalingModel) -> None:
         self._outlooks = Outlooks(model)
         self._number = {path: k for k, path in enumerate(model.paths)}
 

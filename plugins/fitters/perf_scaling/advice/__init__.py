@@ -1,1 +1,0 @@
-"""Which measurement would tell more."""

@@ -1,1 +1,0 @@
-"""Scaling laws on the page and in the report."""

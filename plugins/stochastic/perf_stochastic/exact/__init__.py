@@ -1,1 +1,0 @@
-"""Exact distributions of sums, products and extremes of piecewise uniform quantities."""

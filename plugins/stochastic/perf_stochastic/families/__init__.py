@@ -1,1 +1,0 @@
-"""Families with a formula: what samples become where their shape is known."""

@@ -1,1 +1,0 @@
-"""Histograms: bins, and exact arithmetic."""

@@ -1,0 +1,542 @@
+r"""Distributions that can be evaluated anywhere; those of two independent piecewise uniform values, and their sum.
+
+For each value y of the second operand the result is up to z where the first is up to some g(z, y). So the result's
+distribution function is F(z) = E[F_X(g(z, Y))], an integral over the pieces of Y in which F_X has an antiderivative in
+closed form. Summed up by parts it is a sum over the knots y_k of Y, at which its density rises by d_k:
+
+    sum       F(z) = sum_k d_k A(z - y_k)              A(t) = E[(t - X)+], the integral of F_X
+    product   F(z) = - sum_k d_k y_k C(z/y_k)          C(t) = E[min(1, t/X)]            (X, Y > 0)
+    quotient  F(z) = - sum_k d_k y_k A(z y_k)/(z y_k)                                   (X, Y > 0)
+
+The integral of F, from which come the means of bins, is had likewise from one more antiderivative. Single values of Y
+that have a probability of their own enter with F_X itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
+
+Floats = npt.NDArray[np.float64]
+
+# Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.
+_BLOCK = 8192
+# Pairs, as of two histograms of 360 bins: hundreds of such sums take as long as loading the kernels.
+_COMPILED_FROM = 2**17
+_COARSE_PIECES = 16
+_COARSE_PLACES = 8
+
+
+_NONE = (np.empty(0), np.empty(0))
+
+
+class Law(Protocol):
+    """A distribution that can be evaluated anywhere."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Single values with a probability of their own, and those; (k,), (k,)."""
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the density is continuous but for single values; if not, its jumps are at `places`."""
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """The distribution function at ``z`` (n,), in order and within the support, and its integral up to there."""
+
+    def coarse(self) -> Law:
+        """Roughly the same, quicker to evaluate."""
+
+    def places(self) -> Floats:
+        """Some places (k,) about where it bends, in any order, within the support."""
+
+
+@dataclass(frozen=True, eq=False)
+class LawOfTwo:
+    """What the laws of two operands share."""
+
+    x: PiecewiseUniform
+    y: PiecewiseUniform
+
+    @property
+    def is_smooth(self) -> bool:
+        """Yes: jumps are smeared by the other operand, but for what its single values copy."""
+        return True
+
+    def combine(self, x: Floats, y: Floats) -> Floats:
+        """The operation itself."""
+        raise NotImplementedError
+
+    def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+        """What knots of Y (k, 1) at which its density rises by ``jumps`` (k,) add to F and its integral, (n,) each."""
+        raise NotImplementedError
+
+    def of_many(self, z: Floats) -> tuple[Floats, Floats]:
+        """What all knots of Y add to F and its integral, (n,) each: a block of them at a time."""
+        knots, jumps = self.y.knots[:, None], self.y.jumps
+        cdf, integral = np.zeros(len(z)), np.zeros(len(z))
+        rows = max(1, _BLOCK // len(z))
+        for first in range(0, len(knots), rows):
+            part = self.of_knots(z, knots[first : first + rows], jumps[first : first + rows])
+            cdf += part[0]
+            integral += part[1]
+        return cdf, integral
+
+    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
+        """The same by a compiled kernel, where there is one."""
+        return self.of_many(z)
+
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
+        raise NotImplementedError
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """F at ``z`` (n,) within the support, in order, and its integral up to there."""
+        is_large = len(z) * len(self.y.knots) >= _COMPILED_FROM
+        cdf, integral = self.of_many_compiled(z) if is_large else self.of_many(z)
+        atoms, masses = self.y.atoms
+        if len(atoms):
+            part = self.of_atoms(z, atoms[:, None], masses)
+            cdf += part[0]
+            integral += part[1]
+        return cdf, integral
+
+    def coarse(self) -> Self:
+        """The law of coarser operands."""
+        return type(self)(self.x.coarse(_COARSE_PIECES), self.y.coarse(_COARSE_PIECES))
+
+    def places(self) -> Floats:
+        """Results of some pairs of knots."""
+        x, y = self.x.coarse(_COARSE_PLACES).knots, self.y.coarse(_COARSE_PLACES).knots
+        return self.combine(x[:, None], y).ravel()
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Results of pairs of single values."""
+        (at_x, of_x), (at_y, of_y) = self.x.atoms, self.y.atoms
+        if not (len(at_x) and len(at_y)):
+            return _NONE
+        places, inverse = np.unique(self.combine(at_x[:, None], at_y).ravel(), return_inverse=True)
+        masses = np.zeros(len(places))
+        np.add.at(masses, inverse, np.outer(of_x, of_y).ravel())
+        return places, masses
+
+
+class SumLaw(LawOfTwo):
+    """X + Y, of any sign; X - Y is the sum with the negated Y."""
+
+    def combine(self, x: Floats, y: Floats) -> Floats:
+        """X + Y."""
+        return x + y
+
+    def __post_init__(self) -> None:
+        if self.x.range > self.y.range:  # the narrower one first: more places lie outside of it, where less is to do
+            first, second = self.y, self.x
+            object.__setattr__(self, "x", first)
+            object.__setattr__(self, "y", second)
+        # The integrals of F_X are rounded in proportion to the range.
+        object.__setattr__(self, "y", replace(self.y, narrow=NARROW * max(self.x.range, self.y.range)))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Sums of the ends."""
+        return self.x.support[0] + self.y.support[0], self.x.support[1] + self.y.support[1]
+
+    @property
+    def mean(self) -> float:
+        """Sum of the means."""
+        return self.x.mean + self.y.mean
+
+    def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+        """By the integral of F_X and the integral of that."""
+        first, second = self.x.integrals(z - knots)
+        return jumps @ first, jumps @ second
+
+    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
+        """By the same integrals."""
+        from perf_stochastic.pair_kernels import sum_pairs
+
+        return sum_pairs(self.x, z, self.y.knots, self.y.jumps)
+
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """By F_X and its integral."""
+        cdf, integral = self.x.cdf_and_integral(z - atoms)
+        return masses @ cdf, masses @ integral
+
+
+@dataclass(frozen=True, eq=False)
+class PlainLaw:
+    """A piecewise uniform distribution itself."""
+
+    x: PiecewiseUniform
+    is_smooth: bool = False  # it stands for a smooth one, as that of samples does
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return self.x.support
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+        return self.x.mean
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Single values and their probabilities."""
+        return self.x.atoms
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """The distribution function and its integral at ``z`` (n,)."""
+        return self.x.cdf_and_integral(z)
+
+    def coarse(self) -> PlainLaw:
+        """The law itself, which is quick."""
+        return self
+
+    def places(self) -> Floats:
+        """The knots."""
+        return self.x.knots
+
+
+@dataclass(frozen=True, eq=False)
+class NegatedLaw:
+    """The law of -Z."""
+
+    of: Law
+
+    @property
+    def is_smooth(self) -> bool:
+        """As of what is negated."""
+        return self.of.is_smooth
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        low, high = self.of.support
+        return -high, -low
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+        return -self.of.mean
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Single values and their probabilities."""
+        places, masses = self.of.atoms
+        return -places, masses
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """The distribution function and its integral at ``z`` (n,)."""
+        cdf, integral = self.of.cdf_and_integral(-z[::-1])
+        cdf, integral = cdf[::-1], integral[::-1]
+        below = cdf.copy()
+        for place, mass in zip(*self.of.atoms, strict=True):
+            below[-z == place] -= mass
+        # E[(z + Z)+] = z + E[Z] + E[(-z - Z)+]
+        return 1.0 - below, z + self.of.mean + integral
+
+    def coarse(self) -> NegatedLaw:
+        """Roughly the same."""
+        return NegatedLaw(self.of.coarse())
+
+    def places(self) -> Floats:
+        """Some places where it bends."""
+        return -self.of.places()
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureLaw:
+    """One of several laws, each with its probability."""
+
+    parts: Sequence[tuple[float, Law]]
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether one of its parts is: it does not know where that bends."""
+        return any(law.is_smooth for _, law in self.parts)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        ends = [law.support for _, law in self.parts]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def mean(self) -> float:
+        """Expected value."""
+        return sum(weight * law.mean for weight, law in self.parts)
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Single values and their probabilities."""
+        part_atoms = [law.atoms for _, law in self.parts]
+        weighted = [weight * masses for (weight, _), (_, masses) in zip(self.parts, part_atoms, strict=True)]
+        places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
+        masses = np.zeros(len(places))
+        np.add.at(masses, inverse, np.concatenate(weighted))
+        return places, masses
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """The distribution function and its integral at ``z`` (n,)."""
+        cdf, integral = np.zeros(len(z)), np.zeros(len(z))
+        for weight, law in self.parts:
+            low, high = law.support
+            inner = (z >= low) & (z <= high)
+            above = z > high
+            cdf[above] += weight
+            integral[above] += weight * (z[above] - law.mean)
+            if inner.any():
+                part = law.cdf_and_integral(z[inner])
+                cdf[inner] += weight * part[0]
+                integral[inner] += weight * part[1]
+        return cdf, integral
+
+    def coarse(self) -> MixtureLaw:
+        """Roughly the same."""
+        return MixtureLaw([(weight, law.coarse()) for weight, law in self.parts])
+
+    def places(self) -> Floats:
+        """Some places where it bends."""
+        return np.concatenate([law.places() for _, law in self.parts])
+
+
+_PLACES_IN_PIECE = 4
+
+
+@dataclass(frozen=True)
+class Monotone:
+    """A function that rises throughout."""
+
+    at: Callable[[Floats], Floats]  # its values at places (n,)
+    inverse: Callable[[Floats], Floats]  # the place of each value (n,)
+    average: Callable[[Floats, Floats], Floats]
+
+    def averages(self, low: Floats, high: Floats) -> Floats:
+        """Averages, also over stretches of no width (n,)."""
+        means = self.at(low)
+        wide = high > low
+        means[wide] = self.average(low[wide], high[wide])
+        return means
+
+
+@dataclass(frozen=True, eq=False)
+class MonotoneLaw:
+    """g(X) for a rising g."""
+
+    function: Monotone
+    x: PiecewiseUniform
+
+    @cached_property
+    def _knots(self) -> Floats:
+        return self.function.at(self.x.knots)
+
+    @cached_property
+    def _averages(self) -> Floats:
+        """Averages of g over the pieces of X (n,)."""
+        low, high = self.x.knots[:-1], self.x.knots[1:]
+        return np.where(self.x.is_spread, self.function.averages(low, high), self._knots[1:])
+
+    @property
+    def is_smooth(self) -> bool:
+        """No: its density jumps at the knots of X."""
+        return False
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Values at the ends of X."""
+        return float(self._knots[0]), float(self._knots[-1])
+
+    @cached_property
+    def mean(self) -> float:
+        """From averages over the pieces of X."""
+        return float(self.x.masses @ self._averages)
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Values at the single values of X."""
+        places, masses = self.x.atoms
+        return self.function.at(places), masses
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """F_X at the inverse, and by parts ``z F(z) - E[g(X); g(X) <= z]``, for ``z`` (n,)."""
+        index = self._knots.searchsorted(z, side="right")
+        base, start, slope = (row.take(index) for row in self.x.table[:3])
+        # Not beyond the piece by rounding.
+        place = np.clip(self.function.inverse(z), base, self.x.knots.take(np.minimum(index, len(self.x.masses))))
+        rise = slope * (place - base)
+        up_to = np.zeros(len(self.x.knots) + 1)
+        np.cumsum(self.x.masses * self._averages, out=up_to[2:])
+        cdf = start + rise
+        return cdf, z * cdf - up_to.take(index) - rise * self.function.averages(base, place)
+
+    def coarse(self) -> Self:
+        """The law itself, which is quick."""
+        return self
+
+    def places(self) -> Floats:
+        """Values at the knots of X, and at evenly spaced places between."""
+        knots = self.x.knots
+        shares = np.arange(_PLACES_IN_PIECE) / _PLACES_IN_PIECE
+        inner = (knots[:-1, None] + self.x.widths[:, None] * shares).ravel()
+        return self.function.at(np.append(inner, knots[-1]))
+
+
+def _exp_average(low: Floats, high: Floats) -> Floats:
+    width = high - low
+    mean: Floats = np.exp(low) * np.expm1(width) / width
+    return mean
+
+
+def _log_average(low: Floats, high: Floats) -> Floats:
+    width = high - low
+    mean: Floats = np.log(low) + (high / width * np.log1p(width / low) - 1.0)
+    return mean
+
+
+def _sqrt_average(low: Floats, high: Floats) -> Floats:
+    a, b = np.sqrt(low), np.sqrt(high)
+    mean: Floats = 2.0 / 3.0 * (a * a + a * b + b * b) / (a + b)
+    return mean
+
+
+EXP = Monotone(np.exp, lambda z: np.log(np.maximum(z, np.finfo(np.float64).tiny)), _exp_average)
+LOG = Monotone(np.log, np.exp, _log_average)
+SQRT = Monotone(np.sqrt, np.square, _sqrt_average)
+
+
+def power(exponent: float) -> Monotone:
+    """``x**exponent`` for x >= 0; where the exponent is negative, ``-x**exponent`` for x > 0, which rises too."""
+    sign = -1.0 if exponent < 0.0 else 1.0
+
+    def average(low: Floats, high: Floats) -> Floats:
+        # From the upper end, so that the lower one may be 0: the integral of (high s)^e over s from low/high to 1.
+        with np.errstate(divide="ignore"):
+            logarithm = np.log(low / high)
+        rise = -logarithm if exponent == -1.0 else -np.expm1((exponent + 1.0) * logarithm) / (exponent + 1.0)
+        mean: Floats = sign * high**exponent * rise / (1.0 - low / high)
+        return mean
+
+    return Monotone(lambda x: sign * x**exponent, lambda z: (sign * z) ** (1.0 / exponent), average)
+
+
+# On each stretch all n distribution functions are lines, and their product is a polynomial of degree n: Gauss' rule is
+# exact with n/2 + 1 nodes. Where the product grows by less than a factor of four, eight are as good: the
+# growth of such a polynomial beyond the stretch bounds the error by 1e-12 of it.
+_ENOUGH_NODES = 8
+_STEEP = 4.0
+_NEGLIGIBLE = 1e-18
+
+
+@dataclass(frozen=True, eq=False)
+class MaximumLaw:
+    """max(X_1, X_2, ...): its distribution function is the product of theirs."""
+
+    of: Sequence[PiecewiseUniform]
+
+    @property
+    def is_smooth(self) -> bool:
+        """No: its density jumps where theirs do."""
+        return False
+
+    @cached_property
+    def support(self) -> tuple[float, float]:
+        """The largest of the lower ends, and of the upper ends."""
+        return max(x.support[0] for x in self.of), max(x.support[1] for x in self.of)
+
+    @cached_property
+    def mean(self) -> float:
+        """The upper end less the integral of the distribution function."""
+        return self.support[1] - float(self._stretches[1][-1])
+
+    @cached_property
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Single values of the operands that can be the largest."""
+        places = np.unique(np.concatenate([x.atoms[0] for x in self.of]))
+        places = places[places >= self.support[0]]
+        at_or_below, below = np.ones(len(places)), np.ones(len(places))
+        for x in self.of if len(places) else ():
+            levels = x.cdf(places)
+            at_or_below *= levels
+            possible = x.atoms[0] >= self.support[0]
+            np.subtract.at(levels, places.searchsorted(x.atoms[0][possible]), x.atoms[1][possible])
+            below *= levels
+        return places, np.maximum(at_or_below - below, 0.0)
+
+    def coarse(self) -> Self:
+        """The law itself: once the integral over all stretches is known, it is quick."""
+        return self
+
+    def places(self) -> Floats:
+        """All knots."""
+        return self._stretches[0]
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """The product, and its integral up to ``z`` (n,): over whole stretches, and over a part of the last."""
+        knots, integrals = self._stretches
+        last = knots.searchsorted(z, side="right") - 1
+        starts, slopes = self._lines(knots[last])
+        ahead = z - knots[last]
+        levels = (starts + slopes * ahead).prod(axis=0)
+        return levels, integrals[last] + ahead * _average(starts, slopes * ahead)
+
+    @cached_property
+    def _stretches(self) -> tuple[Floats, Floats]:
+        """All knots (k,), and the integral of the product up to each (k,)."""
+        low, high = self.support
+        knots = np.unique(np.concatenate([*(x.knots for x in self.of), [low]]))
+        knots = knots[(knots >= low) & (knots <= high)]
+        starts, slopes = self._lines(knots)
+        widths = knots[1:] - knots[:-1]
+        rises = np.zeros(len(knots))
+        rises[1:] = widths * _average(starts[:, :-1], slopes[:, :-1] * widths)
+        return knots, np.cumsum(rises)
+
+    def _lines(self, places: Floats) -> tuple[Floats, Floats]:
+        """Distribution functions and their slopes from ``places`` (n,) on: (m, n) each."""
+        starts, slopes = np.empty((2, len(self.of), len(places)))
+        for row, x in enumerate(self.of):
+            index = x.place(places)
+            base, start, slope = x.table[:3]
+            slope.take(index, out=slopes[row])
+            np.multiply(slopes[row], places - base.take(index), out=starts[row])
+            starts[row] += start.take(index)
+        return starts, slopes
+
+
+def _average(starts: Floats, rises: Floats) -> Floats:
+    """Averages of products of lines over stretches, from their starts and rises (m, n): (n,)."""
+    first, last = starts.prod(axis=0), (starts + rises).prod(axis=0)
+    counts, steep = last > _NEGLIGIBLE, last > _STEEP * first
+    exact_nodes = len(starts) // 2 + 1
+    averages = np.zeros(starts.shape[1])
+    for chosen, nodes in ((counts & ~steep, min(_ENOUGH_NODES, exact_nodes)), (counts & steep, exact_nodes)):
+        index = np.flatnonzero(chosen)
+        lines, slopes = starts.take(index, axis=1), rises.take(index, axis=1)
+        for node, weight in _gauss(nodes) if len(index) else ():
+            averages[index] += weight * (lines + node * slopes).prod(axis=0)
+    return averages
+
+
+@functools.cache
+def _gauss(count: int) -> list[tuple[float, float]]:
+    """Nodes and weights of the Gauss-Legendre rule on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return list(zip((0.5 * (nodes + 1.0)).tolist(), (0.5 * weights).tolist(), strict=True))

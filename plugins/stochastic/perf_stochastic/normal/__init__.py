@@ -1,1 +1,0 @@
-"""Normal distributions and their arithmetic."""
