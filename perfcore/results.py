@@ -11,23 +11,23 @@ import contextlib
 import functools
 import html
 import importlib
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
+from perfcore.tables import Column, Table, as_table, html_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Presenter", "Result", "Shown", "Tables", "cut", "further_presenters", "presenter_of"]
+__all__ = ["Column", "Presenter", "Result", "Shown", "Table", "Tables", "cut", "further_presenters", "presenter_of"]
 
-Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
+Tables = list[Any]  # of `Table`, or of title, header and rows of text
 
 _LINES, _CELL_LINES = 10, 20  # of a repr and of a notebook cell, at most
 # Of a notebook cell: width of the picture, letters of a line, rows and columns of the table, and letters of an entry.
@@ -45,26 +45,38 @@ class Presenter:
         """The result as a formula that a person can read; empty where it has none."""
         return ""
 
+    def answer(self, result: Any) -> str:
+        """The answer in one sentence, with a number, its unit and its uncertainty."""
+        return self.title(result)
+
+    def caveats(self, result: Any) -> dict[str, Sequence[str]]:
+        """What is ``Assumed``, ``Uncertain`` and ``Not recorded``, shown below the tables."""
+        return {}
+
+    def next_command(self, result: Any) -> str:
+        """A command that leads on, shown last."""
+        return ""
+
     def summary(self, result: Any) -> list[str]:
-        """Lines that say what it is, before any table."""
-        return [self.title(result)]
+        """Lines before any table, by default the answer."""
+        return [self.answer(result)]
 
     def tables(self, result: Any) -> Tables:
-        """Title, header and rows of each table that the command line prints."""
+        """Tables of declared columns; see `perfcore.tables`."""
         return []
 
     def plain_tables(self, result: Any) -> Tables:
-        """Tables for other programs, as CSV: rows are not limited and cells not joined."""
-        tables: Tables = result.tables()
-        return tables
+        """Tables for other programs: those that are declared as data, or else all."""
+        tables = self.tables(result)
+        return [table for table in tables if _importance(table) == "data"] or tables
 
     def frame(self, result: Any) -> pd.DataFrame:
-        """The result as a data frame, by default its first plain table with numbers read as such."""
+        """The result as a data frame: the first of its tables of data, with true numbers."""
         import pandas as pd
 
-        _, header, rows = next(iter(self.plain_tables(result)), ("", [], []))
-        frame = pd.DataFrame(rows, columns=header)
-        for place in range(len(header)):
+        table = as_table(next(iter(self.plain_tables(result)), Table(())))
+        frame = table.frame()
+        for place in range(0 if table.drops_empty else len(frame.columns)):  # texts, until all columns are declared
             numbers = pd.to_numeric(frame.iloc[:, place], errors="coerce")
             if (numbers.notna() | (frame.iloc[:, place] == "")).all() and numbers.notna().any():  # some may be empty
                 frame.isetitem(place, numbers.to_numpy())
@@ -118,7 +130,7 @@ class Shown:
 
     def _lines_and_tables(self) -> tuple[list[str], Tables]:
         """What a notebook cell says."""
-        return [repr(self)], presenter_of(self).tables(self)
+        return [repr(self)], _tables(self)
 
     def _repr_html_(self) -> str:
         """First lines, a small picture, and the head of the first table, for a notebook."""
@@ -127,7 +139,7 @@ class Shown:
         parts = [f'<pre style="white-space:pre-wrap">{text}</pre>']
         with contextlib.suppress(PerfError):  # not everything has a picture, or panels with names
             parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
-        return "".join([*parts, *map(_table_head, tables[:1])])
+        return "".join([*parts, *(html_table(table, _ROWS, _COLUMNS, _ENTRY_LETTERS) for table in tables[:1])])
 
 
 class Result(Shown):
@@ -149,12 +161,19 @@ class Result(Shown):
         """Lines that say what it is and how sure."""
         return presenter_of(self).summary(self)
 
+    def closing(self) -> list[str]:
+        """Lines below the tables: caveats by their labels, and what to do next."""
+        presenter = presenter_of(self)
+        caveats, command = presenter.caveats(self), presenter.next_command(self)
+        lines = [f"{label}: {'; '.join(texts)}" for label, texts in caveats.items() if texts]
+        return [*lines, *([f"Next: {command}"] if command else [])]
+
     def tables(self) -> Tables:
-        """Title, header and rows of each table that the command line prints."""
-        return presenter_of(self).tables(self)
+        """Each table that the command line prints; it unpacks into title, header and rows."""
+        return _tables(self)
 
     def plain_tables(self) -> Tables:
-        """Tables for other programs, as CSV: rows are not limited and cells not joined."""
+        """Tables for other programs, as CSV has them."""
         return presenter_of(self).plain_tables(self)
 
     def draw(self, figure: Figure, data: Any = None) -> None:
@@ -182,7 +201,7 @@ class Result(Shown):
         return f"<{type(self).__name__}: " + "\n  ".join(_first_lines(self.summary())) + ">"
 
     def _lines_and_tables(self) -> tuple[list[str], Tables]:
-        return self.summary(), self.tables()
+        return [*self.summary(), *self.closing()], self.tables()
 
 
 def _first_lines(lines: list[str], most: int = _LINES) -> list[str]:
@@ -196,20 +215,12 @@ def cut(text: str, most: int = _LINE_LETTERS) -> str:
     return text[:most] + "…" * (len(text) > most)
 
 
-def _table_head(table: tuple[str, list[str], list[list[str]]]) -> str:
-    """First rows and columns of a table as HTML, and how many there are more."""
-    title, header, rows = table
-    lines = []
-    for tag, row in zip(("th", *repeat("td", _ROWS)), [header, *rows], strict=False):
-        cells = (html.escape(cut(entry, _ENTRY_LETTERS)) for entry in row[:_COLUMNS])
-        lines.append(f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>")
-    caption = f"<caption>{html.escape(cut(title))}</caption>" if title else ""
-    left_out = ((len(rows) - _ROWS, "row"), (len(header) - _COLUMNS, "column"))
-    more = " and ".join(f"{count} more {what}{'s' * (count != 1)}" for count, what in left_out if count > 0)
-    return (
-        f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
-        f"{f'<p>{more}: to_frame()</p>' if more else ''}"
-    )
+def _importance(table: Any) -> str:
+    return table.importance if isinstance(table, Table) else "default"
+
+
+def _tables(result: Any) -> Tables:
+    return [table for table in presenter_of(result).tables(result) if _importance(table) != "data"]
 
 
 def presenter_of(result: Any) -> Presenter:

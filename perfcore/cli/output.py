@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -12,102 +11,59 @@ import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
+from perfcore.tables import Table, as_table, csv_lines, latex_lines, printable, printed
 
 _SCHEMA = "perfcore-output/1"
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
-
-# Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
-_NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
-_AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?")
 
 
-_LONGEST, _TAIL = 240, 80  # letters of a cell, and of its end; CSV and JSON have all
-_JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
+def print_table(table: Any, rows: Sequence[Sequence[str]] | None = None, *, verbose: bool = True) -> None:
+    """Print a table: by rich in the width of a terminal, else as aligned text of any width.
+
+    Parameters
+    ----------
+    table : Table, or sequence of str
+        A header where rows of text are given.
+    """
+    table = as_table(table if rows is None else ("", table, rows))
+    if sys.stdout.isatty():
+        _print_in_terminal(table, verbose)
+    else:
+        lines, numeric = printed(table, None, verbose)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            cells = zip(line, widths, numeric, strict=True)
+            typer.echo(
+                "  ".join(text.rjust(size) if right else text.ljust(size) for text, size, right in cells).rstrip()
+            )
+    if left_out := table.left_out:
+        typer.echo(f"... {left_out} more row{'s' * (left_out != 1)}")
 
 
-def _printable(text: str) -> str:
-    """A name on one line: what moves the cursor, turns the direction or colours a terminal is spelt out."""
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() or sign in _JOINERS else ascii(sign)[1:-1] for sign in text)
+def _print_in_terminal(table: Table, verbose: bool) -> None:
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    (header, *lines), numeric = printed(table, console.width, verbose)
+    drawn = Drawn(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, right in zip(header, numeric, strict=True):
+        drawn.add_column(Text(name), justify="right" if right else "left", no_wrap=True)
+    for line in lines:
+        drawn.add_row(*map(Text, line))
+    needed = sum(max(map(cell_len, column)) + 2 for column in zip(header, *lines, strict=True))
+    console.width = max(console.width, needed)  # numbers are never cut
+    console.print(drawn)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns aligned: text to the left, numbers to the right; of very long names the middle is left out."""
-    header, *rows = ([_cell(text) for text in row] for row in (header, *rows))
-    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    numeric = [_is_numeric(column) for column in (zip(*rows, strict=True) if rows else [()] * len(header))]
-    for row in (header, *rows):
-        cells = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numeric, strict=True)
-        )
-        typer.echo("  ".join(cells).rstrip())
-
-
-def _cell(text: str) -> str:
-    line = _printable(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - _TAIL]}…{line[-_TAIL:]}"
-
-
-def _is_numeric(column: Sequence[str]) -> bool:
-    """Whether all cells but empty ones are amounts, and there are any."""
-    return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
-
-
-def print_plainly(table_format: str, tables: Sequence[Table]) -> None:
+def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
     """Tables as CSV or LaTeX; several are parted by a blank line, and a title is a comment or the caption."""
-    for number, (title, header, rows) in enumerate(tables):
+    for number, table in enumerate(tables):
         if number:
             typer.echo()
-        lines = _csv_lines if table_format == "csv" else _latex_lines
-        for line in lines(title, header, rows):
+        for line in csv_lines(table) if table_format == "csv" else latex_lines(table):
             typer.echo(line)
-
-
-def _csv_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``."""
-    import csv
-    import io
-
-    if title:
-        yield f"# {title}"
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    yield text.getvalue().removesuffix("\n")
-
-
-# What TeX reads as a command, and what its usual fonts show as something else.
-_TEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"\(\pm\)", "µ": r"\(\mu\)"},
-}
-
-
-def _tex(text: str) -> str:
-    """A text as TeX prints it letter for letter; two hyphens stay two, which would be a dash."""
-    escaped = "".join(_TEX.get(sign, sign) for sign in " ".join(text.split()))
-    return re.sub("-(?=-)", "-{}", escaped)
-
-
-def _latex_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    columns = list(zip(header, *rows, strict=True))
-    yield r"\begin{table}"
-    yield r"  \centering"
-    if title:
-        yield rf"  \caption{{{_tex(title)}}}"
-    yield rf"  \begin{{tabular}}{{{''.join('r' if _is_numeric(column[1:]) else 'l' for column in columns)}}}"
-    yield r"    \toprule"
-    yield f"    {' & '.join(map(_tex, header))} \\\\"
-    yield r"    \midrule"
-    for row in rows:
-        line = " & ".join(map(_tex, row))
-        # After the end of a row, a bracket or star would be its argument.
-        yield f"    {'{}' if line.startswith(('[', '*')) else ''}{line} \\\\"
-    yield r"    \bottomrule"
-    yield r"  \end{tabular}"
-    yield r"\end{table}"
 
 
 class Findings(Protocol):
@@ -116,20 +72,24 @@ class Findings(Protocol):
     def summary(self) -> list[str]:
         """What is said first."""
 
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title (or none), header and rows of each table."""
+    def tables(self) -> list[Any]:
+        """What is shown in columns."""
 
 
-def print_findings(findings: Findings, **files: str | None) -> None:
-    """Summary and tables, and by what they are the files that were written."""
+def print_findings(findings: Findings, *, verbose: bool = True, **files: str | None) -> None:
+    """Summary, tables and remarks, and by what they are the files that were written."""
     summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
     for line in summary:
-        typer.echo(_printable(line))
-    for title, header, rows in tables:
-        typer.echo()
-        if title:
-            typer.echo(_printable(title))
-        print_table(header, rows)
+        typer.echo(printable(line))
+    for table in map(as_table, tables):
+        if verbose or table.importance == "default":
+            typer.echo()
+            if table.title:
+                typer.echo(printable(table.title))
+            print_table(table, verbose=verbose)
+    closing: list[str] = getattr(findings, "closing", list)()
+    for number, line in enumerate(closing):
+        typer.echo("\n" * (not number) + printable(line))
     for label, path in files.items():
         if path is not None:
             typer.echo(f"{label}: {typer.format_filename(path)}")

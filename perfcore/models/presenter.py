@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfcore.base.errors import PerfError
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from perfcore.models.model import Model
@@ -37,18 +36,13 @@ class ModelPresenter(Presenter):
 
     def tables(self, result: Model) -> Tables:
         """Every parameter with its standard error."""
-        rows = []
-        for each in result.parameters:
-            error = "-" if each.standard_error is None else f"{each.standard_error:.3g}"
-            rows.append([each.name, f"{each.estimate:.6g}", error, each.unit or ""])
-        return [("", ["parameter", "estimate", "standard error", "unit"], rows)]
-
-    def frame(self, result: Model) -> pd.DataFrame:
-        """Parameters: name, estimate, standard error, unit."""
-        import pandas as pd
-
-        fields = ("name", "estimate", "standard_error", "unit")
-        return pd.DataFrame([[getattr(each, field) for field in fields] for each in result.parameters], columns=fields)
+        columns = [
+            Column("parameter", "name", key="name"),
+            Column("estimate", "estimate", format=".6g"),
+            Column("standard error", "standard_error", format=".3g"),
+            Column("unit", "unit"),
+        ]
+        return [Table(columns, result.parameters)]
 
     def draw(self, result: Model, figure: Figure, data: Any = None) -> None:
         """Prediction over the first variable that is a number, with its 95 % bounds where the model has them.

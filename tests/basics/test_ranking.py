@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from perf_views.rankings import candidate_table
 from perfcore.models.ranking import Candidate, Ranking
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", Table 1: class A SP on the T3D.
@@ -28,7 +27,6 @@ def test_the_table_reads_as_in_the_paper(ranking):
     assert header == ["functions", "SSE", "R^2 uncentered"]
     assert rows[0] == ["log(p)/p + 1/p^2", "26.13", "0.99289"]
     assert [row[2] for row in rows] == [f"{r2:.5f}" for *_, r2 in TABLE_1]
-    assert (header, rows) == candidate_table(ranking.candidates)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +50,13 @@ def test_a_model_whose_coefficient_is_not_known_reaches_no_mark():
 
 
 def test_every_figure_of_any_candidate_has_a_column():
-    header, rows = candidate_table(
+    ((_, header, rows),) = Ranking(
+        (),
         (
             Candidate(("1/p",), {"n_parameters": 1, "aicc": None, "loo_rmse": 0.123456}),
             Candidate(("1/p", "1"), {"n_parameters": 2, "bic": -12345.678, "r2_centered": 0.5, "mine": 7}),
-        )
-    )
+        ),
+    ).tables()
     names = ["parameters", "AICc", "leave-one-out", "BIC", "R^2 centered", "mine"]
     assert header == ["functions", *names]
     assert rows[0] == ["1/p", "1", "-", "0.12346", "-", "-", "-"]
@@ -65,13 +64,14 @@ def test_every_figure_of_any_candidate_has_a_column():
 
 
 def test_notes_have_a_column_where_there_are_any():
-    header, rows = candidate_table((Candidate(("1/p",), {"sse": 1.0}), Candidate(("p",), {"sse": 2.0}, "dependent")))
+    noted = (Candidate(("1/p",), {"sse": 1.0}), Candidate(("p",), {"sse": 2.0}, "dependent"))
+    ((_, header, rows),) = Ranking((), noted).tables()
     assert header == ["functions", "SSE", "note"]
     assert rows == [["1/p", "1", ""], ["p", "2", "dependent"]]
 
 
 def test_no_candidates_make_an_empty_table():
-    assert candidate_table(()) == (["functions"], [])
+    assert Ranking((), ()).tables()[0].shown() == (["functions", "note"], [])
     assert Ranking(("nothing",), ()).filtered(0.9, 3).candidates == ()
 
 

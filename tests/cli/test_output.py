@@ -8,7 +8,8 @@ import time
 import pytest
 
 from perfcore.base import progress
-from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.output import print_json, print_plainly, print_table, reporting
+from perfcore.tables import Column, Table, shorten
 
 
 def test_numbers_to_the_right_and_words_to_the_left(capsys):
@@ -62,3 +63,62 @@ def test_notes_are_for_people_too(capsys):
     with reporting():
         progress.note("compiling")
     assert capsys.readouterr() == ("", "perf: compiling\n")
+
+
+TABLE = Table(
+    [
+        Column("path", "path"),
+        Column("time", "time", "ms", "time"),
+        Column("speedup", "speedup", key=("speedup", "lower", "upper"), format=".2f"),
+        Column("noise", "noise", format=".1%"),
+        Column("samples", "samples", importance="data"),
+    ],
+    [
+        {"path": "main/solve/exchange/wait_for_all", "time": 2500.0, "speedup": (1.5, 1.25, 2.0), "samples": 10},
+        {"path": "main/solve/exchange/post_for_all", "time": None, "speedup": (2.0, None, None), "samples": 20},
+        {"path": "main", "time": 10.0, "speedup": None, "samples": 30},
+    ],
+    limit=2,
+)
+
+
+def test_declared_columns_have_one_unit_and_no_empty_column(capsys):
+    print_table(TABLE)
+    assert capsys.readouterr().out.splitlines() == [
+        "path                              time [s]            speedup",
+        "main/solve/exchange/wait_for_all       2.5  1.50 [1.25, 2.00]",
+        "main/solve/exchange/post_for_all         -               2.00",
+        "... 1 more row",
+    ]
+
+
+def test_a_terminal_limits_names_not_numbers(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", "50")
+    print_table(TABLE)
+    first, *rows = terminal.getvalue().splitlines()
+    assert "\x1b[1mtime [s]" in first
+    assert [row.split()[0] for row in rows[:2]] == ["main/solve…it_for_all", "main/solve…st_for_all"]
+    assert rows[0].endswith("1.50 [1.25, 2.00]")
+    assert max(map(len, rows)) <= 50
+
+
+def test_data_have_all_rows_and_all_digits(capsys):
+    print_plainly("csv", [TABLE])
+    assert capsys.readouterr().out.splitlines() == [
+        "path,time_ms,speedup,lower,upper,noise,samples",
+        "main/solve/exchange/wait_for_all,2500.0,1.5,1.25,2.0,,10",
+        "main/solve/exchange/post_for_all,,2.0,,,,20",
+        "main,10.0,,,,,30",
+    ]
+    frame = TABLE.frame()
+    assert list(frame["samples"]) == [10, 20, 30]
+    assert frame["time_ms"].sum() == 2510.0
+    assert TABLE.records()[2]["lower"] is None
+
+
+def test_shortened_names_stay_distinct():
+    names = [f"main/level_{k}/a_rather_long_tail" for k in range(20)]
+    short = shorten(names, 16)
+    assert len(set(short)) == 20

@@ -12,10 +12,9 @@ from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_tables.series import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -47,37 +46,15 @@ class ForecastPresenter(Presenter):
         ]
 
     def tables(self, result: ForecastModel) -> Tables:
-        """The next values by steps, and what says so."""
-        header = ["steps", "time", "median", "50% between", "95% between", *(f"{c:.0%} held" for c in JUDGED_COVERAGES)]
-        rows, chosen = [], []
-        for steps in _shown_steps(result):
-            middle, *halves = result.predict([steps], 0.5)[0]
-            bounds = result.predict([steps], COVERAGE)[0, 1:]
-            ahead = result.ahead[steps - 1]
-            coverage_texts = (
-                ["-"] * len(JUDGED_COVERAGES) if ahead.held is None else [f"{share:.0%}" for share in ahead.held]
-            )
-            ranges = ["{:.5g} .. {:.5g}".format(*pair) for pair in (halves, bounds)]
-            rows.append(
-                [str(steps), readable(steps * result.step, result.time_unit), f"{middle:.6g}", *ranges, *coverage_texts]
-            )
-            chosen += [[str(steps), name] for name in ahead.chosen]
+        """The next values, and the predictors that were chosen; all steps as data."""
+        last = len(result.ahead)
+        steps = sorted({2**power for power in range(last.bit_length())} | {last})
+        chosen = [(step, name) for step in steps for name in result.ahead[step - 1].chosen]
         return [
-            ("Next values", header, rows),
-            ("Chosen by score, mixed evenly", ["steps", "predictor; its past"], chosen),
+            Table(_columns(result, np.array(steps)), title="Next values"),
+            Table([Column("steps", 0), Column("predictor; its past", 1)], chosen, "Chosen by score, mixed evenly"),
+            Table(_columns(result, np.arange(1, last + 1)), importance="data"),
         ]
-
-    def frame(self, result: ForecastModel) -> pd.DataFrame:
-        """One row for each step ahead: its time in the model's unit, the median, 50 and 95 % bounds, and the score."""
-        import pandas as pd
-
-        steps = np.arange(1, len(result.ahead) + 1)
-        value, lower, upper = result.predict(steps, COVERAGE).T
-        _, lower_50, upper_50 = result.predict(steps, 0.5).T
-        time = result.last_time + steps * result.step
-        columns = {"steps": steps, f"time_{result.time_unit}": time, "value": value, "lower": lower, "upper": upper}
-        halves = {"lower_50": lower_50, "upper_50": upper_50}
-        return pd.DataFrame({**columns, **halves, "crps": [ahead.crps for ahead in result.ahead]})
 
     def draw(self, result: ForecastModel, figure: Figure, data: Any = None) -> None:
         """Draw the next values with their central intervals, after the samples where they are given."""
@@ -103,10 +80,23 @@ class ForecastPresenter(Presenter):
             handle.set_alpha(1.0 - (1.0 - _OPACITY) ** number)
 
 
-def _shown_steps(result: ForecastModel) -> list[int]:
-    """Powers of two, and the last step."""
-    last = len(result.ahead)
-    return sorted({2**power for power in range(last.bit_length())} | {last})
+def _columns(result: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]:
+    (median, *bounds), (_, *halves) = (result.predict(steps, coverage).T for coverage in (COVERAGE, 0.5))
+    ahead = [result.ahead[step - 1] for step in steps.tolist()]
+    time_unit = result.time_unit
+    return [
+        Column("steps", steps),
+        Column("time", steps * result.step, time_unit, "time", key=()),
+        Column("time", result.last_time + steps * result.step, time_unit, importance="data"),
+        Column("median", median, format=".6g", key="value"),
+        Column("95% interval", np.transpose(bounds), format=".5g", key=("lower", "upper")),
+        Column("50% interval", np.transpose(halves), format=".5g", key=("lower_50", "upper_50")),
+        Column("CRPS", [each.crps for each in ahead], importance="data"),
+        *(
+            Column(f"{coverage:.0%} held", [each.held and each.held[k] for each in ahead], format=".0%", key=())
+            for k, coverage in enumerate(JUDGED_COVERAGES)
+        ),
+    ]
 
 
 def _record(ahead: Ahead) -> str:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.results import Presenter, Tables
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from perfcore.results import Column, Presenter, Table, Tables
 
 _LABELS = {
     "sse": "SSE",
@@ -37,36 +31,23 @@ class RankingPresenter(Presenter):
 
     def tables(self, result: Ranking) -> Tables:
         """The candidates with their figures."""
-        return [("", *candidate_table(result.candidates))]
-
-    def frame(self, result: Ranking) -> pd.DataFrame:
-        """The candidates with all digits: ``functions``, a column for each figure, ``note``."""
-        import pandas as pd
-
-        rows = [{"functions": " + ".join(c.functions), **c.figures, "note": c.note} for c in result.candidates]
-        frame = pd.DataFrame(rows, columns=["functions", *_figures(result.candidates), "note"])
-        return frame.astype({name: float for name in frame.columns[1:-1] if frame[name].isna().any()})
+        return [candidate_table(result.candidates)]
 
 
-def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a table of candidates; a column for each figure, and one for notes where there are any."""
-    names = _figures(candidates)
-    noted = any(candidate.note for candidate in candidates)
-    header = ["functions", *(_LABELS.get(name, name) for name in names), *(["note"] if noted else [])]
-    rows = [
-        [
-            " + ".join(candidate.functions),
-            *(_shown(name, candidate.figures.get(name)) for name in names),
-            *([candidate.note] if noted else []),
-        ]
-        for candidate in candidates
+def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> Table:
+    """A row for each candidate: its functions, all figures, and what to note."""
+    names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
+    columns = [
+        Column("functions", [" + ".join(candidate.functions) for candidate in candidates]),
+        *(
+            Column(
+                _LABELS.get(name, name),
+                [candidate.figures.get(name) for candidate in candidates],
+                format=".5f" if name.startswith("r2") else ".5g",
+                key=name,
+            )
+            for name in names
+        ),
+        Column("note", [candidate.note for candidate in candidates]),
     ]
-    return header, rows
-
-
-def _figures(candidates: tuple[Candidate, ...]) -> list[str]:
-    return list(dict.fromkeys(name for candidate in candidates for name in candidate.figures))
-
-
-def _shown(name: str, value: Any) -> str:
-    return "-" if value is None else f"{value:.5f}" if name.startswith("r2") else f"{value:.5g}"
+    return Table(columns, title=title)

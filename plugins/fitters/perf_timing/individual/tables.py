@@ -44,7 +44,7 @@ def individual_tables(model: IndividualModel) -> Tables:
     if model.ranking:
         title = "The same functions for all pairs" if len(model.pairs) > 1 else "All models"
         first = model.ranking[:_MOST_CANDIDATES]
-        tables.append((f"{title} (the best {len(first)} of {len(model.ranking)})", *candidate_table(first)))
+        tables.append(candidate_table(first, f"{title} (the best {len(first)} of {len(model.ranking)})"))
     return tables
 
 

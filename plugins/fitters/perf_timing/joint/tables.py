@@ -91,7 +91,7 @@ def joint_tables(model: JointModel) -> Tables:
     if model.ranking:
         first = model.ranking[:_MOST_CANDIDATES]
         title = f"Other combinations (the best {len(first)} of {len(model.ranking)})"
-        tables.append((title, *candidate_table(first)))
+        tables.append(candidate_table(first, title))
     return tables
 
 

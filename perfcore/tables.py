@@ -1,0 +1,324 @@
+"""Tables of results: declared columns over rows of numbers, and one renderer for all that shows them.
+
+A presenter says what the columns are; from that come the table of the terminal, CSV, LaTeX, HTML, a data frame and
+rows of JSON. Nothing here is imported that is heavy; pandas and rich are where they are used.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "Table", "as_table", "csv_lines", "html_table", "latex_lines", "printable", "printed", "shorten"]
+
+Importance = Literal["default", "verbose", "data"]  # always shown; with --verbose; only in CSV, frames and JSON
+
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_LONGEST, _LEAST_WIDTH = 240, 12  # letters of a cell where the width is not limited, and where it is very small
+_JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
+# Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
+_NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
+_AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?|(?:{_NUMBER} )?\[{_NUMBER}, {_NUMBER}\]")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it is called, where its values are, and how they are written.
+
+    Parameters
+    ----------
+    name : str
+        Heading without the unit, a noun of one to three words.
+    value : str, int, callable or sequence
+        Key or attribute of a row, place in a row, or function of a row; in a table without rows the values themselves.
+        A pair is an interval, and three numbers an estimate with its interval.
+    unit : str
+        Of all values, shown behind the name.
+    format : str or callable
+        Of a number, such as ``.3g`` or ``.1%``; ``time`` scales a column of durations to a readable unit. By default
+        four digits of floats, and all of integers.
+    key : str or tuple of str
+        Name in CSV, data frames and JSON, one for each part of an interval; by default the name and the unit in lower
+        case. The empty tuple keeps a column out of them.
+    importance : str
+        ``default``, ``verbose``, or ``data`` for what is only in CSV, data frames and JSON.
+    """
+
+    name: str
+    value: Any
+    unit: str = ""
+    format: str | Callable[[Any], str] = ""
+    key: str | tuple[str, ...] | None = None
+    importance: Importance = "default"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its names in CSV, data frames and JSON."""
+        if self.key is None:
+            return ("_".join(re.findall(r"\w+", f"{self.name} {self.unit}".lower())),)
+        return (self.key,) if isinstance(self.key, str) else self.key
+
+    def cells(self, values: Sequence[Any]) -> tuple[str, list[str]]:
+        """Heading and cells, all in one unit."""
+        if self.format != "time":
+            return f"{self.name} [{self.unit}]" if self.unit else self.name, [_text(v, self.format) for v in values]
+        amounts = [abs(v) * _NANOSECONDS[self.unit] for value in values for v in _parts(value) if _is_known(v)]
+        largest = max((amount for amount in amounts if amount != float("inf")), default=0)
+        unit = next((name for name, size in _NANOSECONDS.items() if largest >= size), self.unit)
+        factor = _NANOSECONDS[self.unit] / _NANOSECONDS[unit]
+        scaled = [tuple(v if v is None else v * factor for v in _parts(value)) for value in values]
+        return f"{self.name} [{unit}]", [_text(v[0] if len(v) == 1 else v, ".4g") for v in scaled]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns over rows; it unpacks into title, header and cells as they are shown.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    rows : sequence, optional
+        Mappings, records or tuples, one for each row; without them the columns have the values.
+    title : str
+    importance : str
+        ``default``, ``verbose``, or ``data`` for a table that is only in CSV, data frames and JSON.
+    limit : int, optional
+        How many rows are shown; CSV, data frames and JSON have all.
+
+    Examples
+    --------
+    >>> table = Table([Column("ranks", 0), Column("time", 1, "ms", "time")], [(1, 2500.0), (2, None)])
+    >>> list(table)
+    ['', ['ranks', 'time [s]'], [['1', '2.5'], ['2', '-']]]
+    >>> table.records()
+    [{'ranks': 1, 'time_ms': 2500.0}, {'ranks': 2, 'time_ms': None}]
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Any] | None = None
+    title: str = ""
+    importance: Importance = "default"
+    limit: int | None = None
+    drops_empty: bool = True  # columns that have no value in the shown rows
+
+    @cached_property
+    def data(self) -> list[tuple[str, list[Any]]]:
+        """Names and values of everything, as CSV, data frames and JSON have it."""
+        data: list[tuple[str, list[Any]]] = []
+        for column in self.columns:
+            keys, values = column.keys, self._values(column)
+            parts = (
+                [values]
+                if len(keys) == 1
+                else [[None if v is None else v[k] for v in values] for k in range(len(keys))]
+            )
+            data += zip(keys, parts, strict=True)
+        return data
+
+    def _values(self, column: Column) -> list[Any]:
+        value = column.value
+        if self.rows is None:
+            return [*(value.tolist() if hasattr(value, "tolist") else value)]
+        if callable(value):
+            return [value(row) for row in self.rows]
+        if isinstance(value, int):
+            return [row[value] for row in self.rows]
+        return [row.get(value) if isinstance(row, Mapping) else getattr(row, value) for row in self.rows]
+
+    def shown(self, verbose: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Header and cells of what is shown; columns without any value are left out."""
+        header, columns = [], []
+        for column in self.columns:
+            if column.importance == "default" or (verbose and column.importance == "verbose"):
+                name, cells = column.cells(self._values(column)[: self.limit])
+                if not self.drops_empty or not cells or any(cell not in ("", "-") for cell in cells):
+                    header.append(name)
+                    columns.append(cells)
+        return header, [list(row) for row in zip(*columns, strict=True)]
+
+    @property
+    def left_out(self) -> int:
+        """How many rows are not shown."""
+        count = len(self.rows if self.rows is not None else self.columns[0].value if self.columns else ())
+        return max(0, count - (count if self.limit is None else self.limit))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.title, *self.shown()))
+
+    def __getitem__(self, place: int) -> Any:
+        return tuple(self)[place]
+
+    def records(self) -> list[dict[str, Any]]:
+        """A mapping for each row, as JSON has it."""
+        names = [name for name, _ in self.data]
+        return [dict(zip(names, row, strict=True)) for row in zip(*(values for _, values in self.data), strict=True)]
+
+    def frame(self) -> pd.DataFrame:
+        """All rows as a data frame with true numbers."""
+        import pandas as pd
+
+        frame = pd.DataFrame(dict(enumerate(values for _, values in self.data)))
+        frame.columns = [name for name, _ in self.data]
+        return frame
+
+
+def as_table(table: Any) -> Table:
+    """A table as it is declared, of title, header and rows of text too."""
+    if isinstance(table, Table):
+        return table
+    title, header, rows = table
+    columns = [Column(name, [row[k] for row in rows], key=name) for k, name in enumerate(header)]
+    return Table(columns, title=title, drops_empty=False)
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (tuple, list)) else (value,)
+
+
+def _is_known(value: Any) -> bool:
+    return not (value is None or (isinstance(value, float) and isnan(value)))
+
+
+def _text(value: Any, spec: str | Callable[[Any], str]) -> str:
+    """One cell: missing values are a hyphen, pairs an interval."""
+    if isinstance(value, (tuple, list)):
+        *middle, lower, upper = (_text(part, spec) for part in value)
+        interval = "" if lower == upper == "-" else f"[{lower}, {upper}]"
+        return " ".join([*middle, interval]).strip() or "-"
+    if not _is_known(value):
+        return "-"
+    if callable(spec):
+        return spec(value)
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float) or (spec and not isinstance(value, str)):
+        return f"{value:{spec or '.4g'}}"
+    return str(value)
+
+
+def printable(text: str) -> str:
+    """A name on one line: what moves the cursor, turns the direction or colours a terminal is spelt out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in _JOINERS else ascii(sign)[1:-1] for sign in text)
+
+
+def shorten(names: Sequence[str], width: int) -> list[str]:
+    """Names of which the middle is left out where they are too long, so that different ones stay different.
+
+    Examples
+    --------
+    >>> shorten(["main/solve/exchange/wait", "main/solve/exchange/send"], 12)
+    ['main/so…wait', 'main/so…send']
+    """
+    short = list(names)
+    for tail in sorted(range(width), key=lambda tail: abs(tail - width // 3)):
+        short = [n if len(n) <= width else f"{n[: width - tail - 1]}…{n[len(n) - tail :]}" for n in names]
+        if len(set(short)) == len(set(names)):
+            return short
+    return shorten(names, 2 * width) if width < max(map(len, names)) else short
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    """Whether all cells but empty ones are amounts, and there are any."""
+    return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
+
+
+def printed(table: Any, width: int | None = None, verbose: bool = True) -> tuple[list[tuple[str, ...]], list[bool]]:
+    """Header and rows as a terminal shows them, and which columns are of numbers.
+
+    Parameters
+    ----------
+    table : Table
+    width : int, optional
+        Columns of the terminal: long names are shortened in the middle so that all columns fit, if they can.
+    """
+    header, rows = as_table(table).shown(verbose)
+    columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
+    numeric = [_is_numeric(column[1:]) for column in columns]
+    limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width)
+    texts = [
+        shorten(column, most) if max(map(len, column)) > most else column
+        for column, most in zip(columns, limits, strict=True)
+    ]
+    return list(zip(*texts, strict=True)) or [()], numeric
+
+
+def _limits(columns: Sequence[Sequence[str]], numeric: Sequence[bool], width: int) -> list[int]:
+    """Widths that fit together: the widest columns of text give way."""
+    limits = [max(map(len, column)) for column in columns]
+    while sum(limits) + 2 * len(limits) - 2 > width:
+        widest = max(range(len(limits)), key=lambda k: -1 if numeric[k] else limits[k])
+        if numeric[widest] or limits[widest] <= _LEAST_WIDTH:
+            break
+        limits[widest] -= 1
+    return limits
+
+
+def csv_lines(table: Any) -> Iterator[str]:
+    """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``."""
+    import csv
+    import io
+
+    table = as_table(table)
+    if table.title:
+        yield f"# {table.title}"
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([name for name, _ in table.data])
+    for row in zip(*(values for _, values in table.data), strict=True):
+        writer.writerow([value if _is_known(value) else "" for value in row])
+    yield text.getvalue().removesuffix("\n")
+
+
+# What TeX reads as a command, and what its usual fonts show as something else.
+_TEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"\(\pm\)", "µ": r"\(\mu\)"},
+}
+
+
+def _tex(text: str) -> str:
+    """A text as TeX prints it letter for letter; two hyphens stay two, which would be a dash."""
+    return re.sub("-(?=-)", "-{}", "".join(_TEX.get(sign, sign) for sign in " ".join(text.split())))
+
+
+def latex_lines(table: Any) -> Iterator[str]:
+    """A table of booktabs, as it is shown; the title is its caption."""
+    title, header, rows = table
+    yield from (r"\begin{table}", r"  \centering")
+    if title:
+        yield rf"  \caption{{{_tex(title)}}}"
+    columns = zip(header, *rows, strict=True)
+    yield rf"  \begin{{tabular}}{{{''.join('r' if _is_numeric(column[1:]) else 'l' for column in columns)}}}"
+    yield from (r"    \toprule", f"    {' & '.join(map(_tex, header))} \\\\", r"    \midrule")
+    for row in rows:
+        line = " & ".join(map(_tex, row))
+        # After the end of a row, a bracket or star would be its argument.
+        yield f"    {'{}' if line.startswith(('[', '*')) else ''}{line} \\\\"
+    yield from (r"    \bottomrule", r"  \end{tabular}", r"\end{table}")
+
+
+def html_table(table: Any, most_rows: int | None = None, most_columns: int | None = None, most: int = _LONGEST) -> str:
+    """A table as it is shown, or its first rows and columns and how many there are more."""
+    title, header, rows = table
+    lines = []
+    for k, row in enumerate([header, *rows[:most_rows]]):
+        tag = "td" if k else "th"
+        cells = (html.escape(text[:most] + "…" * (len(text) > most)) for text in row[:most_columns])
+        lines.append(f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>")
+    caption = f"<caption>{html.escape(title[:_LONGEST])}</caption>" if title else ""
+    counts = ((len(rows), most_rows, "row"), (len(header), most_columns, "column"))
+    left_out = [(n - limit, what) for n, limit, what in counts if limit is not None and n > limit]
+    more = " and ".join(f"{count} more {what}{'s' * (count != 1)}" for count, what in left_out)
+    more = f"<p>{more}: to_frame()</p>" if more else ""
+    return f"<table>{caption}<thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>{more}"
