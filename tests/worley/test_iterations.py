@@ -149,7 +149,7 @@ def test_phases_that_are_parts_of_iterations_become_one(count, seed):
     middle = 23.0, 23.0 + durations.sum()  # where an iteration begins is known to half of one
     assert (model.phases[1].start, model.phases[1].end) == pytest.approx(middle, abs=5.5)
     _, header, rows = model.tables()[0]
-    assert [row[header.index("iterations")][:4].strip() for row in rows] == ["", f"{count} x", ""]
+    assert [row[header.index("iterations")][:4].strip() for row in rows] == ["-", f"{count} x", "-"]
 
 
 def test_phases_that_were_asked_for_stay():
@@ -192,7 +192,7 @@ def test_command_prints_json_table_and_a_value(program, tmp_path):
     printed = json.loads(program("iterations", STEPS, "--json"))
     assert printed["kind"] == "iterations"
     assert printed["count"] == len(printed["starts"]) == 12
-    assert program("iterations", STEPS, "--table", "csv").splitlines()[0] == "iteration,start,duration,over median"
+    assert program("iterations", STEPS, "--table", "csv").splitlines()[0] == "iteration,start_us,duration_us,over_median"
     path = tmp_path / "iteration.json"
     assert f"value: {path}" in program("iterations", STEPS, "--as", "normal", "-o", str(path))
     kept = representation_named("normal").from_dict(json.loads(path.read_text()))

@@ -11,9 +11,8 @@ import numpy as np
 
 from perf_views.colours import AREAS, RULE
 from perf_worley.activity import Activity, joined
-from perf_worley.presenter import table
-from perfcore.data.units import NANOSECONDS, readable
-from perfcore.results import Presenter, Result, Tables
+from perfcore.data.units import NANOSECONDS
+from perfcore.results import Column, Presenter, Result, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,9 +249,6 @@ def _facts(side: Side | None) -> dict[str, Any] | None:
     }
 
 
-_SIDES = ("first", "second")
-
-
 class PhaseComparisonPresenter(Presenter):
     """Text, table and picture of a `PhaseComparison`."""
 
@@ -284,53 +280,39 @@ class PhaseComparisonPresenter(Presenter):
     def tables(self, result: PhaseComparison) -> Tables:
         """A row for each pair, and the totals."""
         unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
-        both = [pair if None not in pair else None for pair in pairs]
 
-        def of_each(name: str, cell: Callable[[Side], str]) -> list[tuple[str, list[str]]]:
+        def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: str) -> list[Column]:
             return [
-                (f"{name} {run}", ["-" if pair[k] is None else cell(pair[k]) for pair in pairs])
-                for k, run in enumerate(result.names)
+                Column(
+                    f"{name} {run}",
+                    [None if pair[k] is None else value(pair[k]) for pair in pairs],
+                    key=tuple(f"{key}_{side}" for key in keys),
+                    **how,
+                )
+                for k, (run, side) in enumerate(zip(result.names, ("first", "second"), strict=True))
             ]
 
-        def of_both(cell: Callable[[Side, Side], str]) -> list[str]:
-            return ["" if pair is None else cell(*pair) for pair in both]
+        def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: str) -> Column:
+            return Column(name, [None if None in pair else value(*pair) for pair in pairs], key=key, **how)
 
-        columns = of_each("phases", _numbers)
-        for _, cells in columns:
-            cells[-1] = "all"
+        columns = of_each("phases", _numbers, "phases")
+        for column in columns:
+            column.value[-1] = "all"
         columns += [
-            *of_each("duration", lambda side: readable(side.duration, unit)),
-            ("ratio", of_both(lambda a, b: f"{b.duration / a.duration:.3f}")),
-            ("within (95%)", of_both(_within)),
-            ("processor time", of_both(lambda a, b: " -> ".join(readable(s.processor_time, unit) for s in (a, b)))),
-            ("ratio", of_both(lambda a, b: f"{b.processor_time / a.processor_time:.3f}" if a.processor_time else "")),
-            *of_each("level", _level),
+            *of_each("duration", lambda side: side.duration, f"duration_{unit}", unit=unit, format="time"),
+            of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3f"),
+            of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3f"),
+            *of_each("processor time", lambda s: s.processor_time, f"processor_time_{unit}", unit=unit, format="time"),
+            *of_each(
+                "level",
+                lambda side: (side.level, *(side.level_within or (None, None))),
+                "level",
+                "level_lower",
+                "level_upper",
+            ),
+            *of_each("activity", lambda side: side.activity and side.activity.name, "what_runs"),
         ]
-        if any(side.activity is not None for side in result.totals):
-            columns += of_each("what runs", lambda side: "-" if side.activity is None else side.activity.name)
-        return [("", *table(columns))]
-
-    def plain_tables(self, result: PhaseComparison) -> Tables:
-        """A row for each pair, and the totals, in numbers: durations and processor time in the time unit."""
-        unit = result.time_unit
-        header = [f"{name}_{which}" for name in ("phases", f"duration_{unit}") for which in _SIDES]
-        header += ["ratio", "lower", "upper"]
-        header += [f"{name}_{which}" for name in (f"processor_time_{unit}", "level", "what_runs") for which in _SIDES]
-        rows = []
-        for pair in (*(result.pairs if result.alike else ()), result.totals):
-            label = "all" if pair is result.totals else None
-            row = ["" if side is None else label or _numbers(side) for side in pair]
-            row += ["" if side is None else repr(float(side.duration)) for side in pair]
-            first, second = pair
-            ratio = limits = None
-            if first is not None and second is not None:
-                ratio, limits = second.duration / first.duration, _limits(first, second)
-            row += ["" if value is None else repr(float(value)) for value in (ratio, *(limits or (None, None)))]
-            row += ["" if side is None else repr(float(side.processor_time)) for side in pair]
-            row += ["" if side is None else repr(float(side.processor_time / side.duration)) for side in pair]
-            row += ["" if side is None or side.activity is None else side.activity.name for side in pair]
-            rows.append(row)
-        return [("", header, rows)]
+        return [Table(columns)]
 
     def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
         """Draw both models on time axes of one extent; phases that are the same have the same colour."""
@@ -371,19 +353,8 @@ def _numbers(side: Side) -> str:
     return str(first) if first == last else f"{first}..{last}"
 
 
-def _within(first: Side, second: Side) -> str:
-    """What the ratio of durations may be, by where the phases may begin and end."""
-    limits = _limits(first, second)
-    return "" if limits is None else f"{limits[0]:.3f} .. {'any' if limits[1] == math.inf else f'{limits[1]:.3f}'}"
-
-
 def _limits(first: Side, second: Side) -> tuple[float, float] | None:
     if first.duration_within is None or second.duration_within is None:
         return None
     low, high = first.duration_within, second.duration_within
     return high[0] / low[1], high[1] / low[0] if low[0] > 0.0 else math.inf
-
-
-def _level(side: Side) -> str:
-    half = "" if side.level_within is None else f" +- {0.5 * (side.level_within[1] - side.level_within[0]):.2g}"
-    return f"{side.level:.4g}{half}"

@@ -37,7 +37,8 @@ from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable, shown_origin
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Tables
+from perfcore.results import Table as DeclaredTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,20 +266,23 @@ class CurvePresenter(Presenter):
     def tables(self, result: Trace | UtilizationCurve) -> Tables:
         """The time of each state, the longest first; of a curve without states its extent and its heights."""
         if isinstance(result, UtilizationCurve):
-            figures = [result.duration, result.mean, result.heights.min(), result.heights.max()]
-            header = ["steps", f"duration ({result.time_unit})", "mean", "lowest", "highest"]
-            return [("Processors computing", header, [[f"{result.n_steps:,}", *(f"{value:.6g}" for value in figures)]])]
-        times, total = _state_times(result), result.span_ns[1] - result.span_ns[0]
-        rows = [
-            [
-                result.states[k],
-                "computing" if result.states[k] in result.busy_states else "",
-                readable(int(times[k]), "ns"),
-                f"{times[k] / (total * len(result.locations)):.2%}" if total else "-",
-            ]
-            for k in np.argsort(-times, kind="stable")
+            heights, columns = result.heights, [Column("steps", [result.n_steps], format=",")]
+            columns.append(
+                Column("duration", [float(result.duration)], result.time_unit, "time", f"duration_{result.time_unit}")
+            )
+            figures = {"mean": result.mean, "lowest": heights.min(), "highest": heights.max()}
+            columns += [Column(name, [float(value)], format=".6g") for name, value in figures.items()]
+            return [DeclaredTable(columns, title="Processors computing")]
+        times, total = _state_times(result), (result.span_ns[1] - result.span_ns[0]) * len(result.locations)
+        columns = [
+            Column("state", lambda k: result.states[k]),
+            Column("counts as", lambda k: "computing" if result.states[k] in result.busy_states else None),
+            Column("total time", lambda k: int(times[k]), "ns", "time"),
+            Column("share", lambda k: float(times[k] / total) if total else None, format=".2%"),
         ]
-        return [("Time of all locations in each state", ["state", "counts as", "time of all", "share"], rows)]
+        return [
+            DeclaredTable(columns, np.argsort(-times, kind="stable").tolist(), "Time of all locations in each state")
+        ]
 
     def frame(self, result: Trace | UtilizationCurve) -> pd.DataFrame:
         """A row for each interval, or for each step of a curve; of a summary for each location and state."""
