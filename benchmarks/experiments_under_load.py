@@ -41,7 +41,7 @@ ROUNDS = 2
 
 
 def judgements(folder: Path) -> Iterator[tuple[str, str, Judgement]]:
-    """Case, equation and what `perf judge` finds, for all recorded predictions."""
+    """Case, equation and what `perf validate` finds, for all recorded predictions."""
     for case in experiments.CASES:
         for equation in experiments.equations_of(case):
             made = read_predictions(folder / f"{case}-{equation}.json")

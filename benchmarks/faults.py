@@ -46,9 +46,9 @@ _DATE = re.compile(rb"\d{4}-\d\d-\d\d[T ][0-9:.+]+")  # when a line of a history
 _NEVER = 1 << 60
 _LARGE_BYTES = 1 << 16
 _TABLE = "p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n"
-_DESIGN = "design -f p=1,2,4 --replications 2 -o design.toml"
-_FEWER = "design -f p=1,2 --replications 1 -o fewer.toml"
-_RUN = "run design.toml --max-load 1 -v t=([0-9]+) -- echo {p}"
+_DESIGN = "experiment design -f p=1,2,4 --replications 2 -o design.toml"
+_FEWER = "experiment design -f p=1,2 --replications 1 -o fewer.toml"
+_RUN = "experiment run design.toml --max-load 1 -v t=([0-9]+) -- echo {p}"
 
 
 class Plan(ctypes.Structure):
@@ -78,14 +78,14 @@ class Scenario(NamedTuple):
     changes: tuple[str, ...] = ()
 
 
-_SUMMARY, _HISTORY = "summarize halo.prv -o run.summary --overwrite", "history add history.jsonl runs.csv --commit"
+_SUMMARY, _HISTORY = "summarize halo.prv -o run.summary --overwrite", "gate record history.jsonl runs.csv --commit"
 SCENARIOS = {
     "fit": Scenario("fit runs.csv -o model.json", ("fit step.csv --phases 2 -o model.json",), ("model.json",)),
     "plot": Scenario("plot step.csv -o picture.svg", changes=("picture.svg",)),
-    "report": Scenario("report step.csv -o report.html", changes=("report.html",)),
-    "parquet": Scenario("read runs.csv -o t.parquet", ("read step.csv -o t.parquet",), ("t.parquet",)),
-    "json": Scenario("read runs.csv -o t.jsonl", changes=("t.jsonl",)),
-    "otf2": Scenario("read halo.prv -o halo.otf2.tar", changes=("halo.otf2.tar",)),
+    "report": Scenario("explore step.csv -o report.html", changes=("report.html",)),
+    "parquet": Scenario("convert runs.csv -o t.parquet", ("convert step.csv -o t.parquet",), ("t.parquet",)),
+    "json": Scenario("convert runs.csv -o t.jsonl", changes=("t.jsonl",)),
+    "otf2": Scenario("convert halo.prv -o halo.otf2.tar", changes=("halo.otf2.tar",)),
     "summary": Scenario(_SUMMARY, (f"{_SUMMARY} --cells 64",), ("run.summary",)),
     "part": Scenario(
         "summarize halo.prv second.prv -r clocks=unaligned --part 1/2 -o one.summary", changes=("one.summary",)

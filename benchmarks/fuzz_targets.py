@@ -133,17 +133,29 @@ _QUANTITIES = _texts(
 _POINTS = _texts("p=1,2,3", "p=1..1024*2", "p=0..100:10", "p=1..1e9*1.000000001", "p=4", "p=1e999", "p=1..2..3", "q=")
 
 PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
-    "formula": ("eval '{text}' --with x=normal:3,0.1 --with a=2 --with p=4 --with b=1 --samples 64", "", _FORMULAS),
-    "quantity": ("eval x+1 --with 'x={text}' --samples 64", "", _QUANTITIES),
-    "value-file": ("eval x+1 --with x={file} --samples 64", ".json", _contents("examples/sor/recorded/*.json")),
+    "formula": (
+        "stochastic eval '{text}' --with x=normal:3,0.1 --with a=2 --with p=4 --with b=1 --samples 64",
+        "",
+        _FORMULAS,
+    ),
+    "quantity": ("stochastic eval x+1 --with 'x={text}' --samples 64", "", _QUANTITIES),
+    "value-file": (
+        "stochastic eval x+1 --with x={file} --samples 64",
+        ".json",
+        _contents("examples/sor/recorded/*.json"),
+    ),
     "model": ("info {file}", ".json", _contents("tests/golden/models/*.json")),
     "model-at": ("predict {file} --at p=4 --interval 0.9", ".json", _contents("tests/golden/models/[!l]*.json")),
     "at": ("predict {examples}/../tests/golden/models/individual.json --at '{text}'", "", _POINTS),
     "constraint": ("fit {folder}/runs.csv --where '{text}'", "", _texts("p > 1", "p=2", "p >= 2 and p < 9", "p!=1")),
-    "units": ("info {folder}/runs.csv --until '{text}'", "", _texts("1.5s", "10%", "3", "NAME#3", "2 min", "1e9us")),
+    "units": ("info {folder}/runs.csv --to '{text}'", "", _texts("1.5s", "10%", "3", "NAME#3", "2 min", "1e9us")),
     "structural": ("predict {file} --samples 64", ".toml", _contents("examples/structural/*.toml")),
-    "design": ("run {file} --dry-run -- true", ".toml", _contents("examples/study/recorded/*.toml")),
-    "factors": ("design -f '{text}'", "", _texts("p=1,2", "p=1..64*2", "D=64..256:64", "s=cg,mg", "p=1..1e9")),
+    "design": ("experiment run {file} --dry-run -- true", ".toml", _contents("examples/study/recorded/*.toml")),
+    "factors": (
+        "experiment design -f '{text}'",
+        "",
+        _texts("p=1,2", "p=1..64*2", "D=64..256:64", "s=cg,mg", "p=1..1e9"),
+    ),
     "models": (
         "fit {folder}/runs.csv --fitter modgen --parameter p --models {file}",
         ".toml",
@@ -154,7 +166,7 @@ PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
         ".toml",
         (*_contents("examples/overheads/*.toml"), *_contents("plugins/commands/perf_analysis/overheads/*.toml")),
     ),
-    "store": ("runs {file} --show 1", ".db", ()),
+    "store": ("experiment list {file} --show 1", ".db", ()),
     "store-info": ("info {file}", ".db", ()),
     "history": (
         "gate {file} --commit commit",
@@ -167,7 +179,7 @@ PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
         ),
     ),
     "judged": (
-        "judge {file} {folder}/actual.csv",
+        "validate {file} {folder}/actual.csv",
         ".json",
         _contents("examples/sor/recorded/predictions-*.json"),
     ),

@@ -20,10 +20,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.summaries.dyadic import coarsest, n_stretches
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.stored_cells import StoredCells
-from perf_traces.summaries.summary import FileFacts, Summary, most_windows
+from perf_traces.summaries.summary import FileFacts, StoredCells, Summary, coarsest, most_windows, n_stretches
 from perf_traces.summaries.summary_file import save
 
 PROCESSORS, CELL_BITS, PHASES = 256, 12, 20
@@ -83,7 +81,7 @@ def measure(folder: Path, count: int) -> None:
     size = parts[0].stat().st_size
     print(f"{count:,} cells, a part of {size / 1e6:,.1f} MB, {size / count:.2f} bytes a cell", flush=True)
     calls = {
-        "merge": ("merge", *parts, "-o", whole, "--overwrite"),
+        "merge": ("summarize", *parts, "-o", whole, "--overwrite"),
         "info": ("info", whole),
         "fit": ("fit", whole, "-o", model),
         "fit, 20 phases": ("fit", whole, "--phases", PHASES, "-o", model),

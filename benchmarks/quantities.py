@@ -146,7 +146,7 @@ def parts() -> None:
         request = Path(folder, "request.toml")
         request.write_text(_REQUEST)
         for model in ("examples/structural/sor.toml", str(request)):
-            for where in 2 * ([], ["--on", "local:1"], ["--on", "local:2"]):
+            for where in 2 * ([], ["--parallel", "local:1"], ["--parallel", "local:2"]):
                 words = ["predict", model, "--method", "sample", "--samples", str(10**8), "--json", *where]
                 load, before, start = os.getloadavg()[0], _of_children(), time.perf_counter()
                 subprocess.run([sys.executable, "-m", "perfcore", *words], check=True, stdout=subprocess.DEVNULL)

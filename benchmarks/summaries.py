@@ -97,10 +97,10 @@ def measure(folder: Path, n_files: int, n_intervals: int, cells: int) -> None:
     one, two, whole = (folder / name for name in ("one.summary", "two.summary", "whole.summary"))
     tell("one process", [perf("summarize", names, "-o", whole, *given)], whole)
     parts = [perf("summarize", names, "-o", each, "--part", f"{k}/2", *given) for k, each in ((1, one), (2, two))]
-    tell("two parts", [*parts, perf("merge", two, one, "-o", whole, "--overwrite")], whole)
+    tell("two parts", [*parts, perf("summarize", two, one, "-o", whole, "--overwrite")], whole)
     by_workers = {}
     for count, how in ((1, "one worker"), (2, "two workers")):
-        by_workers[count] = perf("summarize", names, "-o", whole, "--on", f"local:{count}", *given)
+        by_workers[count] = perf("summarize", names, "-o", whole, "--parallel", f"local:{count}", *given)
         tell(how, [by_workers[count]], whole)
     elapsed, used = (by_workers[2][at] / by_workers[1][at] for at in (0, 1))
     load = f"load {os.getloadavg()[0]:.1f}"

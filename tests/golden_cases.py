@@ -69,35 +69,23 @@ JSON = {
     "overheads": ["overheads", "examples/cholesky/cholesky_trace.csv.gz"],
     "whatif": ["whatif", "examples/halo/halo.prv", "--network", "0"],
     "profile": ["profile", "examples/cholesky/cholesky_trace.csv.gz"],
-    "eval": ["eval", "work*(1 + busy)", "--with", "work=normal:120,3", "--with", "busy=interval:0.1,0.3"],
-    "verify": ["verify", f"{_GOLDEN}/modgen.json", "tests/golden/by_category.csv"],
+    "eval": ["stochastic", "eval", "work*(1 + busy)", "--with", "work=normal:120,3", "--with", "busy=interval:0.1,0.3"],
+    "verify": ["validate", f"{_GOLDEN}/modgen.json", "tests/golden/by_category.csv"],
     "compare": ["compare", f"{_GOLDEN}/modgen.json", f"{_GOLDEN}/modgen.json", "--at", "P=16..256*2", "--at", "D=256"],
-    "judge": ["judge", "examples/sor/recorded/predictions-normal.json", "examples/sor/recorded/runs.csv",
+    "judge": ["validate", "examples/sor/recorded/predictions-normal.json", "examples/sor/recorded/runs.csv",
               "--column", "time_s"],
-    "next-model": ["next", f"{_GOLDEN}/individual.json", "--target", "p=1024", "--target", "code=LU",
+    "next-model": ["experiment", "next", f"{_GOLDEN}/individual.json", "--target", "p=1024", "--target", "code=LU",
                    "--target", "system=T3D"],
-    "next-store": ["next", "examples/study/recorded/sor.db", "--precision", "1%"],
-    "design": ["design", "-f", "p=1,2", "-f", "D=64,128"],
-    "runs": ["runs", "examples/study/recorded/sor.db"],
-    "value": ["value", "examples/sor/recorded/availability.csv", "--column", "cpu 0 available", "--as", "normal"],
+    "next-store": ["experiment", "next", "examples/study/recorded/sor.db", "--precision", "1%"],
+    "design": ["experiment", "design", "-f", "p=1,2", "-f", "D=64,128"],
+    "runs": ["experiment", "list", "examples/study/recorded/sor.db"],
+    "value": ["stochastic", "summarize", "examples/sor/recorded/availability.csv", "--column", "cpu 0 available",
+              "--as", "normal"],
     "plugins-worley": ["plugins", "worley"],
 }  # fmt: skip
 # What is said of the program; as wide as the variable COLUMNS says.
 COLUMNS = "100"
-COMMANDS = (
-    "compare", "completion", "decide", "design", "eval", "explore", "fit", "formats", "gate", "history", "info",
-    "iterations", "judge", "merge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank",
-    "read", "report", "run", "runs", "sample", "schedule", "solve", "summarize", "value", "verify", "whatif",
-)  # fmt: skip
-HELP = {
-    "perf": ["--help"],
-    "plugins-list": ["plugins"],
-    "formats-list": ["formats"],
-    **{command: [command, "--help"] for command in COMMANDS},
-    **{f"fit-{fitter}": ["fit", "--fitter", fitter, "--help"] for fitter in MODELS},
-    "fit-segmenter": ["fit", "--segmenter", "hill-climb", "--help"],
-    "value-histogram": ["value", "--as", "histogram", "--help"],
-}
+HELP = {"perf": ["--help"], "plugins-list": ["plugins"], "fit-worley": ["fit", "--fitter", "worley", "--help"]}
 
 
 def run(words: list[str]) -> str:

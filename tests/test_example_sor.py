@@ -134,7 +134,7 @@ def test_the_readme_has_the_recorded_table(compare):
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
 )
 def test_the_whole_chain(tmp_path):
-    words = ["--runs", "3", "--before", "3", "--between", "1", "--size", "300", "--iterations", "20"]
+    words = ["--runs", "3", "--before", "3", "--region", "1", "--size", "300", "--iterations", "20"]
     done = subprocess.run(
         [sys.executable, SOR / "experiment.py", *words, "--out", tmp_path], check=True, capture_output=True, text=True
     )

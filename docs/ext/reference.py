@@ -22,7 +22,6 @@ _MODEL_FILE = """`perf fit -o model.json` writes JSON. `schema` names the versio
 model, `fitter` and `options` how it was made, `source` and `fingerprint` the data, `version` the version of perfcore,
 and `model` the fields below. A file with an unknown schema, an unknown field or a wrong type is refused."""
 _TYPE_NAMES = {int: "integer", float: "number", str: "text", bool: "yes, no"}
-_SUBCOMMAND = re.compile(r"^  ([a-z]+)  +\S", re.MULTILINE)
 
 
 def write_pages(folder: Path) -> None:
@@ -49,13 +48,9 @@ def _commands() -> Iterator[str]:
         yield from _help(name)
 
 
-def _help(name: str, level: int = 2) -> Iterator[str]:
+def _help(name: str) -> Iterator[str]:
     _, text = run_command(f"perf {name} --help")
-    yield from (f"{'#' * level} perf {name}", "", "```text", text.strip(), "```", "")
-    _, found, listing = text.partition("\nCommands:\n")
-    if found:
-        for subcommand in _SUBCOMMAND.findall(listing):
-            yield from _help(f"{name} {subcommand}", level + 1)
+    yield from (f"## perf {name}", "", "```text", text.strip(), "```", "")
 
 
 def _options() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Measure `bodies.py` with `perf run` and keep what its functions took as JSON Lines of Extra-P.
+"""Measure `bodies.py` with `perf experiment run` and keep what its functions took as JSON Lines of Extra-P.
 
 ``python record.py`` takes some minutes. `runs.jsonl` has the runs that laws are fitted to, `larger.jsonl` runs that are
 larger in both parameters, to judge the laws by.
@@ -36,8 +36,8 @@ def record(name: str) -> None:
     with tempfile.TemporaryDirectory(prefix="perfcore-bodies-") as folder:
         shutil.copy(HERE / "bodies.py", folder)
         for words in (
-            ["design", *DESIGNS[name], "-o", f"{name}.toml"],
-            ["run", f"{name}.toml", "--limit", "60s", *values, "--", *command],
+            ["experiment", "design", *DESIGNS[name], "-o", f"{name}.toml"],
+            ["experiment", "run", f"{name}.toml", "--limit", "60s", *values, "--", *command],
         ):
             subprocess.run(["perfcore", *words], cwd=folder, env=environment, check=True)
         runs = perfcore.read(Path(folder, f"{name}.db")).table.sort_values(["n", "m", "run"])

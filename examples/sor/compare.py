@@ -1,6 +1,6 @@
 """Set recorded predictions against recorded times: one table for all representations, and a picture of three.
 
-It reads the folder that experiment.py writes. ``perf judge`` says more about one representation.
+It reads the folder that experiment.py writes. ``perf validate`` says more about one representation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measure the example programs with `perf run`, model them with modgen, and write what came out into the README.
+"""Measure the example programs with `perf experiment run`, model them with modgen, and write the README.
 
 ``python study.py record`` makes the runs, some minutes; ``python study.py report`` makes the models and the README's
 table from the recorded stores.
@@ -40,12 +40,12 @@ def record(program: str) -> None:
             shutil.copytree(
                 HERE.parent / name, Path(folder, name), ignore=shutil.ignore_patterns("recorded", "*cache*")
             )
-        design = ["design", "-f", WORKERS, "-f", PROGRAMS[program], "--replications", str(REPLICATIONS)]
+        design = ["experiment", "design", "-f", WORKERS, "-f", PROGRAMS[program], "--replications", str(REPLICATIONS)]
         values = [word for name in ("total", *CATEGORIES) for word in ("-v", f"{name}=^{name} ([0-9.]+)$")]
         command = ["env", "python3", "study/measure.py", program, "--size", "{D}", "--workers", "{p}"]
         for words in (
             [*design, "-o", f"{program}.toml"],
-            ["run", f"{program}.toml", "--limit", "60s", "--retry-failed", *values, "--", *command],
+            ["experiment", "run", f"{program}.toml", "--limit", "60s", "--retry-failed", *values, "--", *command],
         ):
             subprocess.run(["perfcore", *words], cwd=folder, env=environment, check=True)
         RECORDED.mkdir(exist_ok=True)

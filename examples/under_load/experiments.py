@@ -1,8 +1,8 @@
-"""Record the runs of the three programs under load by `perf run`, and predict each from what was measured before it.
+"""Record the runs of the three programs under load by `perf experiment run`, and predict each beforehand.
 
 ``python experiments.py record`` makes the runs, some 12 minutes on a machine that does nothing else, and predicts them;
 ``python experiments.py predict`` only predicts: for each case and equation it writes a file of predictions beside the
-table of runs, for `perf judge`, and prints the figures. Both work in the folder ``recorded`` beside this file.
+table of runs, for `perf validate`, and prints the figures. Both work in the folder ``recorded`` beside this file.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def record(folder: Path, words: Sequence[str] = ()) -> None:
             command = ["env", "python3", f"{HERE.name}/measure.py", what, *factors, *words]
             run = ["perfcore", "run", f"{HERE.name}/{what}.toml", "--store", f"{what}.db", "--limit", "60s"]
             done = subprocess.run([*run, *values, "--", *command], cwd=place, env=environment, check=False)
-            if done.returncode > 1:  # 1: some runs failed, which `perf run` has told; the others count
+            if done.returncode > 1:  # 1: some runs failed, which `perf experiment run` has told; the others count
                 raise SystemExit(done.returncode)
         folder.mkdir(exist_ok=True)
         for path in [*Path(place).glob("*.db"), *Path(place).glob("*.csv")]:

@@ -1,4 +1,4 @@
-"""Measure one of the programs for `perf run`: what its model needs, or one run under load and the samples before it.
+"""Measure one of the programs for `perf experiment run`: what its model needs, or a run under load and samples.
 
 ``measure.py dedicated PROGRAM`` makes short runs without load and beside a steady one. ``measure.py loaded PROGRAM
 LOAD`` goes on with the load of that case where the last run left it, samples what it leaves of each processor, makes

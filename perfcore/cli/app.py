@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ import typer.core
 import typer.main
 
 import perfcore
-from perfcore.base.errors import UnknownNameError
+from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.cli.command import CONTEXT_SETTINGS, build_command, markup_mode, plain
 from perfcore.hooks.registry import Entry, registry
 
@@ -19,16 +20,27 @@ _SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE en
 _GROUPS = ("Look", "Model", "Measure", "Uncertainty", "Set up")  # headings of the help, in this order; others follow
 
 
+# Commands of another program of this name, in case somebody expects that one.
+_LINUX_PERF = {
+    "annotate", "archive", "bench", "buildid-cache", "c2c", "config", "daemon", "data", "diff", "evlist", "ftrace",
+    "inject", "iostat", "kallsyms", "kmem", "kvm", "kwork", "list", "lock", "mem", "probe", "record", "report", "sched",
+    "script", "stat", "test", "timechart", "top", "trace", "version",
+}  # fmt: skip
+
+
 class CommandGroup(typer.core.TyperGroup):
-    """A group whose commands are those of the registry; a listing imports none of them."""
+    """Commands of the registry whose names begin with the same words; a listing imports none of them."""
+
+    prefix = ""  # of a group within the program the word that leads to it, and a space
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all commands, by group."""
-        return [entry.name for entry in _commands()]
+        """First words of the names, by group of the help."""
+        names = (entry.name.removeprefix(self.prefix).split()[0] for entry in _commands(self.prefix))
+        return list(dict.fromkeys(names))
 
     def get_command(self, ctx: Any, cmd_name: str) -> typer.core.TyperCommand | None:
         """What a listing says of a command."""
-        entry = registry().entries("commands").get(cmd_name)
+        entry = registry().entries("commands").get(self.prefix + cmd_name)
         if entry is None:
             return None
         text = plain(entry.help)
@@ -42,23 +54,29 @@ class CommandGroup(typer.core.TyperGroup):
         UnknownNameError
             There is no such command; the nearest is named.
         """
-        name, *words = args
-        entry = registry().entries("commands").get(name)
-        if entry is not None:
-            return name, build_command(entry, words), words
+        entries = registry().entries("commands")
+        for count in (2, 1):  # `gate record` is a command beside `gate FILE`
+            entry = entries.get(self.prefix + " ".join(args[:count]))
+            if entry is not None and len(args) >= count:
+                words = args[count:]
+                if not entry.target:
+                    return args[0], _subgroup(entry), words
+                return " ".join(args[:count]), build_command(entry, words), words
         if ctx.resilient_parsing:  # while a line is completed
-            return None, None, words
-        if name.startswith("-"):
-            ctx.fail(f"No such option {name}")
-        raise UnknownNameError("command", name, registry().entries("commands"))
+            return None, None, args[1:]
+        if args[0].startswith("-"):
+            ctx.fail(f"No such option {args[0]}")
+        raise _unknown(self.prefix, args[0])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Commands under the headings of their groups, each with its whole line of help."""
         groups: dict[str, list[tuple[str, str]]] = {}
-        for entry in _commands():
-            groups.setdefault(_group(entry), []).append((entry.name, entry.help))
+        for entry in _commands(self.prefix):
+            name = entry.name.removeprefix(self.prefix)
+            if " " not in name or f"{self.prefix}{name.split()[0]}" not in _group_names():
+                groups.setdefault(_group(entry), []).append((name, entry.help))
         for title, rows in groups.items():
-            with formatter.section(title):
+            with formatter.section(title if not self.prefix else "Commands"):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
@@ -75,11 +93,54 @@ def _group(entry: Entry) -> str:
     return entry.group or "Others"
 
 
-def _commands() -> list[Entry]:
-    """Commands in the order of the help: by group, then as their plugin registered them."""
+def _group_names() -> set[str]:
+    return {entry.name for entry in registry().entries("commands").values() if not entry.target}
+
+
+def _commands(prefix: str) -> list[Entry]:
+    """Commands in the order of the help: by group, then by name."""
     places = {name: number for number, name in enumerate(_GROUPS)}
-    entries = registry().entries("commands").values()
+    entries = (entry for entry in registry().entries("commands").values() if entry.name.startswith(prefix))
     return sorted(entries, key=lambda entry: (places.get(_group(entry), len(places)), _group(entry)))
+
+
+def _subgroup(entry: Entry) -> typer.core.TyperGroup:
+    """The group of commands whose names begin with that of an entry."""
+
+    def show(ctx: typer.Context) -> int | None:
+        if ctx.invoked_subcommand is None:
+            typer.echo(ctx.get_help())
+            return 2
+        return None
+
+    show.__doc__ = plain(entry.help)
+    return _make_group(show, f"{entry.name} ")
+
+
+def _make_group(callback: Callable[..., Any], prefix: str = "") -> CommandGroup:
+    app = typer.Typer(
+        cls=CommandGroup, rich_markup_mode=markup_mode(), context_settings=CONTEXT_SETTINGS, add_completion=not prefix
+    )
+    app.callback(invoke_without_command=True)(callback)
+    group = typer.main.get_command(app)
+    assert isinstance(group, CommandGroup)
+    group.prefix = prefix
+    return group
+
+
+def _unknown(prefix: str, name: str) -> OptionError:
+    """Why there is no such command: its earlier name, another program's, or the nearest."""
+    entries = registry().entries("commands")
+    for entry in entries.values():
+        if prefix + name in entry.former:
+            return OptionError(f"`perf {prefix}{name}` is now `perf {entry.name}`")
+    if not prefix and name in _LINUX_PERF:
+        return OptionError(
+            f"unknown command {name!r}: this is perfcore, for performance models; Linux perf is another program of "
+            "this name (see `type -a perf`)"
+        )
+    known = [entry.name.removeprefix(prefix) for entry in _commands(prefix) if entry.target]
+    return UnknownNameError("command", name, known)
 
 
 def _say_version(requested: bool) -> None:
@@ -108,10 +169,4 @@ def _perf(
 
 def program() -> typer.core.TyperGroup:
     """The command of the whole program, to be run with ``standalone_mode=False``."""
-    app = typer.Typer(cls=CommandGroup, rich_markup_mode=markup_mode(), context_settings=CONTEXT_SETTINGS)
-    app.callback(invoke_without_command=True)(_perf)
-    group = typer.main.get_command(app)
-    assert isinstance(group, CommandGroup)
-    # `perf completion` says what typer's two options would; typer has to add them to know the shells.
-    group.params = [parameter for parameter in group.params if not str(parameter.name).endswith("_completion")]
-    return group
+    return _make_group(_perf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -12,7 +12,7 @@ import typer.core
 import typer.main
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.signature import OptionsOfSelected, options_source, selected_name, with_signature
+from perfcore.cli.signature import OptionsOfSelected, former_options, options_source, selected_name, with_signature
 from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
@@ -54,6 +54,9 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
     command.heading, command.choices = heading, choices
+    command.former = dict(
+        pair.split("=", 1) for pair in (*entry.former, *former_options(function)) if pair.startswith("--")
+    )
     return command
 
 
@@ -66,6 +69,7 @@ class _Command(typer.core.TyperCommand):
 
     heading = ""
     choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
+    former: Mapping[str, str] = {}
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; options of what could be selected are accepted, and shown once it is."""
@@ -95,6 +99,8 @@ class _Command(typer.core.TyperCommand):
             unknown = getattr(error, "option_name", None)
             if unknown is None or not hasattr(error, "possibilities"):
                 raise
+            if unknown in self.former:
+                raise OptionError(f"{unknown} is now {self.former[unknown]}") from None
             flags: dict[bool, list[str]] = {True: [], False: []}
             for parameter in self.get_params(ctx):
                 flags[_of_plugin(parameter)] += [flag[2:] for flag in parameter.opts if flag.startswith("--")]

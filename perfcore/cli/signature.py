@@ -14,7 +14,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -25,6 +25,8 @@ from perfcore.hooks.registry import Entry, registry
 
 class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
+
+    former: ClassVar[tuple[str, ...]] = ()  # earlier options, as of `perfcore.hooks.specs.Register`
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ class OptionsOf:
 
 @dataclass(frozen=True)
 class OptionsOfEach:
-    """Annotation of ``**options``: those of all of a kind that have an attribute, such as openers that predict."""
+    """Annotation of ``**options``: those of all of a kind that have an attribute, such as openers that predict.
+
+    Where the attribute is a dataclass, its options are meant instead.
+    """
 
     kind: str
     having: str
@@ -115,6 +120,13 @@ def options_source(function: Callable[..., Any]) -> OptionsOf | OptionsOfEach | 
     return None
 
 
+def former_options(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Earlier options of the groups of parameters that a command takes."""
+    annotations = [each.annotation for each in inspect.signature(function, eval_str=True).parameters.values()]
+    groups = (each for each in annotations if isinstance(each, type) and issubclass(each, ParameterGroup))
+    return tuple(option for group in groups for option in group.former)
+
+
 def _of_group(group: type) -> Iterator[inspect.Parameter]:
     hints = typing.get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
@@ -153,8 +165,14 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
         entry = Entry("options", source.title, source.target, "", "perfcore", options=source.target)
         return [(f"Options of {source.title}", field) for field in describe(entry.load_options())]
     if isinstance(source, OptionsOfEach):
-        having = [entry for entry in registry().entries(source.kind).values() if _has(entry, source.having)]
-        return [pair for entry in having for pair in _fields_of(entry, values)]
+        fields: Fields = []
+        for entry in registry().entries(source.kind).values():
+            found = _attribute(entry, source.having)
+            if isinstance(found, type):
+                fields += [(f"Options of {entry.name}", field) for field in describe(found)]
+            elif found:
+                fields += _fields_of(entry, values)
+        return fields
     name = values.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, values))
     entries = registry().entries(source.kind)
     if name is not None:
@@ -186,11 +204,11 @@ def _default(flag: str, parameters: Mapping[str, inspect.Parameter]) -> str | No
     return next((each.default for each in parameters.values() if f"--{flag}" in _flags(each)), None)
 
 
-def _has(entry: Entry, attribute: str) -> bool:
+def _attribute(entry: Entry, attribute: str) -> Any:
     try:
-        return bool(getattr(entry.load(), attribute, False))
+        return getattr(entry.load(), attribute, None)
     except PerfError:  # using it says what is missing
-        return False
+        return None
 
 
 def _fields_of(entry: Entry, values: Mapping[str, str]) -> Fields:

@@ -34,6 +34,7 @@ class Entry:
     ranks_for: tuple[str, ...] = ()
     group: str = ""
     function: str | None = None
+    former: tuple[str, ...] = ()
 
     def load(self) -> Any:
         """Import the target.

@@ -50,15 +50,17 @@ class Register(Protocol):
         ranks_for: tuple[str, ...] = (),
         group: str = "",
         function: str | None = None,
+        former: tuple[str, ...] = (),
     ) -> None:
         """Announce one thing.
 
         Parameters
         ----------
         name : str
-            What the user types; for presenters ``"module:Class"`` of what is presented.
+            What the user types; for presenters ``"module:Class"`` of what is presented. A command of two words, such as
+            ``"experiment run"``, stands in a group of the first, whose help is that of an entry with this name.
         target : str
-            ``"module:attribute"``, imported on first use.
+            ``"module:attribute"``, imported on first use; empty for a group of commands.
         help : str
             One line, shown by ``perf plugins`` and, of commands and fitters, by ``--help``.
         options : str, optional
@@ -77,6 +79,9 @@ class Register(Protocol):
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
             The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
+        former : tuple of str, optional
+            Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; who uses one is told
+            the present one.
         """
 
 

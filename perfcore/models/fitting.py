@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_PARTS", "as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
-NO_PARTS = "{} works in one process and has no parts for --on (executor); leave it out"
+NO_PARTS = "{} works in one process and has no parts for --parallel (executor); leave it out"
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
 

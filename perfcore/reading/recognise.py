@@ -69,11 +69,9 @@ def recognise(source: Source) -> tuple[str, Reader]:
             best = (sureness, name, reader)
     if best is None:
         if f'"{MODEL_SCHEMA[:-1]}'.encode() in source.head[:_MODEL_BEGINS]:  # whichever version
-            problem = "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
+            problem = "is a model, no data; `perf predict`, `perf compare` and `perf explore` read it"
             raise InputError(source.name, problem)
-        advice = (
-            f"not in a format that is known here; `perf formats` lists the {len(entries)} that are, --reader names one"
-        )
+        advice = f"not in any of the {len(entries)} known formats; `perf info --formats` lists them, --reader names one"
         raise InputError(source.name, "; ".join([advice, *problems]))
     return best[1], best[2]
 

@@ -132,7 +132,7 @@ class ReaderSuite:
                 self.read_or_refuse(path, _damaged(content, rng))
 
     def test_foreign_files_are_refused(self, tmp_path: Path) -> None:
-        """What ``perf read --reader NAME`` is given by mistake."""
+        """What ``perf convert --reader NAME`` is given by mistake."""
         path = tmp_path / self.samples[0][0]
         for content in _FOREIGN:
             assert self.read_or_refuse(path, content) is None, f"read {content[:16]!r}"

@@ -1,4 +1,4 @@
-"""``perf design``: points, files, budgets."""
+"""``perf experiment design``: points, files, budgets."""
 
 import json
 import sys
@@ -9,24 +9,28 @@ from perf_experiments import read_design
 
 
 def test_a_file_and_what_is_in_it(perf, folder):
-    out = perf("design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml").lines
+    out = perf(
+        "experiment", "design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml"
+    ).lines
     assert out == ["d.toml: 6 points of p, D, 2 replications: 12 runs; p < 4 refuses 3"]
     assert len(read_design(folder / "d.toml").chosen()) == 6
 
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_file_the_points_are_printed(perf):
-    lines = perf("design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1").lines
+    lines = perf(
+        "experiment", "design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1"
+    ).lines
     assert [line.split() for line in lines[:-1]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
-    assert json.loads(perf("design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
+    assert json.loads(perf("experiment", "design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_budget_by_runs(perf):
-    perf("design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
+    perf("experiment", "design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
     sleep = "import time; time.sleep({n} * 0.2)"
-    perf("run", "d.toml", "--max-load", "1", "--", sys.executable, "-S", "-c", sleep)
-    lines = perf("design", "-f", "n=1,2,50", "--runs", "d.db", "--budget", "6s", "-o", "d.toml").lines
+    perf("experiment", "run", "d.toml", "--max-load", "1", "--", sys.executable, "-S", "-c", sleep)
+    lines = perf("experiment", "design", "-f", "n=1,2,50", "--runs", "d.db", "--budget", "6s", "-o", "d.toml").lines
     assert lines[0] == "d.toml: 2 points of n, 2 replications: 4 runs"
     assert lines[1].startswith("about ")
     assert 1.2 <= float(lines[1].split()[1]) < 6.0  # a busy machine starts programs slowly
@@ -38,7 +42,9 @@ def test_a_budget_by_runs(perf):
 def test_a_budget_by_a_model(perf, folder):
     (folder / "t.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
     perf("fit", "t.csv", "--fitter", "individual", "--functions", "1/p", "-o", "m.json")
-    lines = perf("design", "-f", "p=1,2,4,8", "--model", "m.json", "--budget", "14s", "--replications", "2").lines
+    lines = perf(
+        "experiment", "design", "-f", "p=1,2,4,8", "--model", "m.json", "--budget", "14s", "--replications", "2"
+    ).lines
     assert lines[-3:] == ["3 points of p, 2 replications: 6 runs", "about 14 s in all", "left out: p=1, 8 s each run"]
 
 
@@ -63,5 +69,5 @@ def test_a_budget_by_a_model(perf, folder):
 )
 def test_mistakes(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("design", *words, *(["-o", "d.toml"] if words else []))
+    assert message in refused("experiment", "design", *words, *(["-o", "d.toml"] if words else []))
     assert sorted(folder.iterdir()) == before

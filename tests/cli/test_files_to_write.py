@@ -10,38 +10,38 @@ from perfcore.hooks.registry import registry
 WORDS = {
     "compare": ["none.json", "none.json", "--at", "p=1"],
     "decide": ["none.csv", "none.csv"],
-    "design": ["-f", "p=1,2", "--model", "none.json"],
-    "eval": ["a + b"],
+    "explore": ["none.csv"],
+    "experiment design": ["-f", "p=1,2", "--model", "none.json"],
+    "stochastic eval": ["a + b"],
     "fit": ["none.csv"],
     "gate": ["none.json", "none.json"],
     "iterations": ["none.csv"],
-    "judge": ["none.json", "none.csv"],
-    "merge": ["none.summary"],
     "messages": ["none.prv"],
-    "next": ["none.json", "--target", "p=1"],
+    "experiment next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],
     "plot": ["none.csv"],
     "profile": ["none.csv"],
     "predict": ["model.toml"],
-    "read": ["none.csv"],
-    "report": ["none.csv"],
-    "sample": ["cpu", "--for", "1h"],
-    "schedule": ["none.toml"],
-    "solve": ["none.toml", "--for", "n=1..2", "--below", "1"],
+    "convert": ["none.csv"],
+    "experiment sample": ["cpu", "--for", "1h"],
+    "stochastic schedule": ["none.toml"],
+    "stochastic solve": ["none.toml", "--for", "n=1..2", "--below", "1"],
     "summarize": ["none.prv"],
-    "value": ["none.csv"],
-    "verify": ["none.json", "none.csv"],
+    "stochastic summarize": ["none.csv"],
+    "validate": ["none.json", "none.csv"],
     "whatif": ["none.prv", "--noise", "5%"],
 }
 ENDINGS = {
-    "fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json",
-    "whatif": "json",
+    "fit": "json", "explore": "html", "experiment design": "toml", "experiment next": "toml",
+    "stochastic summarize": "json", "iterations": "json", "validate": "json", "whatif": "json",
 }  # fmt: skip
 
 
 def options_of_files():
     """Every command with -o or --plot, and the option."""
     for name, entry in registry().entries("commands").items():
+        if not entry.target:
+            continue  # a group
         for parameter in inspect.signature(entry.load(), eval_str=True).parameters.values():
             for declared in getattr(parameter.annotation, "__metadata__", ()):
                 flags = (getattr(declared, "default", None), *(getattr(declared, "param_decls", None) or ()))
@@ -52,6 +52,6 @@ def options_of_files():
 def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, folder, name, flag):
     (folder / "model.toml").write_text('equation = "x"\n[inputs]\nx = "none.json"\n')
     ending = "png" if flag == "--plot" or name == "plot" else ENDINGS.get(name, "csv")
-    message = refused(name, *WORDS[name], flag, f"no/such/x.{ending}")
+    message = refused(*name.split(), *WORDS[name], flag, f"no/such/x.{ending}")
     assert message == f"no/such/x.{ending}: cannot be written: there is no folder 'no/such'; make it first"
     assert sorted(path.name for path in folder.iterdir()) == ["curve.csv", "model.toml", "trace.csv"]

@@ -151,18 +151,18 @@ def test_operation_counts_from_a_file(perf, folder):
 @pytest.mark.usefixtures("runs")
 def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     for words in (
-        ["rank", "runs.csv", "--fitter", "strohmaier", "--terms", 1, "--json", "--on", "local:1"],
-        ["fit", "runs.csv", *JOINT, "--intervals", "bootstrap", "--draws", 30, "--json", "--on", "local:2"],
+        ["rank", "runs.csv", "--fitter", "strohmaier", "--terms", 1, "--json", "--parallel", "local:1"],
+        ["fit", "runs.csv", *JOINT, "--intervals", "bootstrap", "--draws", 30, "--json", "--parallel", "local:2"],
     ):
         assert perf(*words).out == perf(*words[:-2]).out
-    assert refused("rank", "none.csv", "--fitter", "individual", "--on", "local:2") == (
-        "individual works in one process and has no parts for --on (executor); leave it out"
+    assert refused("rank", "none.csv", "--fitter", "individual", "--parallel", "local:2") == (
+        "individual works in one process and has no parts for --parallel (executor); leave it out"
     )
     for words, message in (
-        (["runs.csv", "--on", "cloud:2", "--fitter", "strohmaier"], "--on cloud:2: local:N"),
+        (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
         (
-            ["runs.csv", "--on", "local:2", "--fitter", "scaling"],
-            "--on with --fitter scaling is for laws of many paths",
+            ["runs.csv", "--parallel", "local:2", "--fitter", "scaling"],
+            "--parallel with --fitter scaling is for laws of many paths",
         ),
     ):
         assert message in refused("fit", *words)

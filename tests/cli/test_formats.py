@@ -14,7 +14,7 @@ from perfcore.hooks.registry import registry
 
 
 def test_every_format_is_listed_with_an_example(perf):
-    listed = json.loads(perf("formats", "--json").out)["rows"]
+    listed = json.loads(perf("info", "--formats", "--json").out)["rows"]
     assert [fact["name"] for fact in listed] == list(registry().entries("readers"))
     for fact in listed:
         assert fact["problem"] is not None or fact["example"].startswith("perf ")
@@ -22,7 +22,7 @@ def test_every_format_is_listed_with_an_example(perf):
 
 
 def test_the_list_as_a_table(perf):
-    lines = perf("formats").lines
+    lines = perf("info", "--formats").lines
     assert lines[0].split() == ["format", "endings", "gives", "writes", "what", "it", "is", "example"]
     npb = next(line for line in lines if line.startswith("npb "))
     assert ".out .log .txt" in npb
@@ -41,7 +41,9 @@ SEVERAL_FILES = {
 @pytest.mark.parametrize("name", [*SAMPLES, "parquet"])
 def test_each_example_runs_as_it_is_printed(perf, tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
-    (example,) = (fact["example"] for fact in json.loads(perf("formats", "--json").out)["rows"] if fact["name"] == name)
+    (example,) = (
+        fact["example"] for fact in json.loads(perf("info", "--formats", "--json").out)["rows"] if fact["name"] == name
+    )
     file = shlex.split(example)[2]
     if name == "parquet":
         (tmp_path / "t.csv").write_text(TRACE)

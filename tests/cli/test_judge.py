@@ -1,4 +1,4 @@
-"""``perf judge``: predictions and actual values, from files."""
+"""``perf validate``: predictions and actual values, from files."""
 
 import json
 
@@ -17,7 +17,7 @@ def files(folder):
 
 
 def test_tables(perf):
-    lines = perf("judge", "one.json", "runs.csv", "--column", "time_s").lines
+    lines = perf("validate", "one.json", "runs.csv", "--column", "time_s").lines
     assert lines[0] == "4 runs against predictions as histogram"
     at = lines.index("Actual values by the probability of their bin")
     # 15 and 18 lie in the more probable bin, 5 in the other, 25 outside.
@@ -31,7 +31,7 @@ def test_tables(perf):
 
 
 def test_json(perf):
-    printed = json.loads(perf("judge", "many.json", "runs.csv", "--column", "time_s", "--json").out)
+    printed = json.loads(perf("validate", "many.json", "runs.csv", "--column", "time_s", "--json").out)
     assert printed["representations"] == ["interval"]
     assert printed["crps"] is None
     assert printed["coverage"][0]["observed"] == 0.5
@@ -42,7 +42,7 @@ def test_json(perf):
 def test_pictures(perf, folder):
     for name, ending in (("one", "png"), ("many", "html")):
         words = ("--column", "time_s", "--at", "start_s", "--plot", f"{name}.{ending}")
-        assert perf("judge", f"{name}.json", "runs.csv", *words).lines[-1] == f"picture: {name}.{ending}"
+        assert perf("validate", f"{name}.json", "runs.csv", *words).lines[-1] == f"picture: {name}.{ending}"
     assert "<table>" in (folder / "many.html").read_text()
 
 
@@ -61,5 +61,5 @@ def test_pictures(perf, folder):
 )
 def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("judge", *words)
+    assert message in refused("validate", *words)
     assert sorted(folder.iterdir()) == before

@@ -11,6 +11,7 @@ import pytest
 
 import perfcore
 from perfcore.base.errors import DataError
+from perfcore.hooks.registry import registry
 
 HEAVY = {"numpy", "scipy", "pandas", "numba", "matplotlib", "duckdb", "statsmodels", "msgspec"}
 PERF = Path(sys.executable).with_name("perf")
@@ -43,7 +44,7 @@ def test_nothing_heavy_is_imported_to_say_what_there_is(words):
 def test_help(perf):
     text = perf("--help").out
     assert text == perf("-h").out
-    for command in ("completion", "fit", "info", "plot", "plugins", "predict", "read"):
+    for command in ("convert", "fit", "info", "plot", "plugins", "predict"):
         assert f"\n  {command} " in text
         assert perf(command, "--help").out.startswith(f"Usage: perf {command}")
     assert perf("--version").out == f"perfcore, version {perfcore.__version__}\n"
@@ -58,6 +59,39 @@ def test_unknown_commands_are_refused_with_the_nearest(refused):
     assert said.startswith("unknown command 'fti': did you mean 'fit'? Known: ")
     assert " fit, " in said
     assert "No such option" in refused("--fitter", "worley")
+    assert "did you mean 'list'" in refused("experiment", "lits")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["read", "x.csv"], "`perf read` is now `perf convert`"),
+        (["runs"], "`perf runs` is now `perf experiment list`"),
+        (["report"], "`perf explore` is now `perf explore`"),
+        (["fit", "x.csv", "--to", "3"], "--to is now --to"),
+        (["fit", "x.csv", "--holdout", "20%"], "--holdout is now --holdout"),
+        (
+            ["stat", "ls"],
+            "unknown command 'stat': this is perfcore, for performance models; Linux perf is another program",
+        ),
+        (["top"], "unknown command 'top': this is perfcore"),
+    ],
+)
+def test_earlier_names_and_commands_of_linux_perf_are_told(refused, words, message):
+    assert refused(*words).startswith(message)
+
+
+@pytest.mark.parametrize("name", registry().entries("commands"))
+def test_every_command_has_help_with_an_example(perf, name):
+    text = perf(*name.split(), "--help").out
+    assert text.startswith(f"Usage: perf {name} ")
+    if registry().entry("commands", name).target:
+        assert f"\n  perf {name} " in text
+
+
+def test_a_group_without_a_command_is_its_help(perf):
+    assert perf("experiment", status=2).out == perf("experiment", "--help").out
+    assert perf("gate", "record", "--help").out.startswith("Usage: perf gate record")
 
 
 def test_an_error_of_several_lines_becomes_one(refused, monkeypatch, folder):

@@ -1,4 +1,4 @@
-"""``perf next``: from a model, from a store, and what is refused."""
+"""``perf experiment next``: from a model, from a store, and what is refused."""
 
 import json
 import sys
@@ -18,37 +18,39 @@ def model(perf, folder):
 @pytest.fixture
 def store(perf, folder):
     """Two points of two runs: one of the same value twice, one that spreads by 30 %."""
-    perf("design", "-f", "n=1,2", "-o", "d.toml")
+    perf("experiment", "design", "-f", "n=1,2", "-o", "d.toml")
     code = "import pathlib; f = pathlib.Path('seen-{n}'); print('t', 10 if {n} == 1 or f.exists() else 15); f.touch()"
-    perf("run", "d.toml", "--max-load", "1", "-v", "t=t ([0-9.]+)", "--", sys.executable, "-S", "-c", code)
+    perf(
+        "experiment", "run", "d.toml", "--max-load", "1", "-v", "t=t ([0-9.]+)", "--", sys.executable, "-S", "-c", code
+    )
     return folder / "d.db"
 
 
 @pytest.mark.usefixtures("model")
 def test_points_for_a_target_become_a_design(perf):
     words = ["--target", "p=1024", "--candidates", "p=1..256*2", "--points", "2"]
-    lines = perf("next", "m.json", *words, "-o", "more.toml").lines
+    lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
     assert lines[0].startswith("p=1024: 0.8")
     assert lines[1].split() == ["p", "runs", "error", "after", "variance", "falls", "by", "cost", "per", "s"]
     assert [line.split()[1] for line in lines[2:4]] == ["256", "256"]
     assert "others fit about as well and say at the target" in lines[4]
-    assert lines[-1] == "more.toml: 1 points; `perf run` takes it"
+    assert lines[-1] == "more.toml: 1 points; `perf experiment run` takes it"
     design = read_design("more.toml")
     assert (design.chosen(), design.counts(design.chosen())) == ([{"p": 256}], [2])
-    facts = json.loads(perf("next", "m.json", *words, "--json").out)
+    facts = json.loads(perf("experiment", "next", "m.json", *words, "--json").out)
     assert [choice["in_all"] for choice in facts["choices"]] == [1, 2]
     assert facts["rivals"][0]["point"] == {"p": 256}
 
 
 @pytest.mark.usefixtures("model")
 def test_candidates_of_a_design_that_meet_a_constraint(perf):
-    perf("design", "-f", "p=64,128,512", "-f", "s=a", "-o", "d.toml")
+    perf("experiment", "design", "-f", "p=64,128,512", "-f", "s=a", "-o", "d.toml")
     words = ["--target", "p=1024", "--candidates", "d.toml", "--constraint", "p < 500", "--points", "1", "--json"]
-    assert json.loads(perf("next", "m.json", *words).out)["choices"][0]["point"]["p"] == 128
+    assert json.loads(perf("experiment", "next", "m.json", *words).out)["choices"][0]["point"]["p"] == 128
 
 
 def test_replications_that_are_missing(perf, store):
-    lines = perf("next", store, "--precision", "20%", "-o", "more.toml").lines
+    lines = perf("experiment", "next", store, "--precision", "20%", "-o", "more.toml").lines
     header, first, second = (line.split() for line in lines[:3])
     assert header == ["n", "runs", "spread", "known", "to", "needed"]
     needed = {row[0]: int(row[-1]) for row in (first, second)}
@@ -57,23 +59,24 @@ def test_replications_that_are_missing(perf, store):
     assert {
         point["n"]: count for point, count in zip(design.chosen(), design.counts(design.chosen()), strict=True)
     } == {int(n): count for n, count in needed.items()}
-    few = perf("next", store, "--precision", "5%", "--most", "3", "-o", "more.toml").lines
+    few = perf("experiment", "next", store, "--precision", "5%", "--most", "3", "-o", "more.toml").lines
     assert few[3].startswith("2 more runs of 2 points for 5 % of each mean (95 %), about ")
     assert (
-        perf("run", "more.toml", "--store", store, "--max-load", "1")
+        perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1")
         .lines[0]
         .endswith("2 runs made; 6 measurements in all")
     )
 
 
 def test_a_store_that_is_precise_enough(perf, store):
-    lines = perf("next", store, "--precision", "99%", "-o", "more.toml").lines
+    lines = perf("experiment", "next", store, "--precision", "99%", "-o", "more.toml").lines
     assert lines[-2:] == [
         "0 more runs of 0 points for 99 % of each mean (95 %)",
         "no design is written: all 2 points are precise enough",
     ]
     assert all(
-        point["more"] == 0 for point in json.loads(perf("next", store, "--precision", "99%", "--json").out)["rows"]
+        point["more"] == 0
+        for point in json.loads(perf("experiment", "next", store, "--precision", "99%", "--json").out)["rows"]
     )
 
 
@@ -95,7 +98,7 @@ def test_a_store_that_is_precise_enough(perf, store):
 )
 @pytest.mark.usefixtures("model")
 def test_mistakes(refused, words, message):
-    assert message in refused("next", *words)
+    assert message in refused("experiment", "next", *words)
 
 
 @pytest.mark.parametrize(
@@ -108,4 +111,4 @@ def test_mistakes(refused, words, message):
     ],
 )
 def test_mistakes_about_a_store(refused, store, words, message):
-    assert message in refused("next", store, *words)
+    assert message in refused("experiment", "next", store, *words)

@@ -43,7 +43,7 @@ def test_by_location_and_by_phase(runs, perf):
 
 
 def test_several_runs_become_a_table_for_models(runs, perf):
-    outcome = perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--set", "n=512", "--json")
+    outcome = perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--label", "n=512", "--json")
     table = pd.read_csv("lost.csv")
     assert table.groupby("p")["all_locations_ns"].sum().to_dict() == {1: 100_000, 2: 120_000}
     assert table["n"].unique().tolist() == [512]
@@ -56,7 +56,7 @@ def test_several_runs_become_a_table_for_models(runs, perf):
     assert lines[1].startswith("what limits the scaling: ")
     assert any(line.startswith("POP efficiencies (computation scalability: against one.csv") for line in lines)
     assert lines[row + 1].split() == ["two.csv", "2", "60", "us", "91.67%", "8.33%"]
-    perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--set", "p=16,32", "--set", "n=1,2.5")
+    perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--label", "p=16,32", "--label", "n=1,2.5")
     assert pd.read_csv("lost.csv").groupby("p")["n"].first().to_dict() == {16: 1.0, 32: 2.5}
 
 
@@ -97,9 +97,9 @@ def test_mistakes_are_told_in_one_line(runs, refused):
     assert "--ready belongs to one trace" in refused("overheads", "one.csv", "two.csv", "--ready", "r.csv")
     assert "was read as a trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
     assert "--ready-column belongs to" in refused("overheads", "one.csv", "--ready-column", "x")
-    assert "--set belongs to --output" in refused("overheads", "one.csv", "--set", "p=3")
+    assert "--label belongs to --output" in refused("overheads", "one.csv", "--label", "p=3")
     assert "the ending must be .csv" in refused("overheads", "one.csv", "-o", "lost.xlsx")
-    assert "numbers are expected" in refused("overheads", "one.csv", "-o", "l.csv", "--set", "p=four")
+    assert "numbers are expected" in refused("overheads", "one.csv", "-o", "l.csv", "--label", "p=four")
     assert "NAME=VALUE,... is expected" in refused("overheads", "one.csv", "--class", "waiting")
     assert "no such file" in refused("overheads", "one.csv", "--categories", "none.toml")
     assert "Missing argument" in refused("overheads")

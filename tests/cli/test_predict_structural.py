@@ -52,8 +52,11 @@ def test_a_picture(perf):
         (["model.toml", "--interval", "0.9"], "--at and --interval are for fitted models"),
         (["model.json", "--with", "p=1"], "--with is for structural models (.toml)"),
         (["model.json", "--at", "t=1", "--bins", "5"], "--bins is for structural models (.toml)"),
-        (["model.json", "--at", "t=1", "--on", "local:2"], "model.json works in one process and has no parts for --on"),
-        (["model.toml", "--on", "cloud:2"], "--on cloud:2: local:N"),
+        (
+            ["model.json", "--at", "t=1", "--parallel", "local:2"],
+            "model.json works in one process and has no parts for --parallel",
+        ),
+        (["model.toml", "--parallel", "cloud:2"], "--parallel cloud:2: local:N"),
         (["none.toml"], "none.toml: there is no such file"),
         (["model.toml", "--with", "speed=interval:-1,1"], "model.toml: "),
     ],

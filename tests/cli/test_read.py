@@ -1,4 +1,4 @@
-"""``perf read``: conversion."""
+"""``perf convert``: conversion."""
 
 import pytest
 
@@ -7,7 +7,7 @@ import perfcore
 
 @pytest.mark.usefixtures("folder")
 def test_a_trace_keeps_its_intervals(perf):
-    assert perf("read", "trace.csv", "-o", "trace.parquet").out.startswith("trace.parquet: ")
+    assert perf("convert", "trace.csv", "-o", "trace.parquet").out.startswith("trace.parquet: ")
     one, two = perfcore.read("trace.csv"), perfcore.read("trace.parquet")
     assert one.start_ns.tolist() == two.start_ns.tolist()
     assert one.end_ns.tolist() == two.end_ns.tolist()
@@ -15,7 +15,7 @@ def test_a_trace_keeps_its_intervals(perf):
 
 @pytest.mark.usefixtures("folder")
 def test_a_trace_becomes_its_curve(perf):
-    perf("read", "trace.csv", "--curve", "-o", "curve.parquet")
+    perf("convert", "trace.csv", "--curve", "-o", "curve.parquet")
     curve = perfcore.read("curve.parquet")
     assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 40, 100], [2, 1])
 
@@ -32,5 +32,5 @@ def test_a_trace_becomes_its_curve(perf):
 )
 def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("read", *words)
+    assert message in refused("convert", *words)
     assert sorted(folder.iterdir()) == before

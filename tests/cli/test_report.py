@@ -1,4 +1,4 @@
-"""``perf report``: one file, whole or not at all."""
+"""``perf explore``: one file, whole or not at all."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import pytest
 
 def test_data_and_models_in_one_file(perf, folder):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    said = perf("report", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
+    said = perf("explore", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
     assert re.fullmatch(r"report: both\.html \(0\.\d+ MB\)\n", said)
     text = (folder / "both.html").read_text()
     assert "<h1>2 subjects</h1>" in text
@@ -21,20 +21,16 @@ def test_data_and_models_in_one_file(perf, folder):
     assert not re.search(r'(src|href)="(https?:)?//', text)
 
 
-def test_it_has_a_name_of_its_own(perf, folder):
-    assert perf("report", "curve.csv").out.startswith("report: report.html (")
-
-
 def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
     (folder / "report.html").write_text("mine")
-    assert refused("report", "curve.csv") == "report.html: exists; --overwrite replaces it"
+    assert refused("explore", "curve.csv", "-o", "report.html") == "report.html: exists; --overwrite replaces it"
     assert (folder / "report.html").read_text() == "mine"
-    perf("report", "curve.csv", "--overwrite")
+    perf("explore", "curve.csv", "-o", "report.html", "--overwrite")
     assert "<h1>curve.csv</h1>" in (folder / "report.html").read_text()
 
 
 def test_of_many_views_as_many_as_asked_for(perf, folder):
-    perf("report", "trace.csv", "--views", "2", "-o", "x.html")
+    perf("explore", "trace.csv", "--views", "2", "-o", "x.html")
     assert (folder / "x.html").read_text().count('<section id="view') == 2
 
 
@@ -43,11 +39,13 @@ def test_of_many_views_as_many_as_asked_for(perf, folder):
     [
         (["curve.csv", "-o", "x.pdf"], "cannot write 'x.pdf': the ending must be .html"),
         (["curve.csv", "-o", "no/x.html"], "there is no folder 'no'"),
-        (["none.csv"], "none.csv: there is no such file"),
+        (["none.csv", "-o", "x.html"], "none.csv: there is no such file"),
+        (["curve.csv", "-o", "x.html", "--port", "8000"], "--port and --no-browser are of the page"),
+        (["curve.csv", "--views", "2"], "--views and --overwrite belong to -o FILE"),
         ([], "Missing argument 'FILES...'"),
     ],
 )
 def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("report", *words)
+    assert message in refused("explore", *words)
     assert sorted(folder.iterdir()) == before

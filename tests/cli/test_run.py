@@ -1,4 +1,4 @@
-"""``perf run`` and ``perf runs``: status, resuming, interrupts, and two at once."""
+"""``perf experiment run`` and ``perf experiment list``: status, resuming, interrupts, and two at once."""
 
 import json
 import os
@@ -17,33 +17,37 @@ PYTHON = [sys.executable, "-S", "-c"]
 
 @pytest.fixture
 def design(perf, folder):
-    perf("design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
+    perf("experiment", "design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
     return folder / "d.toml"
 
 
 def test_runs_are_made_listed_and_fitted(perf, design):
     words = ["--max-load", "1", "-v", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
-    assert perf("run", "d.toml", *words).lines == ["d.db: 2 runs made; 2 measurements in all"]
-    assert perf("run", "d.toml").lines == ["d.db: 0 runs made; 2 measurements in all"]
-    table = [line.split() for line in perf("runs", "d.db").lines]
+    assert perf("experiment", "run", "d.toml", *words).lines == ["d.db: 2 runs made; 2 measurements in all"]
+    assert perf("experiment", "run", "d.toml").lines == ["d.db: 0 runs made; 2 measurements in all"]
+    table = [line.split() for line in perf("experiment", "list", "d.db").lines]
     assert table[0] == ["run", "n", "replication", "wall_s", "t", "state", "problem"]
     assert sorted((row[1], row[4], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
-    shown = perf("runs", "d.db", "--show", "1").out
+    shown = perf("experiment", "list", "d.db", "--show", "1").out
     assert "--- stdout\nt " in shown
-    assert json.loads(perf("runs", "d.db", "--show", "1", "--json").out)["environment"]["cores"] >= 1
-    assert perf("read", "d.db", "-o", "d.csv").out.startswith("d.csv: Measurements(2 rows, t over")
+    assert json.loads(perf("experiment", "list", "d.db", "--show", "1", "--json").out)["environment"]["cores"] >= 1
+    assert perf("convert", "d.db", "-o", "d.csv").out.startswith("d.csv: Measurements(2 rows, t over")
     assert sorted(perfcore.read("d.csv", kind="measurements").table["t"]) == [4, 8]
 
 
 def test_a_failure_gives_status_1_and_is_listed(perf, design):
     words = ["--max-load", "1", "--", *PYTHON, "import sys; sys.exit({n} - 1)"]
-    outcome = perf("run", "d.toml", *words, status=1)
-    assert outcome.lines[1] == "1 failed; `perf runs d.db --failed` lists them, --retry-failed makes them again"
-    assert perf("run", "d.toml", *words, status=1).lines[0] == "d.db: 0 runs made; 1 measurements in all"
-    table = perf("runs", "d.db", "--failed").lines
+    outcome = perf("experiment", "run", "d.toml", *words, status=1)
+    assert (
+        outcome.lines[1] == "1 failed; `perf experiment list d.db --failed` lists them, --retry-failed makes them again"
+    )
+    assert perf("experiment", "run", "d.toml", *words, status=1).lines[0] == "d.db: 0 runs made; 1 measurements in all"
+    table = perf("experiment", "list", "d.db", "--failed").lines
     assert len(table) == 3
     assert table[1].endswith("failed  exit status 1")
-    assert [run["problem"] for run in json.loads(perf("runs", "d.db", "--json").out)["rows"]].count(None) == 1
+    assert [run["problem"] for run in json.loads(perf("experiment", "list", "d.db", "--json").out)["rows"]].count(
+        None
+    ) == 1
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -60,23 +64,23 @@ def test_an_interrupt_keeps_what_ended(design, perf, number, status):
         err = running.communicate(timeout=30)[1]
     assert running.returncode == status, err
     if number == signal.SIGINT:
-        assert "all runs that ended are kept in d.db; `perf run d.toml` goes on" in err
+        assert "all runs that ended are kept in d.db; `perf experiment run d.toml` goes on" in err
     time.sleep(0.1)
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("pid-1").read_text()), 0)
-    assert all(run["problem"] is None for run in json.loads(perf("runs", "d.db", "--json").out)["rows"])
+    assert all(run["problem"] is None for run in json.loads(perf("experiment", "list", "d.db", "--json").out)["rows"])
 
 
 def test_two_at_once(design, refused, perf):
     program = Path(sys.executable).with_name("perf")
-    words = ["run", "d.toml", "--max-load", "1", "--", *PYTHON, "import time; time.sleep(1.5)"]
+    words = ["experiment", "run", "d.toml", "--max-load", "1", "--", *PYTHON, "import time; time.sleep(1.5)"]
     with subprocess.Popen([program, *words], cwd=design.parent, stdout=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 30
         while not (Path("d.db").exists() and Path("d.db").stat().st_size) and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.3)
-        assert f"d.db: another `perf run` (process {running.pid} on " in refused(*words)
-        perf("runs", "d.db")  # looking is always possible
+        assert f"d.db: another `perf experiment run` (process {running.pid} on " in refused(*words)
+        perf("experiment", "list", "d.db")  # looking is always possible
         assert running.communicate(timeout=30)[0] == "d.db: 2 runs made; 2 measurements in all\n"
     assert running.returncode == 0
 
@@ -98,30 +102,30 @@ def test_two_at_once(design, refused, perf):
 )
 @pytest.mark.usefixtures("design")
 def test_mistakes(refused, words, message):
-    assert message in refused("run", *words)
+    assert message in refused("experiment", "run", *words)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["none.db"], "none.db: there is no such store; `perf run` makes one"),
+        (["none.db"], "none.db: there is no such store; `perf experiment run` makes one"),
         (["curve.csv"], "curve.csv: is not a store of runs"),
     ],
 )
 @pytest.mark.usefixtures("folder")
 def test_mistakes_of_listing(refused, words, message):
-    assert message in refused("runs", *words)
+    assert message in refused("experiment", "list", *words)
 
 
 def test_a_run_that_is_not_there(perf, design, refused):
-    perf("run", "d.toml", "--max-load", "1", "--", "true", "{n}")
-    assert "d.db has no run of this number" in refused("runs", "d.db", "--show", "9")
+    perf("experiment", "run", "d.toml", "--max-load", "1", "--", "true", "{n}")
+    assert "d.db has no run of this number" in refused("experiment", "list", "d.db", "--show", "9")
 
 
 @pytest.mark.parametrize("words", [["--collect"], ["--sbatch", "--exclusive"]])
 @pytest.mark.usefixtures("design")
 def test_options_of_a_scheduler_need_one(refused, words):
-    assert f"{words[0]} belongs to --scheduler slurm" in refused("run", "d.toml", *words, "--", "true")
+    assert f"{words[0]} belongs to --scheduler slurm" in refused("experiment", "run", "d.toml", *words, "--", "true")
 
 
 def test_runs_handed_to_slurm(perf, design, monkeypatch):
@@ -130,12 +134,12 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    words = ["run", "d.toml", "--scheduler", "slurm"]
+    words = ["experiment", "run", "d.toml", "--scheduler", "slurm"]
     assert perf(*words, "--", "true", "{n}", status=3).lines == [
         "d.db: 0 runs collected; 0 measurements in all",
         "2 runs handed to Slurm; 2 waiting or running; call again to collect",
     ]
-    assert "2 runs are with Slurm" in perf("runs", "d.db").lines[-1]
+    assert "2 runs are with Slurm" in perf("experiment", "list", "d.db").lines[-1]
     lines = perf(*words, "--collect", status=1).lines
     assert lines[0] == "d.db: 2 runs collected; 0 measurements in all"
-    assert "Slurm: TIMEOUT (job 17)" in perf("runs", "d.db", "--failed").out
+    assert "Slurm: TIMEOUT (job 17)" in perf("experiment", "list", "d.db", "--failed").out

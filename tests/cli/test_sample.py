@@ -1,4 +1,4 @@
-"""``perf sample``: this machine, for a moment, to a file; and an interrupt that loses nothing."""
+"""``perf experiment sample``: this machine, for a moment, to a file; and an interrupt that loses nothing."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ pytest.importorskip("psutil")
 
 
 def test_processors_of_this_machine(perf, folder):
-    out = perf("sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
+    out = perf("experiment", "sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
     assert out.startswith("cpu.csv: 4 samples of cpu all busy, cpu 0 busy")
     series = perfcore.read(folder / "cpu.csv")
     assert len(series.times) == 4
@@ -62,5 +62,5 @@ def wait_until_it_samples(pid):
 )
 def test_mistakes(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("sample", *words)
+    assert message in refused("experiment", "sample", *words)
     assert sorted(folder.iterdir()) == before

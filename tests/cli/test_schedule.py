@@ -1,4 +1,4 @@
-"""``perf schedule``: the allocation to choose, and how to divide work."""
+"""``perf stochastic schedule``: the allocation to choose, and how to divide work."""
 
 import json
 from pathlib import Path
@@ -35,33 +35,44 @@ def marked(printed):
     ],
 )
 def test_the_choice_is_marked(perf, words, chosen):
-    printed = perf("schedule", "model.toml", *words)
+    printed = perf("stochastic", "schedule", "model.toml", *words)
     assert printed.lines[0].startswith(f"{chosen}: the smallest ")
     assert marked(printed) == [chosen]
 
 
 def test_json(perf):
-    content = json.loads(perf("schedule", "model.toml", "--tuning", "1.5", "--json").out)
+    content = json.loads(perf("stochastic", "schedule", "model.toml", "--tuning", "1.5", "--json").out)
     assert (content["by"], content["chosen"]) == ("mean + 1.5 std", "steady")
     assert [candidate["by"] for candidate in content["candidates"]] == pytest.approx([14.5, 12.5])
 
 
 def test_candidates_in_files_of_their_own(perf):
     Path("best.toml").write_text("[inputs]\ntime = 3\n")
-    assert marked(perf("schedule", "model.toml", "best.toml")) == ["best"]
+    assert marked(perf("stochastic", "schedule", "model.toml", "best.toml")) == ["best"]
 
 
 def test_a_picture(perf):
-    assert perf("schedule", "model.toml", "--plot", "x.svg").lines[-1] == "picture: x.svg"
+    assert perf("stochastic", "schedule", "model.toml", "--plot", "x.svg").lines[-1] == "picture: x.svg"
     assert "steady" in Path("x.svg").read_text()
 
 
 def test_work_is_divided(perf):
     """1 ms and 2 ms for a row: 60 and 30 rows."""
-    printed = perf("schedule", "model.toml", "--divide", "90", "--unit-time", "row")
+    printed = perf("stochastic", "schedule", "model.toml", "--divide", "90", "--unit-time", "row")
     assert [line.split()[:2] for line in printed.lines[-2:]] == [["1", "60"], ["2", "30"]]
     content = json.loads(
-        perf("schedule", "model.toml", "--divide", "90", "--unit-time", "row", "--fixed-time", "halo", "--json").out
+        perf(
+            "stochastic",
+            "schedule",
+            "model.toml",
+            "--divide",
+            "90",
+            "--unit-time",
+            "row",
+            "--fixed-time",
+            "halo",
+            "--json",
+        ).out
     )
     # 2 + a = 4 + 2 b with a + b = 90.
     assert [machine["share"] for machine in content["machines"]] == [61, 29]
@@ -86,9 +97,11 @@ def test_work_is_divided(perf):
     ],
 )
 def test_mistakes(refused, words, message):
-    assert message in refused("schedule", *words)
+    assert message in refused("stochastic", "schedule", *words)
 
 
 def test_two_candidates_of_one_name(refused):
     Path("fast.toml").write_text("[inputs]\ntime = 3\n")
-    assert "fast.toml: there is a candidate 'fast' already" in refused("schedule", "model.toml", "fast.toml")
+    assert "fast.toml: there is a candidate 'fast' already" in refused(
+        "stochastic", "schedule", "model.toml", "fast.toml"
+    )

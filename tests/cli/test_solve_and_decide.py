@@ -1,4 +1,4 @@
-"""``perf solve`` and ``perf decide``: what is printed, as JSON too, and what is refused."""
+"""``perf stochastic solve`` and ``perf gate``: what is printed, as JSON too, and what is refused."""
 
 import json
 
@@ -7,7 +7,19 @@ import pytest
 
 @pytest.mark.usefixtures("folder")
 def test_solve(perf, refused):
-    words = ["solve", "t/n", "--for", "n=1..32", "--below", "1", "--with", "t=normal:10,1", "--samples", "1024"]
+    words = [
+        "stochastic",
+        "solve",
+        "t/n",
+        "--for",
+        "n=1..32",
+        "--below",
+        "1",
+        "--with",
+        "t=normal:10,1",
+        "--samples",
+        "1024",
+    ]
     lines = perf(*words).lines
     assert lines[0].startswith("P(<= 1) >= 0.99: n = 13, the least that suffices, with probability ")
     assert [line.split()[1] for line in lines if line.startswith("*")] == ["13"]
@@ -24,4 +36,4 @@ def test_decide(perf, refused, folder):
     content = json.loads(perf("decide", "b.txt", "a.txt", "--json").out)
     assert (content["kind"], content["verdict"], content["more"]) == ("decision", "second", [0, 0])
     assert "c.txt: there is no such file" in refused("decide", "a.txt", "c.txt")
-    assert "--worth -1: a share of at least 0" in refused("decide", "a.txt", "b.txt", "--worth", "-1")
+    assert "--min-effect -1: a share of at least 0" in refused("decide", "a.txt", "b.txt", "--min-effect", "-1")

@@ -1,4 +1,4 @@
-"""``perf summarize`` and ``perf merge``."""
+"""``perf summarize`` and ``perf summarize``."""
 
 import binascii
 import json
@@ -19,13 +19,13 @@ from perf_analysis.overheads import overheads
 from perf_analysis.overheads.views.trace_views import TraceViews
 from perf_analysis.profile import profile
 from perf_analysis.summarize.api import merge, summarize
-from perf_statistics.executors import executors
-from perf_statistics.executors.tasks import in_order
-from perf_traces.summaries import summarizing, unfinished
+from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
 from perfcore import Trace, read
+from perfcore.base import executors
 from perfcore.base.errors import InputError
+from perfcore.base.executors import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 
@@ -49,7 +49,7 @@ def test_parts_in_any_order_are_the_whole_to_the_byte(perf, ranks):
     for part in (2, 3, 1):
         said = perf("summarize", "rank*.csv", "-o", f"part-{part}", "--part", f"{part}/3", "--cells", 4096, *RECORDED)
     assert said.lines[0].endswith("from 2 of 5 files")
-    said = perf("merge", "part-3", "part-1", "part-2", "-o", "merged.summary")
+    said = perf("summarize", "part-3", "part-1", "part-2", "-o", "merged.summary")
     assert said.lines[-1] == "next: perf fit merged.summary"
     assert (ranks / "merged.summary").read_bytes() == (ranks / "whole.summary").read_bytes()
     kept = (ranks / "part-1").stat().st_mtime_ns
@@ -58,7 +58,7 @@ def test_parts_in_any_order_are_the_whole_to_the_byte(perf, ranks):
     assert (ranks / "part-1").stat().st_mtime_ns == kept
     facts = json.loads(perf("info", "merged.summary", "--json").out)["facts"]
     assert (facts["kind"], facts["intervals"], facts["locations"]) == ("trace", 300, 7)
-    assert not any("perf read" in line for line in facts["next"])
+    assert not any("perf convert" in line for line in facts["next"])
     assert "2 phases" in perf("fit", "merged.summary", "--phases", 2, status=(0,)).out
     perf("plot", "merged.summary", "-o", "curve.png")
 
@@ -188,10 +188,10 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
     assert refused("summarize", "rank*.csv", "-o", "/dev/full", *RECORDED) == (
         "/dev/full: cannot be written: No space left on device"
     )
-    monkeypatch.setattr(unfinished, "_EVERY_S", 0.0)
+    monkeypatch.setattr(summarizing, "_EVERY_S", 0.0)
     kept, alone = (summarize("rank*.csv", name, cells=64, clocks="recorded").summary for name in ("kept", "alone"))
     assert encode(kept) == encode(alone)
-    monkeypatch.setattr(unfinished, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
+    monkeypatch.setattr(summarizing, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
     said = perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED, status=(0,))
     assert said.err.splitlines()[0] == "perf: what is summed up so far cannot be kept: x: the disk is full"
     assert read("whole").n_intervals == 300
@@ -228,7 +228,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
         (["p1", "rank1.csv"], "rank1.csv: is no summary; perf summarize makes one"),
         (["p1", "none"], "none: cannot be read: No such file or directory"),
     ):  # fmt: skip
-        assert refused("merge", *words, "-o", "whole") == message
+        assert refused("summarize", *words, "-o", "whole") == message
     os.utime(ranks / "rank2.csv", (1, 1))  # as a copy has another time
     again = perf("summarize", "rank*.csv", "-o", "p1", "--part", "1/3", "--cells", 64, *RECORDED, status=(0,))
     assert again.err == "perf: p1: already there\n"
@@ -236,7 +236,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
         file.write("900000,900001,cpu0,solve\n")
     summarize("rank*.csv", "p3", part="3/3", cells=64, clocks="recorded")
     assert (
-        refused("merge", "p1", "p2", "p3", "-o", "whole")
+        refused("summarize", "p1", "p2", "p3", "-o", "whole")
         == "p3 does not belong to p1: rank2.csv changed between the two"
     )
     said = refused("summarize", "rank*.csv", "-o", "p1", "--part", "1/3", "--cells", 64, *RECORDED)
@@ -271,13 +271,16 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
         (["--part", "1/6"], "--part 1/6: there are 5 files"),
         (["--part", "one"], "--part one: K/N is expected"),
         (["--cells", "3"], "--cells 3: 16 to"),
-        (["--on", "cloud"], "--on cloud: local:N"),
-        (["--on", "slurm", "--part", "1/2"], "--part is what each job of --on slurm does"),
-        (["--on", "slurm:colour=red"], "unknown key of --on slurm 'colour'"),
-        (["--on", "slurm:time=1;rm"], "--on slurm: time='1;rm' has letters that no time has"),
-        (["--on", "slurm:parts=0"], "--on slurm: parts=0: a number of jobs"),
-        (["--on", "slurm:parts=9", *RECORDED], "--on slurm: parts=9: there are 5 files; give at most as many parts"),
-        (["--on", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
+        (["--parallel", "cloud"], "--parallel cloud: local:N"),
+        (["--parallel", "slurm", "--part", "1/2"], "--part is what each job of --parallel slurm does"),
+        (["--parallel", "slurm:colour=red"], "unknown key of --parallel slurm 'colour'"),
+        (["--parallel", "slurm:time=1;rm"], "--parallel slurm: time='1;rm' has letters that no time has"),
+        (["--parallel", "slurm:parts=0"], "--parallel slurm: parts=0: a number of jobs"),
+        (
+            ["--parallel", "slurm:parts=9", *RECORDED],
+            "--parallel slurm: parts=9: there are 5 files; give at most as many parts",
+        ),
+        (["--parallel", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
         (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
         (["-r", "since=3"], "-r since=: a summary is of the whole run"),
         ([], f"{ranks}/rank0.csv: its times are no times since 1970"),
@@ -301,18 +304,18 @@ def test_who_answers_and_is_no_scheduler_is_refused_in_time(refused, monkeypatch
         where = f"dask://127.0.0.1:{server.getsockname()[1]}"
         kept = []  # connections, as one that is forgotten is closed
         threading.Thread(target=lambda: kept.append(server.accept()[0]) or kept[0].sendall(said)).start()
-        message = refused("summarize", "rank*.csv", "-o", "whole", "--on", where)
+        message = refused("summarize", "rank*.csv", "-o", "whole", "--parallel", where)
         kept[0].close()
-    assert message == f"--on {where}: no scheduler of Dask answers there: {why}"
+    assert message == f"--parallel {where}: no scheduler of Dask answers there: {why}"
 
 
 @pytest.mark.slow
 def test_a_cluster_of_dask_gives_the_same_bytes_and_one_that_does_not_answer_is_said(ranks, perf, refused):
     distributed = pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")
-    message = refused("summarize", "rank*.csv", "-o", "whole", "--on", "dask://127.0.0.1:9", *RECORDED)
-    assert message.startswith("--on dask://127.0.0.1:9: no scheduler of Dask answers there")
+    message = refused("summarize", "rank*.csv", "-o", "whole", "--parallel", "dask://127.0.0.1:9", *RECORDED)
+    assert message.startswith("--parallel dask://127.0.0.1:9: no scheduler of Dask answers there")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
-        perf("summarize", "rank*.csv", "-o", "whole", "--on", f"dask://{address}", *RECORDED, status=(0,))
+        perf("summarize", "rank*.csv", "-o", "whole", "--parallel", f"dask://{address}", *RECORDED, status=(0,))
     summarize("rank*.csv", "alone", clocks="recorded")
     assert (ranks / "whole").read_bytes() == (ranks / "alone").read_bytes()

@@ -1,4 +1,4 @@
-"""``perf summarize --on slurm``, with stand-ins for `sbatch` and `squeue`."""
+"""``perf summarize --parallel slurm``, with stand-ins for `sbatch` and `squeue`."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from perf_traces.summaries.summary_file import load
 from perfcore.base.errors import DataError, InputError
 
 STAND_IN = Path(__file__).parent.parent / "experiments" / "stand_in_slurm.py"
-GIVEN = ("rank*.csv", "-o", "whole", "--cells", 64, "-r", "clocks=recorded", "--on", "slurm:parts=3,time=10:00")
+GIVEN = ("rank*.csv", "-o", "whole", "--cells", 64, "-r", "clocks=recorded", "--parallel", "slurm:parts=3,time=10:00")
 
 
 @pytest.fixture

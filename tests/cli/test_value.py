@@ -1,4 +1,4 @@
-"""``perf value``: samples of a series to a stochastic value."""
+"""``perf stochastic summarize``: samples of a series to a stochastic value."""
 
 import json
 
@@ -20,7 +20,7 @@ def series(folder):
 
 
 def test_the_last_five_minutes_as_a_histogram(perf, folder):
-    lines = perf("value", "cpu.csv", "--column", "busy", "--bins", "5", "-o", "busy.json").lines
+    lines = perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--bins", "5", "-o", "busy.json").lines
     assert lines[1] == "300 samples of 'busy' over 299 s, from cpu.csv"
     assert lines[2].startswith(f"variation: {np.ptp(SAMPLES[100:]):.4g}, high on a scale from 0 to 1")
     assert lines[3].startswith("lost: the order in time; the cumulative distribution is off by at most 0.")
@@ -32,7 +32,10 @@ def test_the_last_five_minutes_as_a_histogram(perf, folder):
 
 
 def test_the_table_sets_the_value_against_the_samples(perf):
-    table = [line.split() for line in perf("value", "cpu.csv", "--column", "busy", "--as", "normal").lines[-3:]]
+    table = [
+        line.split()
+        for line in perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", "normal").lines[-3:]
+    ]
     assert table[0] == ["mean", "std", "p05", "p50", "p95", "lowest", "highest"]
     assert table[1][0] == "value"
     assert table[1][6:] == ["-inf", "inf"]
@@ -42,53 +45,64 @@ def test_the_table_sets_the_value_against_the_samples(perf):
 
 
 def test_json(perf):
-    printed = json.loads(perf("value", "cpu.csv", "--column", "busy", "--window", "10s", "--until", "20", "--json").out)
+    printed = json.loads(
+        perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--window", "10s", "--to", "20", "--json").out
+    )
     assert (printed["from"], printed["to"], printed["samples"]) == (11.0, 20.0, 10)
     assert printed["value"]["representation"] == "histogram"
     assert printed["variation_class"] in ("low", "medium", "high")
-    printed = json.loads(perf("value", "cpu.csv", "--column", "busy", "--as", "interval", "--json").out)
+    printed = json.loads(
+        perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", "interval", "--json").out
+    )
     assert printed["mean"] is None
     assert printed["cdf_error"] is None
 
 
 def test_equal_samples_are_a_point(perf):
     for representation in ("histogram", "normal", "interval", "point"):
-        printed = json.loads(perf("value", "cpu.csv", "--column", "equal", "--as", representation, "--json").out)
+        printed = json.loads(
+            perf("stochastic", "summarize", "cpu.csv", "--column", "equal", "--as", representation, "--json").out
+        )
         assert printed["value"] == {"representation": "point", "value": 0.25}
         assert printed["variation_class"] == "low"
 
 
 def test_a_table_of_one_value_column(perf):
-    lines = perf("value", "one.csv", "--as", "interval").lines
+    lines = perf("stochastic", "summarize", "one.csv", "--as", "interval").lines
     assert lines[0] == "Interval[1, 4]"
     assert lines[2] == "variation: 3; its class needs samples between 0 and --scale (1)"
-    assert "low on a scale from 0 to 100" in perf("value", "one.csv", "--as", "interval", "--scale", "100").out
+    assert (
+        "low on a scale from 0 to 100"
+        in perf("stochastic", "summarize", "one.csv", "--as", "interval", "--scale", "100").out
+    )
 
 
 def test_lengths_of_time_have_no_class_without_a_scale(perf):
     """A quarter of a second is little or much by what the time can be, which 1 does not say."""
-    words = ("value", "runs.csv", "--column", "seconds")
+    words = ("stochastic", "summarize", "runs.csv", "--column", "seconds")
     assert perf(*words).lines[2] == "variation: 0.5; its class needs --scale, the full range"
     assert perf(*words, "--scale", "1").lines[2] == "variation: 0.5, high on a scale from 0 to 1"
 
 
 def test_what_is_below_0_is_said_where_no_sample_is(perf):
-    note = "of the normal is below 0, where no sample is; --within 0,inf leaves it out"
-    assert note in perf("value", "one.csv", "--as", "normal").out
-    assert note not in perf("value", "one.csv", "--as", "normal", "--within", "0,inf").out
+    note = "of the normal is below 0, where no sample is; --support 0,inf leaves it out"
+    assert note in perf("stochastic", "summarize", "one.csv", "--as", "normal").out
+    assert note not in perf("stochastic", "summarize", "one.csv", "--as", "normal", "--support", "0,inf").out
 
 
 @pytest.mark.parametrize("representation", ["histogram", "normal", "interval", "point"])
 def test_pictures(perf, folder, representation):
-    out = perf("value", "cpu.csv", "--column", "busy", "--as", representation, "--plot", "busy.html").out
+    out = perf(
+        "stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", representation, "--plot", "busy.html"
+    ).out
     assert out.endswith("picture: busy.html\n")
     assert "<svg" in (folder / "busy.html").read_text()
-    perf("value", "cpu.csv", "--column", "equal", "--as", representation, "--plot", "equal.png")
+    perf("stochastic", "summarize", "cpu.csv", "--column", "equal", "--as", representation, "--plot", "equal.png")
 
 
 def test_help_has_the_options_of_the_representation(perf):
-    assert "Options of histogram:" in perf("value", "--help").out
-    text = perf("value", "--as", "interval", "--help").out
+    assert "Options of histogram:" in perf("stochastic", "summarize", "--help").out
+    text = perf("stochastic", "summarize", "--as", "interval", "--help").out
     assert "Options of interval:" in text
     assert "--rule" not in text
 
@@ -102,7 +116,7 @@ def test_help_has_the_options_of_the_representation(perf):
         (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"),
         (["cpu.csv", "--as", "normal", "--bins", "5"], "--bins"),
         (["cpu.csv", "--window", "soon"], "duration 'soon': a positive number with one of"),
-        (["cpu.csv", "--column", "busy", "--until", "-5"], "no value of 'busy' in the 5min until -5 s"),
+        (["cpu.csv", "--column", "busy", "--to", "-5"], "no value of 'busy' in the 5min until -5 s"),
         (["runs.csv"], "runs.csv: name a column (--column NAME): host, ms, seconds"),
         (["cpu.csv", "--column", "busy", "--scale", "0"], "--scale 0: a positive number is expected"),
         (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
@@ -113,13 +127,13 @@ def test_help_has_the_options_of_the_representation(perf):
 )
 def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
-    assert message in refused("value", "-o", "value.json", *words)
+    assert message in refused("stochastic", "summarize", "-o", "value.json", *words)
     assert sorted(folder.iterdir()) == before
 
 
 def test_a_column_of_a_table_of_text_is_read_as_tables_are(perf, folder):
     (folder / "named.csv").write_text('run,latency,state\na,12.5 ms,ok\nb,"1,013.5 ms",ok\nc,2.5 ms,failed\nd,-,ok\n')
-    outcome = perf("value", "named.csv", "--column", "latency", status=(0,))
+    outcome = perf("stochastic", "summarize", "named.csv", "--column", "latency", status=(0,))
     assert "left out, since they did not complete (failed): 1 of 4 rows" in outcome.err
     assert "2 samples, 1 missing of 'latency [ms]'" in outcome.out
     assert outcome.lines[-1].split()[-2:] == ["12.5", "1013.5"]

@@ -1,4 +1,4 @@
-"""``perf verify``."""
+"""``perf validate``."""
 
 import json
 from pathlib import Path
@@ -21,12 +21,12 @@ def profile(folder):
 
 @pytest.fixture
 def model(profile, perf):
-    perf("fit", "profile.csv", "--fitter", "modgen", "--parameter", "P,D", "--set-aside", "25%", "-o", "m.json")
+    perf("fit", "profile.csv", "--fitter", "modgen", "--parameter", "P,D", "--holdout", "25%", "-o", "m.json")
     return profile / "m.json"
 
 
 def test_prints_groups_categories_and_points(model, perf):
-    lines = perf("verify", "m.json", "profile.csv", "--plot", "v.svg").lines
+    lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
     assert lines[1].startswith("not fitted (4): R^2 centered 1.0000; relative error: median 0.0%")
     assert lines[2].startswith("fitted (12)")
     assert "Categories, not fitted, worst first" in lines
@@ -35,7 +35,7 @@ def test_prints_groups_categories_and_points(model, perf):
 
 
 def test_json(model, perf):
-    content = json.loads(perf("verify", "m.json", "profile.csv", "--json", "--interval", "0.8").out)
+    content = json.loads(perf("validate", "m.json", "profile.csv", "--json", "--interval", "0.8").out)
     assert content["interval"] == 0.8
     assert content["groups"]["not fitted"]["n_points"] == 4
     assert {row["category"] for row in content["groups"]["fitted"]["categories"]} == {"work", "start"}
@@ -47,7 +47,7 @@ def test_predict_takes_a_category(model, perf):
 
 
 def test_mistakes(model, refused):
-    assert "there is no such file" in refused("verify", "none.json", "profile.csv")
-    assert "coverage must be above 0" in refused("verify", "m.json", "profile.csv", "--interval", "2")
-    assert "the ending must be one of" in refused("verify", "m.json", "profile.csv", "--plot", "v.txt")
-    assert "no row has D=7" in refused("verify", "m.json", "profile.csv", "--where", "D=7")
+    assert "there is no such file" in refused("validate", "none.json", "profile.csv")
+    assert "coverage must be above 0" in refused("validate", "m.json", "profile.csv", "--interval", "2")
+    assert "the ending must be one of" in refused("validate", "m.json", "profile.csv", "--plot", "v.txt")
+    assert "no row has D=7" in refused("validate", "m.json", "profile.csv", "--where", "D=7")

@@ -47,7 +47,7 @@ def test_json_and_csv(run, perf):
 
 def test_noise_becomes_a_value(run, perf):
     perf("whatif", run, "--noise", "5%", "--as", "normal", "-o", "runtime.json", "--plot", "path.svg")
-    assert perf("eval", "2*x", "--with", "x=runtime.json").out
+    assert perf("stochastic", "eval", "2*x", "--with", "x=runtime.json").out
     assert Path("path.svg").stat().st_size > 0
 
 

@@ -146,13 +146,17 @@ def perf(monkeypatch, capsys):
 
 
 def test_on_the_command_line(perf, tmp_path):
-    value = json.loads(perf("eval", "a*b", "--with", "a=3", "--with", "b=lognormal:1,0.2", "--json"))["value"]
+    value = json.loads(perf("stochastic", "eval", "a*b", "--with", "a=3", "--with", "b=lognormal:1,0.2", "--json"))[
+        "value"
+    ]
     assert value == {"representation": "lognormal", "mu": pytest.approx(1 + math.log(3)), "sigma": 0.2}
     (tmp_path / "value.json").write_text(json.dumps(value))
-    printed = perf("eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1")
+    printed = perf("stochastic", "eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1")
     assert "taken as histogram" in printed
     (tmp_path / "load.csv").write_text("time,load\n" + "".join(f"{k},{1 + k % 7}\n" for k in range(50)))
-    summary = json.loads(perf("value", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json"))
+    summary = json.loads(
+        perf("stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json")
+    )
     assert summary["value"]["representation"] == "lognormal"
 
 

@@ -133,7 +133,7 @@ def test_files_that_are_refused(tmp_path, text, message):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError, match="there is no such file; `perf design` makes one"):
+    with pytest.raises(InputError, match="there is no such file; `perf experiment design` makes one"):
         read_design(tmp_path / "none.toml")
 
 

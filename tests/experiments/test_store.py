@@ -61,7 +61,7 @@ def test_the_disk_has_a_run_before_the_next_starts(path):
 def test_one_writer_at_a_time(path):
     with (
         Store.hold(path),
-        pytest.raises(InputError, match=rf"another `perf run` \(process {os.getpid()} on "),
+        pytest.raises(InputError, match=rf"another `perf experiment run` \(process {os.getpid()} on "),
         Store.hold(path),
     ):
         pass
@@ -93,7 +93,7 @@ def test_a_store_whose_making_was_stopped_is_made_by_the_next(tmp_path):
         connection.execute("CREATE TABLE t (x)")
         connection.execute("DROP TABLE t")
     connection.close()
-    with pytest.raises(InputError, match="holds nothing yet, since `perf run` was stopped making it"):
+    with pytest.raises(InputError, match="holds nothing yet, since `perf experiment run` was stopped making it"):
         Store.read(tmp_path / "runs.db").__enter__()
     with Store.hold(tmp_path / "runs.db") as store:
         assert store.runs() == []
@@ -180,7 +180,10 @@ def test_a_store_cut_short(path):
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match="cannot be written"), Store.hold(tmp_path / "none" / "runs.db"):
         pass
-    with pytest.raises(InputError, match="there is no such store; `perf run` makes one"), Store.read(tmp_path / "x.db"):
+    with (
+        pytest.raises(InputError, match="there is no such store; `perf experiment run` makes one"),
+        Store.read(tmp_path / "x.db"),
+    ):
         pass
     with pytest.raises(InputError, match="cannot be read: Is a directory"), Store.read(tmp_path):
         pass

@@ -68,7 +68,7 @@ def test_no_stretch_is_an_error_of_one_line(query):
 
 @pytest.mark.parametrize(("since", "until"), [("0.1ms", "25%"), ("60", "0.3 ms"), ("10%", ""), ("", "400 us")])
 def test_a_stretch_is_typed_as_for_the_command_line(since, until):
-    """The part that `perf` reads by ``--from`` and ``--until``; the form shows the same in readable units."""
+    """The part that `perf` reads by ``--from`` and ``--to``; the form shows the same in readable units."""
     summary = CurveSummary(noisy(1000))
     part = part_of_curve(summary.curve, since=since or None, until=until or None)
     zoom = Zoom.of(summary.curve, {"from": since, "to": until})

@@ -11,7 +11,7 @@ from scipy import stats
 import perfcore
 from perf_gate.history.detection import detect
 from perf_gate.history.scan import scan
-from perf_statistics.gating.arma_noise import GRID, first_variance, whitened
+from perf_statistics.known_order import GRID, first_variance, whitened
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 
@@ -254,17 +254,17 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
     for at in range(20):
         times = (np.exp(rng.normal(0.0, 0.01, 5)) * (3.0 if at >= 16 else 1.0)).tolist()
         (tmp_path / "r.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
-        assert perf("history", "add", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
+        assert perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
     assert "1 value of c19 added; 20 in all" in capsys.readouterr().out
     verdict = perfcore.gate(file, commit="commit")
     assert verdict.outcome == "failed"
     assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"
     before = file.read_bytes()
     (tmp_path / "r.csv").write_text("bench,time_ms\nsort,3\n")
-    assert perf("history", "add", file, tmp_path / "r.csv", "--commit", "c20") == 2
+    assert perf("gate", "record", file, tmp_path / "r.csv", "--commit", "c20") == 2
     assert "sort is in s, not ms" in capsys.readouterr().err
     assert file.read_bytes() == before
-    assert perf("history", "add", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20") == 2
+    assert perf("gate", "record", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20") == 2
     file.write_bytes(before + b"[1, 2]\n")
     assert perf("gate", file, "--commit", "commit") == 2
     assert "history.jsonl:21: an object of numbers and texts is expected" in capsys.readouterr().err

@@ -38,10 +38,24 @@ def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> No
 def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     old = f"old={sys.executable} -S -c 'pass'"
-    assert perf("run", "--version", old, "--version", old.replace("old", "new"), "--rounds", 1, "--max-load", 1) == 0
-    assert perf("run", "--rounds", 3, "--max-load", 1) == 0
+    assert (
+        perf(
+            "experiment",
+            "run",
+            "--version",
+            old,
+            "--version",
+            old.replace("old", "new"),
+            "--rounds",
+            1,
+            "--max-load",
+            1,
+        )
+        == 0
+    )
+    assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
     assert "versions.db: 4 runs made; 6 measurements in all" in capsys.readouterr().out
-    assert perf("run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
+    assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
     assert "its runs were made with versions old=" in capsys.readouterr().err
 
 
@@ -79,14 +93,14 @@ def test_a_factor_called_version_is_one(tmp_path: Path) -> None:
         (["--version", "old="], "there is no command"),
         (["--version", "old='x"], "No closing quotation"),
         (["--version", "a=true", "--version", "a=false"], "stands there twice"),
-        (["--version", "a=true", "--until", "2%"], "--until looks at each version alone"),
+        (["--version", "a=true", "--to", "2%"], "--to looks at each version alone"),
         (["--version", "a=./nowhere"], "there is no such program here"),
         (["--version", "a=true {n}"], "unknown factor"),
     ],
 )
 def test_mistakes_are_said_before_anything_runs(words, message, tmp_path, perf, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert perf("run", *words) == 2
+    assert perf("experiment", "run", *words) == 2
     told = capsys.readouterr().err.strip()
     assert message in told
     assert len(told.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""Stores of `perf run` are read as rounds, where their runs lie together in time."""
+"""Stores of `perf experiment run` are read as rounds, where their runs lie together in time."""
 
 import dataclasses
 import datetime

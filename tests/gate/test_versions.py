@@ -182,7 +182,7 @@ def test_reports(perf, tmp_path: Path) -> None:
 
 def test_benchmarks_of_one_side_are_listed_and_may_fail(tmp_path: Path) -> None:
     old, new = (hyperfine(tmp_path / f"{n}.json", {"a": RUNS[0].tolist(), n: RUNS[1].tolist()}) for n in ("old", "new"))
-    verdict = perfcore.gate(old, new, between="0.1%")
+    verdict = perfcore.gate(old, new, session_cv="0.1%")
     assert verdict.outcome == "passed"
     assert verdict.only == (("old",), ("new",))
     assert any("only old has old" in line for line in verdict.summary())
@@ -224,7 +224,7 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
 def test_the_same_quantity_under_other_spellings_and_units(name, per_ms):
     times = np.random.default_rng(5).normal(10.0, 0.2, 20)
     old = pd.DataFrame({"latency_ms": times})
-    gated = perfcore.gate(old, pd.DataFrame({name: 3.0 * per_ms * times}), between="2%")
+    gated = perfcore.gate(old, pd.DataFrame({name: 3.0 * per_ms * times}), session_cv="2%")
     assert (gated.outcome.value, gated.units) == ("failed", ("ms",))
     np.testing.assert_allclose(gated.values[1], 3.0 * gated.values[0])
     with pytest.raises(DataError, match="measure different things"):
@@ -246,7 +246,7 @@ def test_cases_are_told_apart_whatever_their_column_is_called(tmp_path: Path) ->
         ]
         frame = pd.DataFrame(rows, columns=["model", "status", "time_ms"])
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), session_cv="2%")
     assert verdict.benchmarks == ("a", "b", "c")
     assert [verdict.judged.outcome_of(k).value == "failed" for k in range(3)] == [False, False, True]
 
@@ -260,7 +260,7 @@ def test_numbers_that_were_chosen_tell_cases_apart_and_numbers_of_runs_do_not(tm
             for size in (16, 64)
         ]
         pd.DataFrame(rows, columns=["size", "k", "time_ms"]).to_csv(tmp_path / f"{name}.csv", index=False)
-    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), session_cv="2%")
     assert verdict.benchmarks == ("size=16", "size=64")
     assert [verdict.judged.outcome_of(k).value == "failed" for k in range(2)] == [False, True]
 
@@ -270,5 +270,5 @@ def test_which_values_are_better_without_a_unit(column, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     for name, factor in (("old", 1.0), ("new", 1.3)):
         pd.DataFrame({column: factor * rng.lognormal(0.0, 0.01, 10)}).to_csv(tmp_path / f"{name}.csv", index=False)
-    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), session_cv="2%")
     assert (verdict.estimates.log_ratio[0] > 0.0) == (column in ("latency", "misses/s", "days/ns"))

@@ -128,7 +128,7 @@ def test_the_table_that_pipit_writes_is_read(tmp_path):
     [
         (
             "# To display the perf.data header info, please use --header\n#\n    62.35%  a.out  a.out  [.] f\n",
-            "perf report",
+            "perf explore",
         ),
         ("a.out 12345 1000.123456:     250000 cycles:u: \n\t    55d0c0de1234 f+0x24 (/a.out)\n", "perf script"),
         (" Performance counter stats for './a.out':\n\n   15   context-switches\n", "perf stat -x, -o FILE COMMAND"),

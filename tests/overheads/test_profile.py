@@ -125,9 +125,9 @@ def test_runs_stack_into_measurements(profile):
 
 def test_settings_of_runs(profile):
     assert stacked([profile, profile], {"p": [4, 8]})["p"].unique().tolist() == [4, 8]
-    with pytest.raises(OptionError, match="--set p: 3 values for 2 traces"):
+    with pytest.raises(OptionError, match="--label p: 3 values for 2 traces"):
         stacked([profile, profile], {"p": [1, 2, 3]})
-    with pytest.raises(OptionError, match="--set category: the table has a column of this name"):
+    with pytest.raises(OptionError, match="--label category: the table has a column of this name"):
         stacked([profile], {"category": [1]})
 
 

@@ -18,7 +18,7 @@ from perf_analysis.profile import (
     whole_run,
 )
 from perf_io.traces.nested_states import NestedStates
-from perf_traces.messages.counters import FACT, Counters, Readings
+from perf_traces.messages.bursts import FACT, Counters, Readings
 from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError

@@ -1,4 +1,4 @@
-"""`perf next` on a scaling law: what it expects against the covariance of draws."""
+"""`perf experiment next` on a scaling law: what it expects against the covariance of draws."""
 
 import numpy as np
 import pandas as pd

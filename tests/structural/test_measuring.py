@@ -159,13 +159,13 @@ def test_bounds_are_kept_in_operations(method):
 
 def test_supports_that_do_not_fit(table):
     with pytest.raises(DataError, match="sample 1 of 60 is 100, outside of 101 to inf"):
-        value(table, column="ms", within="101,inf")
+        value(table, column="ms", support="101,inf")
     with pytest.raises(DataError, match="with probability 0 only"):
         within(from_text("normal:0.9,0.2"), 4.0, 5.0)
     with pytest.raises(DataError, match="is outside of 0 to 1"):
         within(of_bounds(2.0, 3.0), 0.0, 1.0)
     with pytest.raises(DataError, match="two rising numbers are expected"):
-        value(table, column="ms", within="1")
+        value(table, column="ms", support="1")
     with pytest.raises(UnknownNameError, match="unknown column 'hst': did you mean 'host'"):
         value(table, column="ms", where="hst=a")
 
@@ -186,7 +186,7 @@ def test_times_are_not_negative(tmp_path, name, text, is_refused):
     path = tmp_path / name
     path.write_text(text)
     column = text.split("\n")[0].rpartition(",")[2] if "," in text else None
-    assert value(path, "interval", column=column, within="-inf,inf").value.support[0] == -1.0
+    assert value(path, "interval", column=column, support="-inf,inf").value.support[0] == -1.0
     if is_refused:
         with pytest.raises(DataError, match=r"of [23] is -1, and a time is not negative"):
             value(path, column=column)
@@ -200,7 +200,7 @@ def test_a_normal_of_times_says_what_is_below_0(tmp_path):
     path = tmp_path / "runtimes.txt"
     np.savetxt(path, np.random.default_rng(3).exponential(1.0, 400))
     assert any("of the normal is below 0, where no time is" in note for note in value(path, "normal").notes)
-    assert not any("no time" in note for note in value(path, "normal", within="0,inf").notes)
+    assert not any("no time" in note for note in value(path, "normal", support="0,inf").notes)
 
 
 def test_times_of_a_model_are_not_negative():

@@ -44,7 +44,7 @@ def test_the_interval_table_of_a_model(write, capsys):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"holds no predictions; a value as `perf value` writes it, a number, or"),
+        ("", r"holds no predictions; a value as `perf stochastic summarize` writes it, a number, or"),
         ("[]", r"holds no predictions"),
         ('[1,\n 2,,]', r":2: is not JSON: Expecting value, column 4"),
         ("1\n2\n[3", r":3: is not JSON"),

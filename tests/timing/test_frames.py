@@ -92,11 +92,12 @@ def test_the_plain_table_has_every_row_with_one_number_in_a_cell(runs, fitter):
     assert len(repr(model).splitlines()) <= 10
 
 
-def test_a_ranking_is_a_result(runs):
+def test_a_ranking_is_a_result(runs, tmp_path):
     ranking = perfcore.rank(runs, fitter="strohmaier", terms=2)
     frame = ranking.to_frame()
     assert frame["functions"].tolist() == [" + ".join(each.functions) for each in ranking.candidates]
     assert frame["sse"].tolist() == [each.figures["sse"] for each in ranking.candidates]
     assert repr(ranking).startswith(f"<Ranking: {ranking.title}")
     assert "<td>" in ranking._repr_html_()
-    assert frame["functions"][0] in perfcore.report(ranking)
+    perfcore.explore(ranking, output=tmp_path / "ranking.html")
+    assert frame["functions"][0] in (tmp_path / "ranking.html").read_text()

@@ -11,8 +11,7 @@ import pytest
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
-from perf_traces.markers import marker_lines, occurrences
-from perf_traces.windows import part_of, part_of_curve
+from perf_traces.windows import marker_lines, occurrences, part_of, part_of_curve
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
@@ -149,20 +148,20 @@ STEPS = [(f"step#{k}", 1_000 + 100 * k, 1_090 + 100 * k) for k in range(1, 21)]
 def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts():
     marks = [*STEPS, ("io", 1_000, 1_010), ("io", 2_000, 2_010), ("io", 3_000, 3_010)]
     trace = random_trace(0, markers=marks)
-    assert part_of(trace, between="step#2").span_ns == (1_200, 1_290)  # and not step#20
-    assert part_of(trace, between="io#2").span_ns == (2_000, 2_010)
-    assert part_of(trace, between="io").span_ns == (1_000, 3_010)  # of several from the first to the last
-    assert part_of(trace, between="step").span_ns == (1_100, 3_090)
+    assert part_of(trace, region="step#2").span_ns == (1_200, 1_290)  # and not step#20
+    assert part_of(trace, region="io#2").span_ns == (2_000, 2_010)
+    assert part_of(trace, region="io").span_ns == (1_000, 3_010)  # of several from the first to the last
+    assert part_of(trace, region="step").span_ns == (1_100, 3_090)
     assert part_of(trace, since="step#3", until="step#5").span_ns == (1_300, 1_590)
     with pytest.raises(OptionError, match="'io#4': 'io' occurs 3 times"):
-        part_of(trace, between="io#4")
+        part_of(trace, region="io#4")
     with pytest.raises(UnknownNameError, match="did you mean 'step'"):
-        part_of(trace, between="stpe")
+        part_of(trace, region="stpe")
 
 
 def test_a_state_counts_where_no_marker_has_the_name():
     trace = Trace([0, 1, 0], [0, 0, 1], [0, 5, 60], [50, 70, 80], ["a", "b"], ["solve", "wait"], time_unit="ns")
-    assert part_of(trace, between="solve").span_ns == (0, 70)
+    assert part_of(trace, region="solve").span_ns == (0, 70)
 
 
 def test_markers_of_ranks_that_overlap_are_one_occurrence():
@@ -189,7 +188,7 @@ def test_markers_are_cut_and_what_is_cut_is_known():
 
 def test_a_marker_that_begins_before_the_first_state_is_whole():
     trace = random_trace(0, markers=[("step#1", 500, 2_000), ("step#2", 2_000, 3_000)])
-    part = part_of(trace, between="step#1")
+    part = part_of(trace, region="step#1")
     assert part.span_ns == (900, 2_000)
     assert part.markers == (("step#1", 500, 2_000),)
     assert not occurrences(part, "step#1").cut.any()
@@ -219,7 +218,7 @@ def test_only_some_locations_and_states():
         ({"until": 900}, "lies outside of the run"),
         ({"since": 2_000, "until": 1_000}, "ends at 1 us, before it begins at 2 us"),
         ({"since": 2_000, "until": 2_000}, "is empty: it begins and ends at 2 us"),
-        ({"since": 2_000, "between": "step#1"}, "leave out --from and --until"),
+        ({"since": 2_000, "between": "step#1"}, "leave out --from and --to"),
         ({"since": "nowhere"}, "unknown time or marker of trace 'nowhere'"),
         ({"since": 900, "until": 910}, "no location is in any state in the part 900 ns .. 910 ns"),
     ],
@@ -270,7 +269,7 @@ EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
 )
 def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words):
     words = [word.format(folder=tmp_path) for word in words]
-    said = program(*words, "--from", "20%", "--until", "40%", "--only", "*").err
+    said = program(*words, "--from", "20%", "--to", "40%", "--only", "*").err
     assert "part of the run: " in said
     assert "20.0% of it" in said
     assert program(*words, "--from", "9h", status=2).err.count("\n") == 1
@@ -312,7 +311,7 @@ def test_steps_of_a_real_trace(real_data):
     trace = perfcore.read(real_data / "traces" / "chrome" / "rank0.json.gz")
     steps = {name: (start, end) for name, start, end in trace.markers if name.startswith("ProfilerStep#")}
     assert sorted(steps) == [f"ProfilerStep#{number}" for number in range(550, 555)]
-    assert part_of(trace, between="ProfilerStep#552").span_ns == steps["ProfilerStep#552"]
+    assert part_of(trace, region="ProfilerStep#552").span_ns == steps["ProfilerStep#552"]
     found = perfcore.iterations(trace, marker="ProfilerStep")
     lengths = [end - start for _, (start, end) in sorted(steps.items())]
     assert found.durations == pytest.approx(np.array(lengths) / 1000)

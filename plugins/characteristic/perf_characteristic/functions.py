@@ -1,12 +1,12 @@
 """Functions that models are built from: of time, and of the number of processors p.
 
-Those of p are from E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3; each
-is 1 or 0 at p = 1. Those of time are shapes that a phase may take besides polynomials; t counts in units of the scale.
+Those of p are from E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3;
+each is 1 or 0 at p = 1. Those of time are shapes that a phase may take besides polynomials; t counts in the time scale.
 """
 
 from __future__ import annotations
 
-from perf_formulas.functions import FormulaFunction
+from perf_formulas.formula import FormulaFunction
 
 
 class Reciprocal(FormulaFunction):

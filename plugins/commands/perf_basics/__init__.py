@@ -7,27 +7,27 @@ from perfcore.hooks.specs import Register
 
 __all__ = ["register_commands", "register_presenters"]
 
+_ON = ("--on=--parallel",)
 _COMMANDS = (
-    ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info"),
-    ("plot", "Look", "Draw a model or data.", "perf_views.pictures.picture:plot"),
-    ("read", "Look", "Write a file in another format.", "perfcore.reading.recognise:read"),
+    ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info", ("formats",)),
+    ("plot", "Look", "Draw a model or data.", "perf_views.pictures.picture:plot", ()),
+    ("convert", "Look", "Write a file in another format.", None, ("read",)),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
         "perfcore.models.fitting:fit",
+        ("--on=--parallel", "--holdout=--holdout", "--support=--support", "--to=--to"),
     ),
-    ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank"),
-    ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict"),
-    ("formats", "Set up", "The formats that can be read.", "perf_basics.api:formats"),
-    ("plugins", "Set up", "What is installed, and the options of one.", "perf_basics.api:plugins"),
-    ("completion", "Set up", "The script that completes commands and names.", None),
+    ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank", _ON),
+    ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict", _ON),
+    ("plugins", "Set up", "What is installed, and the options of one.", "perf_basics.api:plugins", ()),
 )  # fmt: skip
 
 
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
-    for name, group, text, function in _COMMANDS:
-        register(name, f"perf_basics.cli.{name}:command", group=group, help=text, function=function)
+    for name, group, text, function, former in _COMMANDS:
+        register(name, f"perf_basics.cli.{name}:command", group=group, help=text, function=function, former=former)
 
 
 @hookimpl
@@ -36,9 +36,14 @@ def register_presenters(register: Register) -> None:
     for name, text in (
         ("Predictions", "values of a model at points"),
         ("Facts", "what a file is"),
-        ("Listing", "what is installed"),
     ):
         register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
+    register(
+        "perf_basics.api:Listing",
+        "perf_basics.presenters:ListingPresenter",
+        help="what is installed, or can be read",
+        function="perf_basics.api:formats",
+    )
     register(
         "perfcore.models.ranking:Ranking",
         "perf_views.rankings:RankingPresenter",

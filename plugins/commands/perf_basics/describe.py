@@ -11,9 +11,9 @@ from typing import Any
 
 from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
 from perf_tables.names import is_speed, what_zero_means
-from perf_traces.markers import marker_lines
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -94,7 +94,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts["next"].append(_plot(name))
     facts["next"] += _by_others(trace, name)
     if not isinstance(trace, SummarizedTrace):
-        facts["next"].append(f"perf read {name} -o trace.parquet")
+        facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts
 
 

@@ -75,7 +75,7 @@ def register_readers(register: Register) -> None:
         "experiments",
         "perf_experiments.store_reader:ExperimentStoreReader",
         options="perf_experiments.reader_options:ExperimentStoreOptions",
-        help="stores of runs, made by perf run",
+        help="stores of runs, made by perf experiment run",
         suffixes=(".db", ".sqlite"),
     )
 
@@ -83,41 +83,22 @@ def register_readers(register: Register) -> None:
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register(
-        "design",
-        "perf_experiments.cli.design:command",
-        group="Measure",
-        help="Which points to measure, how often, in which order.",
-        function="perf_experiments.api.design:design",
-    )
-    register(
-        "run",
-        "perf_experiments.cli.run:command",
-        group="Measure",
-        help="Make the runs of a design; each is kept as soon as it ends.",
-        function="perf_experiments.api.run:run",
-    )
-    register(
-        "runs",
-        "perf_experiments.cli.runs:command",
-        group="Measure",
-        help="The runs that a store holds.",
-        function="perf_experiments.api.run:runs",
-    )
-    register(
-        "next",
-        "perf_experiments.cli.next:command",
-        group="Measure",
-        help="Which runs to make next.",
-        function="perf_experiments.api.next_points:next_points",
-    )
-    register(
-        "sample",
-        "perf_experiments.cli.sample:command",
-        group="Measure",
-        help="Sample the load of this machine.",
-        function="perf_experiments.api.sample:sample",
-    )
+    register("experiment", "", group="Measure", help="Plan runs, make them, list them, and choose the next ones.")
+    for name, former, text, function in (
+        ("design", "design", "Which points to measure, how often, in which order.", "design:design"),
+        ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "run:run"),
+        ("list", "runs", "The runs that a store holds.", "run:runs"),
+        ("next", "next", "Which runs to make next.", "next_points:next_points"),
+        ("sample", "sample", "Sample the load of this machine.", "sample:sample"),
+    ):
+        register(
+            f"experiment {name}",
+            f"perf_experiments.cli.{former}:command",
+            group="Measure",
+            help=text,
+            function=f"perf_experiments.api.{function}",
+            former=(former,),
+        )
 
 
 @hookimpl
@@ -127,7 +108,7 @@ def register_presenters(register: Register) -> None:
         ("design.design:Design", "designs:DesignPresenter", "points to measure"),
         ("runs.records:Run", "stored_runs:RunPresenter", "a run"),
         ("runs.records:Runs", "stored_runs:RunsPresenter", "the runs of a store"),
-        ("runs.history:Summary", "stored_runs:SummaryPresenter", "what perf run did"),
+        ("runs.history:Summary", "stored_runs:SummaryPresenter", "what perf experiment run did"),
         ("advice.next_points:Advice", "advice:AdvicePresenter", "next points for a prediction"),
         ("advice.replications:Replications", "advice:ReplicationsPresenter", "replications that a store needs"),
     ):

@@ -1,4 +1,4 @@
-"""The store of `perf run` as a table: one row for each run that succeeded."""
+"""The store of `perf experiment run` as a table: one row for each run that succeeded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS = (
 
 
 class ExperimentStoreReader(Reader):
-    """Reads the runs that `perf run` kept.
+    """Reads the runs that `perf experiment run` kept.
 
     Columns are the factors, what the runs reported, and ``wall_s``, ``user_s``, ``sys_s``, ``peak_memory_mib``. The
     factors that are numbers and were varied are the parameters, those that are words name the code. Versions of a round

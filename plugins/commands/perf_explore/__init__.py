@@ -10,13 +10,15 @@ __all__ = ["register_commands", "register_presenters"]
 
 @hookimpl
 def register_commands(register: Register) -> None:
-    """Announce the commands."""
-    command, function = "perf_explore.cli.{0}:command", "perf_explore.api:{0}"
-    for name, text in (
-        ("explore", "Data and models as a page in the browser."),
-        ("report", "What explore shows, as one file to hand on."),
-    ):
-        register(name, command.format(name), group="Look", help=text, function=function.format(name))
+    """Announce the command."""
+    register(
+        "explore",
+        "perf_explore.cli.explore:command",
+        group="Look",
+        help="Data and models as a page in the browser, or in one file.",
+        function="perf_explore.api:explore",
+        former=("report",),
+    )
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""The functions behind ``perf explore`` and ``perf report``."""
+"""The functions behind ``perf explore``."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ def report(
 
 def explore(
     *subjects: Any,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    views: int = MOST_VIEWS,
     port: int | None = None,
     browser: bool = True,
     read: Read = read_file,
@@ -50,7 +53,11 @@ def explore(
     """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
 
     The page listens on this machine only. Its address has a key that opens it once, in one browser: nobody else can.
+    With ``output`` the same is written to one HTML file that opens anywhere, without network.
     """
+    if output is not None:
+        report(*subjects, output=output, overwrite=overwrite, views=views, read=read, **options)
+        return
     from perf_explore.server import Page, listen, require_libraries, serve
     from perf_explore.session import Session
 

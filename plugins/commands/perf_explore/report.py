@@ -15,7 +15,7 @@ from perf_views.contents import Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
 
 MOST_VIEWS = 60  # a view with a picture takes some 80 kB: such a report still opens at once and can be mailed
-_MORE = "`perf report --views N` takes more, `perf explore` has all."
+_MORE = "`perf explore --views N` takes more, `perf explore` has all."
 _SCRIPTS = ("charts.js", "report.js")
 _TOP = "top"
 

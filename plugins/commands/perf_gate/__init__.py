@@ -17,13 +17,15 @@ def register_commands(register: Register) -> None:
         group="Model",
         function="perf_gate.api:gate",
         help="Slower or not: two versions, or a history of commits; passed, failed, undecided.",
+        former=("decide", "--between=--session-cv"),
     )
     register(
-        "history",
-        "perf_gate.cli.history:command",
-        group="Measure",
+        "gate record",
+        "perf_gate.cli.record:command",
+        group="Model",
         function="perf_gate.api:add_to_history",
-        help="Keep a history of benchmarks, a file that grows with each commit.",
+        help="Add a commit to a history of benchmarks, for `perf gate`.",
+        former=("history",),
     )
 
 

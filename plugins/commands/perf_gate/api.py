@@ -104,7 +104,7 @@ def gate(
     value: str | Iterable[str] = (),
     better: str | Iterable[str] | None = None,
     layout: str | None = None,
-    between: str | float | None = None,
+    session_cv: str | float | None = None,
     errors: str = "fwer",
     missing: str = "list",
     undecided: str = "undecided",
@@ -149,7 +149,7 @@ def gate(
     layout : {"turn", "blocks", "sessions"}, optional
         How runs lie in time: versions in turn, one after the other, or in sessions that nobody can compare. By default
         what rounds, times and files show.
-    between : str or float, optional
+    session_cv : str or float, optional
         Standard deviation between sessions of the same version, as a share: ``"2%"``.
     errors : {"fwer", "fdr"}
         Keep at 5 % the chance of any false alarm, or the share of alarms that are false.
@@ -205,8 +205,7 @@ def gate(
     'failed'
     """
     from perf_gate.versions.layouts import LAYOUTS
-    from perf_statistics.gating.judging import Outcome
-    from perf_statistics.gating.multiple_tests import ERRORS
+    from perf_statistics.gating import ERRORS, Outcome
 
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")
@@ -226,7 +225,7 @@ def gate(
         from perf_gate.running.rounds import Measuring
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
-        others |= {"--new": new, "--layout": layout, "--between": between}
+        others |= {"--new": new, "--layout": layout, "--session-cv": session_cv}
         for option, option_value in others.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
@@ -244,7 +243,7 @@ def gate(
         return _of_own_runs(how, preferred, policy, self_test=self_test)
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
-    share = share_of(between)
+    share = share_of(session_cv)
     open_it = functools.partial(opened, values=values, read=read or named_reader(reader), better=preferred)
     one = open_it(first)
     if self_test:

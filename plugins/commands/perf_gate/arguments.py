@@ -26,7 +26,7 @@ def factor_of(factor: str | float, option: str = "--slower-than") -> float:
     return number
 
 
-def share_of(share: str | float | None, option: str = "--between") -> float | None:
+def share_of(share: str | float | None, option: str = "--session-cv") -> float | None:
     """A share."""
     if share is None:
         return None

@@ -96,47 +96,32 @@ __getattr__, __dir__ = lazy_names(
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register(
-        "value",
-        "perf_structural.cli.value:command",
-        group=group,
-        help="The last samples of a series as an interval, a normal or a histogram.",
-        function="perf_structural.api:value",
-    )
-    register(
-        "eval",
-        "perf_structural.cli.eval:command",
-        group=group,
-        help="A formula over quantities that vary.",
-        function="perf_structural.api:evaluate",
-    )
-    register(
-        "schedule",
-        "perf_structural.cli.schedule:command",
-        group=group,
-        help="The allocation to choose, or how to divide work.",
-        function="perf_structural.api:schedule",
-    )
-    register(
-        "solve",
-        "perf_structural.cli.solve:command",
-        group=group,
-        help="How many replicas or which limit: the value of an input that suffices.",
-        function="perf_structural.questions.api:solve",
-    )
+    register("stochastic", "", group=group, help="Values that vary: from samples, in formulas, in decisions.")
+    for name, former, text, function in (
+        (
+            "summarize", "value", "The last samples of a series as an interval, a normal or a histogram.", "api:value",
+        ),
+        ("eval", "eval", "A formula over quantities that vary.", "api:evaluate"),
+        ("schedule", "schedule", "The allocation to choose, or how to divide work.", "api:schedule"),
+        (
+            "solve", "solve", "How many replicas or which limit: the value of an input that suffices.",
+            "questions.api:solve",
+        ),
+    ):  # fmt: skip
+        register(
+            f"stochastic {name}",
+            f"perf_structural.cli.{former}:command",
+            group=group,
+            help=text,
+            function=f"perf_structural.{function}",
+            former=(former, *(("--to=--to", "--support=--support") if name == "summarize" else ())),
+        )
     register(
         "decide",
         "perf_structural.cli.decide:command",
         group=group,
         help="Which of two is smaller, or how many more measurements tell.",
         function="perf_structural.questions.api:decide",
-    )
-    register(
-        "judge",
-        "perf_structural.cli.judge:command",
-        group=group,
-        help="Predictions against what then happened.",
-        function="perf_structural.judging.judge:judge",
     )
 
 
@@ -171,6 +156,7 @@ def register_presenters(register: Register) -> None:
         "perf_structural.judging.judgement:Judgement",
         "perf_structural.judging.presenter:JudgementPresenter",
         help="predictions against what happened",
+        function="perf_structural.judging.judge:judge",
     )
     register(
         "perf_structural.structural_model:StructuralModel",

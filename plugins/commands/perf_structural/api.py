@@ -49,7 +49,7 @@ def value(
     window: str = DEFAULT_WINDOW,
     until: float | str | None = None,
     where: str | Sequence[str] | None = None,
-    within: str | tuple[float, float] | None = None,
+    support: str | tuple[float, float] | None = None,
     quantile: str | float | Sequence[float] | None = None,
     scale: float | None = None,
     read: ReadFile | None = None,
@@ -76,7 +76,7 @@ def value(
         otherwise; by default the last sample's.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
-    within : (float, float), optional
+    support : (float, float), optional
         Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
         is refused, and what the samples become is kept inside. Without, only a negative length of time is refused, told
         by the name: ``(-math.inf, math.inf)`` lets one through.
@@ -118,7 +118,7 @@ def value(
     if scale is not None:
         check_scale(scale)
     levels = LEVELS if quantile is None else levels_given(quantile)
-    bounds = parse_bounds(within) if isinstance(within, str) else within
+    bounds = parse_bounds(support) if isinstance(support, str) else support
     if isinstance(series, (str, os.PathLike)):
         samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     else:

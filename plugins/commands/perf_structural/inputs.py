@@ -196,7 +196,7 @@ def _of_file(path: Path, table: _Table) -> StochasticValue:
 
 
 def read_value(path: Path) -> StochasticValue:
-    """The stochastic value in a JSON file, as ``perf value`` and ``perf eval`` write it."""
+    """The stochastic value in a JSON file, as ``perf stochastic summarize`` and ``perf stochastic eval`` write it."""
     try:
         content = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError:
@@ -208,7 +208,7 @@ def read_value(path: Path) -> StochasticValue:
     if isinstance(content, dict) and isinstance(content.get("value"), dict):
         content = content["value"]
     if not isinstance(content, dict):
-        raise InputError(str(path), "holds no stochastic value; `perf value SERIES -o FILE` writes one")
+        raise InputError(str(path), "holds no stochastic value; `perf stochastic summarize SERIES -o FILE` writes one")
     try:
         return from_dict(content)
     except (DataError, OptionError) as error:

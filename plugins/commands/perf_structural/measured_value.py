@@ -58,7 +58,7 @@ class MeasuredValue(Result):
         coarse = f"the bins hide the shape, since a few samples lie far out; {_RESOLVED} keeps it"
         below, nothing = self._below_zero, "time" if self._is_duration else "sample"
         impossible = (
-            f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --within 0,inf leaves it out"
+            f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --support 0,inf leaves it out"
         )
         # What has no jumps is off by up to each sample's share, whatever its shape.
         hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)

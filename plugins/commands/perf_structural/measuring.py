@@ -295,7 +295,7 @@ def _samples_in_window(
         data = samples_of_rows(data, column, where)
     if isinstance(data, RunSamples):
         if until is not None:
-            raise OptionError(f"--until {until}: {data.source} is no series over time")
+            raise OptionError(f"--to {until}: {data.source} is no series over time")
         return data, (*few_samples(data.size), *data.notes)
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")

@@ -1,4 +1,4 @@
-"""Files that ``perf predict``, ``perf explore`` and ``perf report`` open: structural models, predictions to judge."""
+"""Files that ``perf predict``, ``perf validate`` and ``perf explore`` open: structural models, predictions to judge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_structural.options import JudgingOptions, PredictionOptions
+from perf_structural.options import JudgingOptions, PredictionOptions, ValidationOptions
 from perf_views.opener import Opener
 from perfcore.base.errors import OptionError, PerfError
 
 if TYPE_CHECKING:
     from perf_structural.judging.judgement import Judgement
+    from perf_structural.judging.recalibration import Recalibration
     from perf_structural.prediction import Prediction
     from perf_structural.structural_model import StructuralModel
 
@@ -52,6 +53,7 @@ class PredictionsOpener(Opener):
     """Opens predictions in JSON with the table of what then happened."""
 
     Options = JudgingOptions
+    Validation = ValidationOptions
     takes_data = True
 
     def sniff(self, path: Path) -> float:
@@ -73,6 +75,29 @@ class PredictionsOpener(Opener):
         if data is None:
             raise OptionError(f"{path} holds predictions; give the table of what happened after it")
         return judge(path, data, column=options.column, at=options.at)
+
+    def validate(self, path: str, data: str, options: Any, output: str | None) -> Judgement | Recalibration:
+        """The predictions, judged by what happened; or what that teaches."""
+        from perf_structural.judging.judge import judge, recalibrate
+
+        if not options.recalibrate:
+            if output is not None:
+                raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
+            return judge(
+                path,
+                data,
+                column=options.column,
+                at=options.at,
+                quantile=options.quantile,
+                recalibration=options.recalibration,
+            )
+        needless = {"--recalibration": options.recalibration, "--at": options.at, "--quantile": options.quantile}
+        if flags := [flag for flag, value in needless.items() if value is not None]:
+            raise OptionError(f"{flags[0]} judges, and --recalibrate learns: give one of them")
+        learned = recalibrate(path, data, column=options.column)
+        if output is not None:
+            learned.save(output)
+        return learned
 
 
 def _may_be_predictions(path: Path) -> bool:

@@ -58,3 +58,12 @@ class JudgingOptions:
     at: str | None = option(
         None, "column of the table with start times or run numbers, for the picture", flag="--at", metavar="NAME"
     )
+
+
+@dataclass(frozen=True)
+class ValidationOptions(JudgingOptions):
+    """Of predictions beside what happened."""
+
+    quantile: str | None = option(None, "quantiles to judge beside the intervals", metavar="Q,...")
+    recalibrate: bool = option(False, "learn how later predictions are to be corrected; -o writes it")
+    recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.goodness import relative_errors
+from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.preparation import OverCode, Preparation, TimesParameter
@@ -110,7 +110,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
-        """Checked points; see `perf_tables.arguments`."""
+        """Checked points; see `perf_tables.points.places`."""
         return places(points, self.columns, self.codes, self.systems)
 
     @property

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, OTHER
+from perf_traces.states import COMPUTING, OTHER, state_classes
 from perf_views.function_names import plain_names
 from perfcore.data.trace import Trace, busy_mask
 

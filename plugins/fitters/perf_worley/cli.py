@@ -35,7 +35,7 @@ def command(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="What the durations become in --output (default: as in `perf value`).",
+            help="What the durations become in --output (default: as in `perf stochastic summarize`).",
             autocompletion=names_of("representations"),
         ),
     ] = None,
@@ -53,7 +53,7 @@ def command(
     perf iterations trace.prv
     perf iterations trace.json --marker ProfilerStep
     perf iterations trace.prv --as normal -o iteration.json
-    perf eval "100*x" --with x=iteration.json
+    perf stochastic eval "100*x" --with x=iteration.json
     """
     with reporting():
         import msgspec

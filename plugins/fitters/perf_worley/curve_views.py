@@ -146,7 +146,7 @@ class Zoom:
 
     @classmethod
     def of(cls, curve: UtilizationCurve, query: Query, data: Any = None) -> Zoom:
-        """From an address, whose times are those that ``--from`` and ``--until`` take; by default all of it."""
+        """From an address, whose times are those that ``--from`` and ``--to`` take; by default all of it."""
         first, last = float(curve.start), float(curve.end)
         unit_ns = nanoseconds_per(curve.time_unit)
         run = Fraction(first) * unit_ns, Fraction(last) * unit_ns

@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import functions_of
-from perf_statistics.least_squares.goodness import r_squared
+from perf_formulas.formula import Formula, functions_of
+from perf_statistics.goodness import r_squared
 from perf_worley.activity import Activity
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function

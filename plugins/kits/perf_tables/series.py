@@ -86,7 +86,7 @@ def take_window(
             last = _shown(times[earlier[-1]], unit, is_date)
             nearest = f"the last one before is at {last}; give a longer --window, or 'all'"
         elif len(finite_rows):
-            nearest = f"the first one is at {_shown(times[finite_rows[0]], unit, is_date)}; give a later --until"
+            nearest = f"the first one is at {_shown(times[finite_rows[0]], unit, is_date)}; give a later --to"
         else:
             nearest = "it has none at all"
         raise DataError(
@@ -103,7 +103,7 @@ def _moment(moment: float | str, unit: str) -> tuple[float, bool]:
         date = datetime.datetime.fromisoformat(str(moment).strip())
     except ValueError:
         raise OptionError(
-            f"--until {moment!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
+            f"--to {moment!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
         ) from None
     if date.tzinfo is None:
         date = date.replace(tzinfo=datetime.UTC)

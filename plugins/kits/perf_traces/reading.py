@@ -31,7 +31,7 @@ def _option(name: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class HowToReadParts(HowToRead):
-    """How a file is read, and which part of a trace; for commands that call something else ``--between``."""
+    """How a file is read, and which part of a trace; for commands that call something else ``--region``."""
 
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
@@ -52,9 +52,10 @@ class HowToReadParts(HowToRead):
 
 @dataclass(frozen=True)
 class HowToReadTraces(HowToReadParts):
-    """``--from``, ``--until``, ``--between``, ``--only`` and ``--locations``, beside how a file is read."""
+    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
 
-    between: Annotated[str | None, _option("between")] = None
+    former = ("--to=--to", "--region=--region")
+    region: Annotated[str | None, _option("region")] = None
 
 
 def fit_command(table: str, symbols: Mapping[str, str]) -> str:
@@ -80,7 +81,7 @@ def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
     """How each of several runs is read, and what several files are, for a command that tells runs apart by their
     names.
     """
-    from perf_traces.rank_numbers import RANK
+    from perf_traces.ranks import RANK
     from perfcore.reading.many_files import NamePattern
 
     of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types

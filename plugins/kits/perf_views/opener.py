@@ -11,7 +11,7 @@ from perfcore.hooks.options import NoOptions
 
 
 class Opener(ABC):
-    """Opens files of a kind of its own for ``perf predict``, ``perf explore`` and ``perf report``.
+    """Opens files of a kind of its own for ``perf predict``, ``perf validate`` and ``perf explore``.
 
     Its module imports nothing heavy before `open` is called: help asks every opener for its options.
     """
@@ -20,6 +20,7 @@ class Opener(ABC):
     predicts: ClassVar[bool] = False  # it has `predict`
     parts: ClassVar[str | None] = None
     takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
+    Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
 
     @abstractmethod
     def sniff(self, path: Path) -> float:
@@ -31,4 +32,8 @@ class Opener(ABC):
 
     def predict(self, path: str, options: Any) -> Any:
         """What the file predicts: a result with ``to_dict``, shown by its presenter."""
+        raise OptionError(f"{path} predicts nothing")
+
+    def validate(self, path: str, data: str, options: Any, output: str | None) -> Any:
+        """What the file predicts beside what happened: a result with ``to_dict``, shown by its presenter."""
         raise OptionError(f"{path} predicts nothing")

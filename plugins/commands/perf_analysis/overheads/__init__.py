@@ -75,6 +75,7 @@ def register_commands(register: Register) -> None:
         group="Model",
         help="Where the cycles of a trace go, by category.",
         function="perf_analysis.overheads.api:overheads",
+        former=("--set=--label",),
     )
 
 

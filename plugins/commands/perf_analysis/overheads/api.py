@@ -18,8 +18,8 @@ from perf_analysis.overheads.profile import OverheadProfile
 from perf_analysis.overheads.runs import By, OverheadRuns
 from perf_analysis.overheads.state_classes import classify
 from perf_analysis.overheads.with_calls import with_calls
+from perf_traces.messages.bursts import refuse_different_programs
 from perf_traces.messages.pop_factors import Definition
-from perf_traces.messages.same_program import refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
@@ -86,7 +86,7 @@ def overheads(
     at : str, optional
         Numbers of locations for which the efficiencies of several runs are modelled: ``"p=4096"``, ``"p=64..4096*4"``.
     settings : mapping of str to sequence of float, optional
-        Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
+        Columns of the data frame: one value, or one for each trace (``--label``). ``p`` is by default the locations.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 

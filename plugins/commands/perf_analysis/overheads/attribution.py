@@ -43,7 +43,7 @@ from perf_analysis.overheads.of_summary import profile_of_summary, whole_run_onl
 from perf_analysis.overheads.passes import Clocks, Moments, attributed, numbered
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_analysis.overheads.state_classes import StateClasses, classify, time_by_state
-from perf_traces.lazy_columns import no_interval, run_of
+from perf_traces.joined_trace import no_interval, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.function_names import short_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_analysis.overheads.profile import OverheadProfile
-from perf_traces.messages.burst_classes import BurstClasses
+from perf_traces.messages.bursts import BurstClasses
 from perf_views.file_names import told_apart
 from perfcore.data.units import readable
 

@@ -9,9 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from perf_formulas.formula import Formula
+from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FormulaError
-from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 
 STANDARD = Path(__file__).with_name("standard.toml")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from perf_analysis.overheads.state_classes import StateClasses
 from perf_analysis.overheads.unions import union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
-from perf_traces.merging import merged_states
+from perf_traces.nesting import merged_states
 from perf_views.function_names import short_name
 from perfcore.data.trace import Trace
 

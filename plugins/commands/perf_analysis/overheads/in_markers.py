@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perf_analysis.overheads.devices import Unions
 from perf_analysis.overheads.unions import union
-from perf_traces.lazy_columns import run_of
+from perf_traces.joined_trace import run_of
 from perfcore.data.trace import Trace
 
 Integers = npt.NDArray[np.int64]

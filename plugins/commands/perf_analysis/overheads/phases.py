@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import perfcore
-from perf_traces.lazy_columns import run_of
-from perf_traces.model_phases import model_edges
+from perf_traces.joined_trace import run_of
+from perf_traces.windows import model_edges
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -90,7 +90,7 @@ def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
         )
         raise DataError(
             f"{trace.source}: goes from {trace_runs}, and the phases of the model, which is of {origin.source}, from "
-            f"{model_runs}; fit this trace, or read the same part of it (--from, --until)"
+            f"{model_runs}; fit this trace, or read the same part of it (--from, --to)"
         )
     if Path(origin.source).name == Path(trace.source).name:
         return

@@ -162,7 +162,7 @@ class TracePresenter(Presenter):
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
         from perf_analysis.overheads.category_set import read_categories
         from perf_analysis.overheads.state_classes import classify
-        from perf_traces.lazy_columns import run_of
+        from perf_traces.joined_trace import run_of
 
         try:
             classify(result, read_categories())

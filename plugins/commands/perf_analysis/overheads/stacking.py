@@ -53,10 +53,10 @@ def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence
     columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
     for name, values in (settings or {}).items():
         if name in _OWN:
-            raise OptionError(f"--set {name}: the table has a column of this name; choose another")
+            raise OptionError(f"--label {name}: the table has a column of this name; choose another")
         if len(values) not in (1, len(profiles)):
             raise OptionError(
-                f"--set {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
+                f"--label {name}: {len(values)} values for {len(profiles)} traces; give one, or one for each"
             )
         columns[name] = [*values] * len(profiles) if len(values) == 1 else values
     with_phases = any(profile.n_phases > 1 for profile in profiles)

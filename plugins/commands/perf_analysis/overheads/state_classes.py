@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from perf_analysis.overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
 from perf_traces.levels import parts_of
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, MARKER, OTHER
+from perf_traces.states import COMPUTING, MARKER, OTHER, state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace

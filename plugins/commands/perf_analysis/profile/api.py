@@ -12,7 +12,7 @@ from perf_analysis.profile.run_profile import RunProfile
 from perf_analysis.profile.stretches import marker_stretches, phase_stretches, whole_run
 from perf_analysis.profile.summing import profile_of
 from perf_traces.levels import level_names
-from perf_traces.rank_numbers import RANK
+from perf_traces.ranks import RANK
 from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace

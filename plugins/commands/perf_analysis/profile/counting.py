@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from perf_analysis.profile.inclusive import UnitedCalls
 from perf_analysis.profile.stretches import Stretches
-from perf_traces.messages import counters as papi
-from perf_traces.messages.counters import Readings
-from perf_traces.messages.search_kernels import last_not_after
+from perf_traces.messages import bursts as papi
+from perf_traces.messages.bursts import Readings
+from perf_traces.messages.kernels import last_not_after
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
 

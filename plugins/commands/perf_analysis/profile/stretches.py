@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_traces.markers import families
-from perf_traces.model_phases import model_edges
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import families, model_edges
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 

@@ -15,15 +15,9 @@ def register_commands(register: Register) -> None:
         "summarize",
         "perf_analysis.summarize.cli.summarize:command",
         group="Look",
-        help="Sum up the traces of a run, part by part, in a small file.",
+        help="Sum up the traces of a run, part by part, in a small file; or join such files.",
         function="perf_analysis.summarize.api:summarize",
-    )
-    register(
-        "merge",
-        "perf_analysis.summarize.cli.merge:command",
-        group="Look",
-        help="Join the summaries of the parts of a run.",
-        function="perf_analysis.summarize.api:merge",
+        former=("merge", "--on=--parallel"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The functions behind ``perf summarize`` and ``perf merge``."""
+"""The functions behind ``perf summarize``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 
 from perf_analysis.summarize.slurm_array import Handed, SlurmOptions, hand_over
 from perf_traces.summaries import CELLS
-from perf_traces.summaries.merging import merged
-from perf_traces.summaries.run import Run, run_of
+from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import summarized
+from perf_traces.summaries.summarizing import Unfinished, merged, summarized
 from perf_traces.summaries.summary_file import load, save
-from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
+from perfcore.reading.many_files import named_files
 
 Named = str | os.PathLike[str]
 
@@ -39,7 +38,7 @@ def summarize(
     from_name: str | None = None,
     **options: Any,
 ) -> SummarizedTrace:
-    """Sum up the traces of a run, file by file, in whole nanoseconds.
+    """Sum up the traces of a run, file by file, in whole nanoseconds; or join the summaries of its parts.
 
     Take it where a run is too large for one process: memory holds one file and the sums, and parts that are made
     anywhere add up to the same bytes as one pass over all files.
@@ -47,7 +46,8 @@ def summarize(
     Parameters
     ----------
     traces : str or path, or a sequence of them
-        Files of one run: names, folders and patterns.
+        Files of one run: names, folders and patterns. Or summaries of parts of one run, in any order: these are joined,
+        to the same bytes as those of one pass over all files.
     output : str or path, optional
         File to write. One that is there and of the same files and options is kept, and read. A call that is
         interrupted leaves its sums beside it, as ``OUTPUT.unfinished``, and the same call goes on from these.
@@ -58,7 +58,7 @@ def summarize(
     executor : concurrent.futures.Executor, optional
         What reads the files; by default this process does. Any number of workers gives the same bytes.
     allow_missing : bool
-        Leave out files that cannot be read; the summary says which.
+        Leave out files that cannot be read, or parts that are not there; the summary says which.
     overwrite : bool
         Replace a file that is there.
     reader, from_name, **options
@@ -76,7 +76,7 @@ def summarize(
     InputError
         A file is not there, or the output is of other files or options.
     DataError
-        Files cannot be read, or are not of one run.
+        Files cannot be read, or are not of one run; or of parts two hold the same file, or some are missing.
 
     Examples
     --------
@@ -90,6 +90,10 @@ def summarize(
 more than time by location, state and window needs the traces themselves
     """
     names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
+    if (parts := summaries_among(names)) is not None:
+        if part is not None:
+            raise OptionError("--part is of traces, and these are summaries")
+        return merge(parts, output, allow_missing=allow_missing, overwrite=overwrite)
     folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
     chosen = None if part is None else part_of(part)
     positions = range(len(run.files)) if chosen is None else run.positions(chosen)
@@ -135,39 +139,7 @@ def summarize_by_slurm(
 def merge(
     parts: Sequence[Named], output: Named | None = None, *, allow_missing: bool = False, overwrite: bool = False
 ) -> SummarizedTrace:
-    """Join the summaries of parts of a run.
-
-    Parameters
-    ----------
-    parts : sequence of str or path
-        Files that `summarize` has written, in any order.
-    output : str or path, optional
-        File to write.
-    allow_missing : bool
-        Join what is there; the summary says what is missing.
-    overwrite : bool
-        Replace a file that is there.
-
-    Returns
-    -------
-    SummarizedTrace
-        The same, to the byte, as that of one pass over all files.
-
-    Raises
-    ------
-    InputError
-        A part is not there, or damaged, or the output exists.
-    DataError
-        Parts are of different runs or options, two hold the same file, or some are missing.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> _ = summarize("examples/cholesky/cholesky_trace.csv.gz", f"{folder}/one", part="1/1", cells=1024)
-    >>> merge([f"{folder}/one"]).n_intervals == summarize("examples/cholesky/cholesky_trace.csv.gz").n_intervals
-    True
-    """
+    """Join the summaries of parts of a run, to the same bytes as those of one pass over all files."""
     if output is not None:
         _check_output(output)
         refuse_existing(output, overwrite)
@@ -177,6 +149,29 @@ def merge(
         save(summary, output)
         summarized_trace = SummarizedTrace(summary, os.fsdecode(output))
     return summarized_trace
+
+
+def summaries_among(names: Sequence[Named]) -> list[Path] | None:
+    """The files, where they are summaries; None where none is.
+
+    Raises
+    ------
+    InputError
+        Some are summaries and some are not.
+    """
+    files: list[Path] = []
+    for name in names:
+        files += [Path(name)] if Path(name).is_dir() else named_files(os.fspath(name)) or [Path(name)]
+    summaries = [path for path in files if path.is_file() and _begins_a_summary(path)]
+    if summaries and len(summaries) < len(files):
+        other = next(path for path in files if path not in summaries)
+        raise InputError(other, f"is no summary, and {summaries[0]} is: name traces, or summaries of their parts")
+    return summaries or None
+
+
+def _begins_a_summary(path: Path) -> bool:
+    with path.open("rb") as file:
+        return is_summary(file.read(64))
 
 
 def part_of(text: str) -> tuple[int, int]:

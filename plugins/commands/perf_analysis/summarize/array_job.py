@@ -10,12 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from perf_traces.summaries.merging import merged
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import summarized
+from perf_traces.summaries.summarizing import Unfinished, merged, summarized
 from perf_traces.summaries.summary_file import save
-from perf_traces.summaries.unfinished import Unfinished
 from perfcore.base.errors import DataError, InputError, PerfError, listing
 
 PLAN = "plan.json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perf_traces.summaries.document import is_summary
+from perf_traces.summaries.run import is_summary
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary_file import load
 from perfcore.contracts import Reader
@@ -12,7 +12,7 @@ from perfcore.reading.source import Source
 
 
 class SummaryReader(Reader):
-    """Summaries that ``perf summarize`` and ``perf merge`` write."""
+    """Summaries that ``perf summarize`` writes."""
 
     def sniff(self, source: Source) -> float:
         """Sure by the first member of the zip."""

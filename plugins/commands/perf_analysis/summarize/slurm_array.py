@@ -18,10 +18,10 @@ from typing import Any
 import msgspec
 
 from perf_analysis.summarize.array_job import PLAN, Plan, make_whole
-from perf_statistics.executors import slurm
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary_file import load
+from perfcore.base import slurm
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.base.files import write_bytes
 
@@ -51,22 +51,22 @@ class Handed:
 
 
 def slurm_options(text: str) -> SlurmOptions:
-    """What follows ``--on slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
+    """What follows ``--parallel slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
     if text.endswith(".toml"):
         requests = _of_file(Path(text[1:]))
     else:
         pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
         if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):
-            raise OptionError(f"--on slurm{text}: slurm, slurm:KEY=VALUE,... or slurm:FILE.toml is expected")
+            raise OptionError(f"--parallel slurm{text}: slurm, slurm:KEY=VALUE,... or slurm:FILE.toml is expected")
         requests = {key.strip(): value.strip() for key, _, value in pairs}
     for key, value in requests.items():
         if key not in (*_CALLED, "parts"):
-            raise UnknownNameError("key of --on slurm", key, ["parts", *_CALLED])
+            raise UnknownNameError("key of --parallel slurm", key, ["parts", *_CALLED])
         if not _VALUE.fullmatch(value):
-            raise OptionError(f"--on slurm: {key}={value!r} has letters that no {key} has")
+            raise OptionError(f"--parallel slurm: {key}={value!r} has letters that no {key} has")
     parts = requests.pop("parts", None)
     if parts is not None and (not parts.isdecimal() or int(parts) < 1):
-        raise OptionError(f"--on slurm: parts={parts}: a number of jobs is expected")
+        raise OptionError(f"--parallel slurm: parts={parts}: a number of jobs is expected")
     return SlurmOptions(None if parts is None else int(parts), requests)
 
 
@@ -103,7 +103,9 @@ def hand_over(
     where = target.with_name(f"{target.name}.parts")
     parts = min(_USUAL_PARTS, len(run.files)) if options.parts is None else options.parts
     if parts > len(run.files):
-        raise OptionError(f"--on slurm: parts={parts}: there are {len(run.files)} files; give at most as many parts")
+        raise OptionError(
+            f"--parallel slurm: parts={parts}: there are {len(run.files)} files; give at most as many parts"
+        )
     plan = Plan(run, str(folder), parts, str(target), allow_missing)
     slurm.check_commands("sbatch", "squeue")
     _prepare(where, plan, overwrite)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perf_analysis.whatif.path_shares import PathShares
-from perf_traces.messages.rules import Rules
+from perf_traces.messages.replay import Rules
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 

@@ -15,13 +15,11 @@ from perf_analysis.whatif.answers import Answer, Answers
 from perf_analysis.whatif.message_table import MessageTable, message_table
 from perf_analysis.whatif.network import Network, measured, network_from_text
 from perf_analysis.whatif.path_shares import path_shares
-from perf_traces.messages.burst_times import BurstTimes
+from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.messages.matching import numbered
-from perf_traces.messages.replay import Replay
-from perf_traces.messages.rules import bsc_rules
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, OTHER
+from perf_traces.messages.replay import Replay, bsc_rules
+from perf_traces.states import COMPUTING, OTHER, state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.event_graph import CALL, COLLECTIVE, MESSAGE, POSTED
-from perf_traces.messages.replay import Replay
+from perf_traces.messages.replay import CALL, COLLECTIVE, MESSAGE, POSTED, Replay
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
 

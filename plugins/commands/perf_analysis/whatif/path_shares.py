@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.burst_times import BurstTimes
-from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE, POSTED
-from perf_traces.messages.replay import Path, Replay
+from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
 _MOST_MESSAGES = 5

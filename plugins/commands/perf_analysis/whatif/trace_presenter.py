@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_analysis.whatif.message_table import MessageTable, message_table, messages_by_phase, of_phase
 from perf_traces.messages.communication import communication_of
-from perf_traces.model_phases import model_edges
+from perf_traces.windows import model_edges
 from perf_views.colours import SIZES
 from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError, PerfError

@@ -16,7 +16,7 @@ from perfcore.hooks.registry import registry
 On = Annotated[
     str | None,
     typer.Option(
-        "--on",
+        "--parallel",
         metavar="WHERE",
         help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
     ),
@@ -58,7 +58,7 @@ def command(
     perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
-    perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
+    perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --parallel local:2
 
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
@@ -67,7 +67,7 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 

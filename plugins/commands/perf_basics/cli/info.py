@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perf_traces.reading import HowToReadTraces
-from perfcore.cli.output import print_json, reporting
-from perfcore.cli.parameters import Data, Json
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.parameters import Json
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
 
-def command(data: Data, how: HowToReadTraces, as_json: Json = False) -> None:
+def command(
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern."),
+    ] = None,
+    *,
+    how: HowToReadTraces,
+    formats: Annotated[
+        bool, typer.Option("--formats", help="List the formats that can be read, each with an example.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Say what DATA is, how much is in it, and what can be done with it.
 
-    DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set.
+    DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set. Its format is
+    told from its content.
 
     \b
     perf info trace.prv
     perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
+    perf info --formats
     """
+    if formats:
+        if data is not None:
+            raise OptionError(f"--formats lists what can be read; leave out {data}")
+        _list_formats(as_json)
+        return
+    if data is None:
+        raise OptionError("name a file, a folder or a pattern; --formats lists what can be read")
     with reporting():
         from perf_basics.api import Facts
         from perf_basics.describe import describe
@@ -35,6 +56,29 @@ def command(data: Data, how: HowToReadTraces, as_json: Json = False) -> None:
         return
     for line in Facts(facts).summary():
         typer.echo(line)
+
+
+def _list_formats(as_json: bool) -> None:
+    with reporting():
+        from perf_basics.api import formats
+
+        facts = formats().rows
+    if as_json:
+        print_json("formats", facts)
+        return
+    header = ["format", "endings", "gives", "writes", "what it is", "example"]
+    rows = [
+        [
+            fact["name"],
+            " ".join(fact["endings"]),
+            fact["gives"],
+            "yes" if fact["writes"] else "",
+            fact["help"] if fact["problem"] is None else f"{fact['help']} ({fact['problem']})",
+            fact["example"],
+        ]
+        for fact in facts
+    ]
+    print_table(header, rows)
 
 
 def _format(reading: Reading) -> str:

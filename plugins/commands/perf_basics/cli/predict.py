@@ -30,7 +30,7 @@ def command(
     on: Annotated[
         str | None,
         typer.Option(
-            "--on",
+            "--parallel",
             metavar="WHERE",
             help="What draws a structural model's sample of millions: local:N processes, or dask://HOST:PORT.",
         ),
@@ -46,7 +46,7 @@ def command(
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
     perf predict sor.toml --with iterations=200 --plot sor.png
-    perf predict sor.toml --method sample --samples 100000000 --on local:2
+    perf predict sor.toml --method sample --samples 100000000 --parallel local:2
     """
     if as_json and table_format is not None:
         raise OptionError("--json and --table do not go together")
@@ -82,8 +82,8 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_statistics.executors.executors import executor_of
         from perf_views.pictures.picture import check_files, plot
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.options import build
         from perfcore.models.fitting import NO_PARTS
 

@@ -31,11 +31,11 @@ def command(
     perf rank runs.csv --terms 2
     perf rank runs.csv --terms 2 --where "code=SP,system=T3D" --above 0.99
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
-    perf rank runs.csv --fitter strohmaier --terms 3 --on local:8
+    perf rank runs.csv --fitter strohmaier --terms 3 --parallel local:8
     """
     with reporting():
         import perfcore
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 

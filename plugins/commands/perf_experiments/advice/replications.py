@@ -116,7 +116,7 @@ def needed_replications(
     try:
         values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
     except KeyError:
-        raise OptionError(f"no value {name!r} in a run; `perf runs STORE` shows what was reported") from None
+        raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
     spreads = [_relative_variance(measured) for measured in values]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():

@@ -30,7 +30,7 @@ def design(
     budget: str | float | None = None,
     output: PathLike | None = None,
 ) -> Design:
-    """Design an experiment: which points to measure, how often, in which order; the function behind ``perf design``.
+    """Design an experiment: which points to measure, how often, in which order (``perf experiment design``).
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def next_points(
     value: str | None = None,
     output: PathLike | None = None,
 ) -> Advice | Replications:
-    """Which runs to make next, from a model or from a store; the function behind ``perf next``.
+    """Which runs to make next, from a model or from a store; the function behind ``perf experiment next``.
 
     From a model: the points that lower the variance of its prediction at the target most. From a store: the points
     whose runs spread so much that more replications are needed.

@@ -50,7 +50,7 @@ def run(
     sbatch: str | None = None,
     collect: bool = False,
 ) -> Summary:
-    """Make the runs of a design that its store does not have yet; the function behind ``perf run``.
+    """Make the runs of a design that its store does not have yet; the function behind ``perf experiment run``.
 
     Every run is on the disk before the next one starts; after an interrupt the same call goes on.
 
@@ -141,7 +141,7 @@ def run(
         store = default_store(design)
     version_names = list(options.versions) or ([] if options.command else _kept_versions(store))
     if design is None and not version_names:
-        raise OptionError("give a DESIGN (see `perf design`), or each version with --version NAME=COMMAND")
+        raise OptionError("give a DESIGN (see `perf experiment design`), or each version with --version NAME=COMMAND")
     plan = design if isinstance(design, Design) or design is None else read_design(design)
     if version_names:
         plan = with_versions(plan, version_names, _ROUNDS)
@@ -162,7 +162,7 @@ def _kept_versions(store: PathLike) -> list[str]:
 
 
 def runs(store: PathLike, *, failed: bool = False, show: int | None = None, check: bool = False) -> Runs:
-    """The runs that a store holds, also while ``perf run`` adds to it; the function behind ``perf runs``.
+    """The runs that a store holds, also while ``perf experiment run`` adds to it (``perf experiment list``).
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ def sample(
     every: str | float = "1s",
     output: PathLike | None = None,
 ) -> Series:
-    """Sample the load of this machine; the function behind ``perf sample``.
+    """Sample the load of this machine; the function behind ``perf experiment sample``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``perf design``: which runs to make."""
+"""``perf experiment design``: which runs to make."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def command(
     """Design an experiment: which points to measure, how often, in which order.
 
     \b
-    perf design -f p=1,2,4,8 -f D=128..1024*2 -c 'D % p == 0' -o design.toml
-    perf design -f p=1..64*2 -f D=128..1024*2 --kind one-at-a-time --model model.json --budget 2h -o design.toml
-    perf run design.toml -- ./app -n {D} -np {p}
+    perf experiment design -f p=1,2,4,8 -f D=128..1024*2 -c 'D % p == 0' -o design.toml
+    perf experiment design -f p=1..64*2 -f D=128..1024*2 --model model.json --budget 2h -o design.toml
+    perf experiment run design.toml -- ./app -n {D} -np {p}
     """
     with reporting():
         from perf_experiments.api.design import design

@@ -1,4 +1,4 @@
-"""``perf next``: which runs would help most."""
+"""``perf experiment next``: which runs would help most."""
 
 from __future__ import annotations
 
@@ -71,19 +71,21 @@ def command(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Design to write (.toml), which `perf run` takes."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Design to write (.toml), which `perf experiment run` takes."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say which runs to make next, from a MODEL that `perf fit -o` wrote, or a STORE of `perf run`.
+    """Say which runs to make next, from a MODEL that `perf fit -o` wrote, or a STORE of `perf experiment run`.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
     store: the points whose runs spread so much that more replications are needed.
 
     \b
-    perf next model.json --target p=1024 --candidates p=1..256*2 --points 4 -o more.toml
-    perf next design.db --precision 2% -o more.toml
-    perf run more.toml --store design.db
+    perf experiment next model.json --target p=1024 --candidates p=1..256*2 --points 4 -o more.toml
+    perf experiment next design.db --precision 2% -o more.toml
+    perf experiment run more.toml --store design.db
     """
     with reporting():
         from perf_experiments.advice.replications import Replications
@@ -115,7 +117,9 @@ def command(
     for line in lines[over:]:
         typer.echo(line)
     if output is not None and advice.design is not None:
-        typer.echo(f"{typer.format_filename(output)}: {len(advice.design.chosen())} points; `perf run` takes it")
+        typer.echo(
+            f"{typer.format_filename(output)}: {len(advice.design.chosen())} points; `perf experiment run` takes it"
+        )
     elif output is not None:
         typer.echo(f"no design is written: all {len(advice.to_frame())} points are precise enough")
 

@@ -1,4 +1,4 @@
-"""``perf run``: makes the runs of a design."""
+"""``perf experiment run``: makes the runs of a design."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _SOME_WAITING = 3  # 2 is for mistakes
 def command(
     design: Annotated[
         str | None,
-        typer.Argument(metavar="DESIGN", help="A design that `perf design` wrote (.toml); of versions at will."),
+        typer.Argument(
+            metavar="DESIGN", help="A design that `perf experiment design` wrote (.toml); of versions at will."
+        ),
     ] = None,
     words: Annotated[
         list[str] | None,
@@ -111,12 +113,12 @@ def command(
     that have ended and hands over what is missing. The exit status is 3 while jobs are waiting or running.
 
     \b
-    perf run design.toml -- ./app -n {D} -np {p}
-    perf run design.toml --launcher mpirun -v 'time=Time = *([0-9.]+)' --limit 10min -- ./app -n {D}
-    perf run --version old='./old/app in' --version new='./new/app in' --rounds 20 --store gate.db
+    perf experiment run design.toml -- ./app -n {D} -np {p}
+    perf experiment run design.toml --launcher mpirun -v 'time=Time = *([0-9.]+)' --limit 10min -- ./app -n {D}
+    perf experiment run --version old='./old/app in' --version new='./new/app in' --rounds 20 --store gate.db
     perf gate gate.db
-    perf run design.toml --scheduler slurm --sbatch '--ntasks={p} --exclusive' --launcher srun -- ./app -n {D}
-    perf runs design.db
+    perf experiment run design.toml --scheduler slurm --sbatch '--ntasks={p}' --launcher srun -- ./app -n {D}
+    perf experiment list design.db
     perf fit design.db
     """
     with reporting():
@@ -153,7 +155,7 @@ def command(
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
             more = ("" if design is None else f" {design}") + more + ("" if rounds is None else f" --rounds {rounds}")
-            again = f"`perf run{more}`"
+            again = f"`perf experiment run{more}`"
             typer.echo(f"perf: all runs that ended are kept in {path}; {again} goes on", err=True)
             raise
     for line in summary.summary():

@@ -1,4 +1,4 @@
-"""``perf runs``: what a store holds."""
+"""``perf experiment list``: what a store holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRINTED = ("stdout", "stderr", "results")
 
 
 def command(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="Where `perf run` keeps runs (.db).")],
+    store: Annotated[str, typer.Argument(metavar="STORE", help="Where `perf experiment run` keeps runs (.db).")],
     failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
     show: Annotated[
         int | None, typer.Option("--show", min=1, metavar="RUN", help="All about one run, with its output.")
@@ -27,13 +27,13 @@ def command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the runs in STORE, which `perf run` made; also while it runs.
+    """List the runs in STORE, which `perf experiment run` made; also while it runs.
 
     \b
-    perf runs design.db
-    perf runs design.db --failed
-    perf runs design.db --show 7
-    perf run design.toml --retry-failed
+    perf experiment list design.db
+    perf experiment list design.db --failed
+    perf experiment list design.db --show 7
+    perf experiment run design.toml --retry-failed
     """
     with reporting():
         from perf_experiments.api.run import runs

@@ -1,4 +1,4 @@
-"""``perf sample``: measures this machine for a while."""
+"""``perf experiment sample``: measures this machine for a while."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def command(
     Ctrl-C ends it early; what was measured until then is written. It needs psutil: pip install 'perfcore[sample]'.
 
     \b
-    perf sample cpu --for 60s --every 1s -o cpu.csv
-    perf value cpu.csv --column "cpu all busy" --window 5min
+    perf experiment sample cpu --for 60s --every 1s -o cpu.csv
+    perf stochastic summarize cpu.csv --column "cpu all busy" --window 5min
     """
     with reporting():
         from perf_experiments.api.sample import sample

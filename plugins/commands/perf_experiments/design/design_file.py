@@ -11,7 +11,7 @@ from perf_experiments.design.design import Design
 from perfcore.base.files import write_bytes
 
 _HEAD = """\
-# A design for `perf run`. Edit it at will: what a store holds already is not measured again.
+# A design for `perf experiment run`. Edit it at will: what a store holds already is not measured again.
 """
 _MEANINGS = {
     "factorial": "every combination of levels",

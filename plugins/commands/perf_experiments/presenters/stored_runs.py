@@ -1,4 +1,4 @@
-"""How runs are shown: one, those of a store, and what a call of `perf run` did."""
+"""How runs are shown: one, those of a store, and what a call of `perf experiment run` did."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class RunsPresenter(Presenter):
         lines = [f"{result.store}: {result.succeeded} succeeded, {result.noisy} of them noisy; {result.failed} failed"]
         if result.waiting:
             lines.append(
-                f"{result.waiting} runs are with Slurm; `perf run DESIGN --scheduler slurm --collect` collects them"
+                f"{result.waiting} runs are with Slurm; `perf experiment run DESIGN --scheduler slurm --collect` "
+                "collects them"
             )
         return lines
 
@@ -108,7 +109,8 @@ class SummaryPresenter(Presenter):
             lines.append(f"not yet as narrow as --until asks: {len(result.wide)} points ({wide_points})")
         if result.failed:
             lines.append(
-                f"{result.failed} failed; `perf runs {result.store} --failed` lists them, --retry-failed makes them "
+                f"{result.failed} failed; `perf experiment list {result.store} --failed` lists them, "
+                "--retry-failed makes them "
                 "again"
             )
         return lines

@@ -1,4 +1,4 @@
-"""What a job of a scheduler executes: one run, measured as `perf run` does it, and its record in a file.
+"""What a job of a scheduler executes: one run, measured as `perf experiment run` does it, and its record in a file.
 
 The store is not touched: SQLite's locks are not to be trusted from many nodes of a network file system at once. The
 record is written beside the task and renamed when it is whole; `perf_experiments.runs.handing` collects it.

@@ -25,8 +25,7 @@ from perf_experiments.runs.store import Store
 from perf_experiments.runs.study import check_command, commands_of, with_study
 from perf_experiments.runs.templates import filled
 from perf_experiments.runs.values import parse_patterns
-from perf_statistics.executors import slurm
-from perfcore.base import progress
+from perfcore.base import progress, slurm
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
@@ -68,7 +67,9 @@ def hand_over(
         As `run_design`; or Slurm refuses. What was handed over before is known and goes on.
     """
     if options.until is not None:
-        raise OptionError("--until looks at results between runs, and jobs run at once; see `perf next STORE`")
+        raise OptionError(
+            "--until looks at results between runs, and jobs run at once; see `perf experiment next STORE`"
+        )
     points = design.chosen()
     check_command(design, points, options)
     for point in points:
@@ -115,7 +116,7 @@ class _Session:
         for job in jobs:
             # A job may have ended between the first look and Slurm's answer.
             run = outcomes[job.number] or self._outcome(job)
-            if run is None and job.name is None:  # `perf run` was killed while it handed this over
+            if run is None and job.name is None:  # `perf experiment run` was killed while it handed this over
                 self._remove(job.number)  # first: a job that exists all the same finds no task, and ends
                 self.store.forget_job(job.number)
                 continue

@@ -102,5 +102,5 @@ class Job:
     number: int  # in the store
     point: Point
     replication: int
-    name: str | None  # what the scheduler calls it; None where `perf run` ended while it handed it over
+    name: str | None  # what the scheduler calls it; None where `perf experiment run` ended while it handed it over
     handed_over: float  # seconds since 1970

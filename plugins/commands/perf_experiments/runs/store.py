@@ -50,11 +50,13 @@ def need_store(name: str) -> None:
         with path.open("rb") as stream:
             head = stream.read(100)
     except FileNotFoundError:
-        raise InputError(name, "there is no such store; `perf run` makes one") from None
+        raise InputError(name, "there is no such store; `perf experiment run` makes one") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror or error}") from error
     if not head.startswith(MAGIC[: len(head)]) or not head:
-        raise InputError(name, "is not a store of runs; `perf run` makes one, by default beside the design as .db")
+        raise InputError(
+            name, "is not a store of runs; `perf experiment run` makes one, by default beside the design as .db"
+        )
     if len(head) < 100:
         raise InputError(name, damage("its header is not whole"))
 
@@ -100,7 +102,7 @@ class Store:
     @classmethod
     @contextlib.contextmanager
     def read(cls, path: str | os.PathLike[str]) -> Iterator[Self]:
-        """Open a store to look at it; also while a `perf run` adds to it.
+        """Open a store to look at it; also while a `perf experiment run` adds to it.
 
         Raises
         ------
@@ -176,10 +178,13 @@ class Store:
             with contextlib.suppress(sqlite3.Error):
                 raise InputError(
                     self.path,
-                    f"another `perf run` ({self._fact('holder') or 'a process'}) adds to this store; wait until it "
+                    f"another `perf experiment run` ({self._fact('holder') or 'a process'}) adds to this store; wait "
+                    "until it "
                     "ends, or name another store with --store",
                 ) from None
-            raise InputError(self.path, "another `perf run` is making this store; wait until it ends") from None
+            raise InputError(
+                self.path, "another `perf experiment run` is making this store; wait until it ends"
+            ) from None
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
 
@@ -195,7 +200,9 @@ class Store:
         """Refuse what is no store of this version, or is damaged."""
         self._rows("SELECT 1 FROM sqlite_master LIMIT 1")  # locks the file, and undoes what a killed process left
         if self._is_blank():
-            raise InputError(self.path, "holds nothing yet, since `perf run` was stopped making it; call it again")
+            raise InputError(
+                self.path, "holds nothing yet, since `perf experiment run` was stopped making it; call it again"
+            )
         if self._pragma("application_id") != APPLICATION_ID:
             raise InputError(self.path, "is an SQLite file of another program, not a store of runs; name another file")
         if (version := self._pragma("user_version")) != SCHEMA_VERSION:
@@ -334,7 +341,7 @@ class Store:
             raise InputError(
                 self.path,
                 f"{problem(error)}; the run {point_text(run.point)} could not be kept, the runs before it are safe; "
-                "the same `perf run` goes on from there",
+                "the same `perf experiment run` goes on from there",
             ) from error
         with self._sqlite_errors():
             self._begin()

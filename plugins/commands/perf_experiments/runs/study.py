@@ -35,7 +35,9 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     stored_study = store.study
     is_told = bool(options.command or options.versions)
     if not is_told and stored_study is None:
-        raise OptionError("there is no command; write it after --, as in: perf run design.toml -- ./app -n {D}")
+        raise OptionError(
+            "there is no command; write it after --, as in: perf experiment run design.toml -- ./app -n {D}"
+        )
     if stored_study is not None and not is_told:
         settings = {name: getattr(options, name) for name in ("launcher", "values", "results")}
         defaults = {name: getattr(RunOptions(), name) for name in settings}

@@ -6,34 +6,60 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_explore.cli.files import Files
 from perf_traces.reading import HowToReadTraces
+from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Overwrite
 from perfcore.cli.signature import OptionsOfEach
 
 
 def command(
-    files: Files,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES...", help="Data, models, structural models, predictions; several at will."),
+    ],
     how: HowToReadTraces,
     port: Annotated[
         int | None, typer.Option("--port", min=1, metavar="PORT", help="Port to listen on (default: a free one).")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write what the page shows to this file (.html) instead."),
+    ] = None,
+    overwrite: Overwrite = False,
+    views: Annotated[
+        int | None, typer.Option("--views", min=1, metavar="N", help="With -o: at most N views (default: 60).")
+    ] = None,
     **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],
 ) -> None:
     """Show data or models as a page in the browser, until Ctrl-C.
 
     FILES are data, models of `perf fit -o`, structural models (.toml), or predictions with the table of what happened.
     Data after a model are what it was fitted to; a folder or a quoted pattern is one data set of many files. The page
-    listens on this machine only, and its address opens it once, in one browser: nobody else can.
+    listens on this machine only, and its address opens it once, in one browser: nobody else can. With -o it is one HTML
+    file that opens anywhere, without network.
 
     \b
     perf explore trace.prv
     perf explore model.json runs.csv
     perf explore 'runs/*.out' --from-name 'run_p{p:int}.out'
     perf explore predictions.json runs.csv --column time_s
+    perf explore trace.prv -o trace.html
     """
     with reporting():
+        if output is not None:
+            from perf_explore.api import report
+            from perf_explore.report import MOST_VIEWS
+
+            if port is not None or no_browser:
+                raise OptionError("--port and --no-browser are of the page; -o writes a file instead")
+            most = views or MOST_VIEWS
+            text = report(*files, output=output, overwrite=overwrite, views=most, read=how.read_file, **options)
+            typer.echo(f"report: {typer.format_filename(output)} ({len(text.encode()) / 1e6:.2g} MB)")
+            return
+        if views is not None or overwrite:
+            raise OptionError("--views and --overwrite belong to -o FILE")
         from perf_explore.api import explore
 
         explore(*files, port=port, browser=not no_browser, read=how.read_file, announce=typer.echo, **options)

@@ -33,7 +33,7 @@ class Window:
 
     @classmethod
     def of(cls, query: Query, trace: Trace, run: tuple[int, int]) -> Window:
-        """From an address, whose times are those that ``--from`` and ``--until`` take. By default all of the run."""
+        """From an address, whose times are those that ``--from`` and ``--to`` take. By default all of the run."""
         try:
             top, rows = int(query.get("top") or 0), int(query.get("rows") or ROWS)
             toggled = frozenset(int(part) for part in (query.get("toggled") or "").split(".") if part)

@@ -78,9 +78,9 @@ def command(
             "times and files show).",
         ),
     ] = None,
-    between: Annotated[
+    session_cv: Annotated[
         str | None,
-        typer.Option("--between", metavar="SHARE", help="How much sessions of one version differ, such as 2%."),
+        typer.Option("--session-cv", metavar="SHARE", help="How much sessions of one version differ, such as 2%."),
     ] = None,
     errors: Annotated[
         str,
@@ -110,7 +110,7 @@ def command(
         typer.Option("--store", metavar="FILE", help="With --run: keep the runs, and go on from those it has (.db)."),
     ] = None,
     launcher: Annotated[
-        str, typer.Option("--launcher", metavar="NAME|WORDS", help="With --run: as of `perf run`.")
+        str, typer.Option("--launcher", metavar="NAME|WORDS", help="With --run: as of `perf experiment run`.")
     ] = "local",
     limit: Annotated[
         str | None, typer.Option("--limit", metavar="DURATION", help="With --run: longest time of one run.")
@@ -133,8 +133,8 @@ def command(
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
     Benchmarks are matched by name. Versions that were measured in turn are compared round by round:
-    `perf run --version` measures so, and --run does here. Exit status: 0 passed, all surely not slower; 1 failed, one
-    is surely slower; 3 undecided; 2 a mistake.
+    `perf experiment run --version` measures so, and --run does here. Exit status: 0 passed, all surely not slower;
+    1 failed, one is surely slower; 3 undecided; 2 a mistake.
 
     \b
     perf gate old.json new.json --slower-than 1.05x
@@ -172,7 +172,7 @@ def command(
                 value=value or (),
                 better=better or (),
                 layout=layout,
-                between=between,
+                session_cv=session_cv,
                 errors=errors,
                 missing=missing,
                 undecided=undecided,

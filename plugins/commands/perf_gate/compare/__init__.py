@@ -19,11 +19,12 @@ def register_commands(register: Register) -> None:
         help="Where two models or versions differ, and how sure that is.",
     )
     register(
-        "verify",
-        "perf_gate.compare.cli.verify:command",
+        "validate",
+        "perf_gate.compare.cli.validate:command",
         group="Model",
         function="perf_gate.compare.api:verify",
-        help="A model at points that it was not fitted to.",
+        help="Predictions of a model beside measurements: errors, and how often bounds hold.",
+        former=("verify", "judge"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What ``perf compare`` and ``perf verify`` do, in Python."""
+"""What ``perf compare`` and ``perf validate`` do, in Python."""
 
 from __future__ import annotations
 

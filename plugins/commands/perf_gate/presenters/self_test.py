@@ -114,4 +114,4 @@ def _advice(result: SelfTest) -> str:
         )
     worst, most = int(np.argmax(rounds)), int(rounds.max())
     named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
-    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf run --rounds {most}`"
+    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_gate.versions.gate import VersionGate
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, GOOD, QUIET, RULE
 from perfcore.results import Presenter, Tables
 
@@ -172,7 +172,7 @@ def _layout(result: VersionGate) -> list[str]:
         if result.between is None:
             lines.append(
                 "nobody knows what the machine did between the two sessions: measured so, nothing passes, and only "
-                "what is far slower fails; measure both in turn, or say how sessions differ, such as --between 2%"
+                "what is far slower fails; measure both in turn, or say how sessions differ, such as --session-cv 2%"
             )
         else:
             lines.append(f"two sessions, of which the same version would differ by {100.0 * result.between:g} %")

@@ -1,4 +1,4 @@
-"""Tables of JSON lines: one flat object for each run, as `perf history add` keeps them."""
+"""Tables of JSON lines: one flat object for each run, as `perf gate record` keeps them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ _BETTER_SMALLER = frozenset(
         *("faults", "overhead", "size", "times", "value", "drops", "stalls", "switches", "retries", "retransmits"),
     ]
 )
-_STORES = ("experiments",)  # of `perf run`: replications are rounds, times are of one clock
+_STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
 

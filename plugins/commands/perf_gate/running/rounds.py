@@ -13,7 +13,7 @@ from pathlib import Path
 from perf_gate.reading.long_table import VERSIONS, LongTable, long_table
 from perf_gate.versions.gate import VersionGate
 from perf_gate.versions.sequential import Look, next_look, sequential_plan
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
@@ -120,7 +120,7 @@ def _run(how: Measuring, store: Path, rounds: int) -> None:
     )
     if summary.failed:
         bad = perfcore.runs(store, failed=True).listed[0]
-        where = "" if how.store is None else f"; `perf runs {how.store} --failed` lists them"
+        where = "" if how.store is None else f"; `perf experiment list {how.store} --failed` lists them"
         printed = perfcore.runs(store, show=bad.number).listed[0].stderr.decode(errors="replace").strip().splitlines()
         last = f" ({printed[-1][:_LONGEST]})" if printed else ""
         raise DataError(f"{bad.point['version']}, round {bad.replication}: {bad.problem}{last}{where}")

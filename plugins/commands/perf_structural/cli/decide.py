@@ -1,4 +1,4 @@
-"""``perf decide``: which of two is smaller by what was measured, or how many more measurements tell."""
+"""``perf gate``: which of two is smaller by what was measured, or how many more measurements tell."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def command(
     quantile: Annotated[
         float | None, typer.Option("--quantile", metavar="Q", help="Compare this quantile instead of the mean.")
     ] = None,
-    worth: Annotated[
+    min_effect: Annotated[
         float | None,
-        typer.Option("--worth", metavar="SHARE", help="Smallest difference that matters: 0.01 for one per cent."),
+        typer.Option("--min-effect", metavar="SHARE", help="Smallest difference that matters: 0.01 for one per cent."),
     ] = None,
     power: Annotated[
         float, typer.Option("--power", metavar="P", help="How probable a decision shall be after measuring more.")
     ] = 0.9,
-    within: Annotated[
+    support: Annotated[
         str | None,
-        typer.Option("--within", metavar="LOW,HIGH", help="What samples are known to lie between, as 0,inf."),
+        typer.Option("--support", metavar="LOW,HIGH", help="What samples are known to lie between, as 0,inf."),
     ] = None,
     picture: Picture = None,
     as_json: Json = False,
@@ -47,8 +47,8 @@ def command(
     Both are files of independent samples of one quantity: numbers one a line, tables of runs, series.
 
     \b
-    perf decide old.csv new.csv --column time_s
-    perf decide a.txt b.txt --quantile 0.95 --worth 0.02
+    perf gate old.csv new.csv --column time_s
+    perf gate a.txt b.txt --quantile 0.95 --min-effect 0.02
     """
     with reporting():
         from perf_structural.questions.api import decide
@@ -61,9 +61,9 @@ def command(
             column=column,
             where=where,
             quantile=quantile,
-            worth=worth,
+            min_effect=min_effect,
             power=power,
-            within=within,
+            support=support,
             read=how.read_file,
         )
         show("decision", decision, as_json, picture)

@@ -1,4 +1,4 @@
-"""``perf eval``: a formula over uncertain quantities."""
+"""``perf stochastic eval``: a formula over uncertain quantities."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def command(
     The formula is seen as a whole: x - x is 0, and what occurs twice is the same quantity.
 
     \b
-    perf eval "work/speed + delay" --with work=100 --with speed=normal:10,1 --with delay=interval:1,2
-    perf eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
+    perf stochastic eval "work/speed + delay" --with work=100 --with speed=normal:10,1 --with delay=interval:1,2
+    perf stochastic eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
     """
     with reporting():
         from perf_structural.api import evaluate

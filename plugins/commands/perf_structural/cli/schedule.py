@@ -1,4 +1,4 @@
-"""``perf schedule``: the allocation to choose, or how to divide work, by a structural model."""
+"""``perf stochastic schedule``: the allocation to choose, or how to divide work, by a structural model."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def command(
     The candidates are [[candidate]] tables in the model's file or in files of their own, or files with [inputs].
 
     \b
-    perf schedule sor.toml --by quantile:0.95
-    perf schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
-    perf schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
+    perf stochastic schedule sor.toml --by quantile:0.95
+    perf stochastic schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
+    perf stochastic schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
     """
     with reporting():
         from perf_structural.api import schedule

@@ -1,4 +1,4 @@
-"""``perf solve``: the value of an input with which a model keeps a limit often enough."""
+"""``perf stochastic solve``: the value of an input with which a model keeps a limit often enough."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def command(
     same draws.
 
     \b
-    perf solve service.toml --for servers=1..64 --below 0.2 --probability 0.99
-    perf solve "work/n + 0.01*n" --for n=1..64 --below 1.0 --with work=normal:10,1
+    perf stochastic solve service.toml --for servers=1..64 --below 0.2 --probability 0.99
+    perf stochastic solve "work/n + 0.01*n" --for n=1..64 --below 1.0 --with work=normal:10,1
     """
     with reporting():
         from perf_structural.quantities import given_quantities

@@ -1,4 +1,4 @@
-"""``perf value``: samples of the system to a stochastic value."""
+"""``perf stochastic summarize``: samples of the system to a stochastic value."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def command(
     ] = "5min",
     until: Annotated[
         str | None,
-        typer.Option("--until", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
+        typer.Option("--to", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
     ] = None,
     where: Annotated[
         str | None,
         typer.Option("--where", metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
     ] = None,
-    within: Annotated[
+    support: Annotated[
         str | None,
-        typer.Option("--within", metavar="LOW,HIGH", help="What it is known to lie between, such as 0,1 or 0,inf."),
+        typer.Option("--support", metavar="LOW,HIGH", help="What it is known to lie between, such as 0,1 or 0,inf."),
     ] = None,
     quantile: Annotated[
         str | None,
@@ -67,9 +67,9 @@ def command(
     table of runs, or numbers one a line.
 
     \b
-    perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
-    perf value load.json --as normal -o load.value.json --plot load.png
-    perf value runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
+    perf stochastic summarize cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
+    perf stochastic summarize load.json --as normal -o load.value.json --plot load.png
+    perf stochastic summarize runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
     """
     with reporting():
         import msgspec
@@ -86,7 +86,7 @@ def command(
             window=window,
             until=until,
             where=where,
-            within=within,
+            support=support,
             quantile=quantile,
             scale=scale,
             read=how.read_file,

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _ACCEPTED = (
-    'a value as `perf value` writes it, a number, or {"lower": ..., "upper": ...} as `perf predict --interval --json` '
+    'a value as `perf stochastic summarize` writes it, a number, or {"lower": ..., "upper": ...} as '
+    "`perf predict --interval --json` "
     "prints it, is expected"
 )
 

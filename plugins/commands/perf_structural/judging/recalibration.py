@@ -84,7 +84,7 @@ class Recalibration(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `perf judge --recalibrate -o` wrote.
+        """Read what `perf validate --recalibrate -o` wrote.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Recalibration(Result):
         except DataError as error:
             raise InputError(name, f"recalibration: {error}") from None
         except (ValueError, TypeError, KeyError, RecursionError):
-            expected = "is no recalibration; a file that `perf judge --recalibrate -o FILE` wrote is expected"
+            expected = "is no recalibration; a file that `perf validate --recalibrate -o FILE` wrote is expected"
             raise InputError(name, expected) from None
 
     def to_dict(self) -> dict[str, Any]:

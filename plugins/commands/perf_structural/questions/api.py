@@ -87,9 +87,9 @@ def decide(
     column: str | None = None,
     where: str | Sequence[str] | None = None,
     quantile: float | None = None,
-    worth: float | None = None,
+    min_effect: float | None = None,
     power: float = 0.9,
-    within: str | tuple[float, float] | None = None,
+    support: str | tuple[float, float] | None = None,
     read: ReadFile | None = None,
 ) -> Decision:
     """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
@@ -107,11 +107,11 @@ def decide(
         Conditions on the rows of a table: ``"host=a,p>4"``.
     quantile : float, 0 to 1, optional
         Compare this quantile instead of the mean.
-    worth : float, >= 0, optional
+    min_effect : float, >= 0, optional
         Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
     power : float, 0 to 1
         How probable a decision shall be after the further measurements.
-    within : (float, float), optional
+    support : (float, float), optional
         Between what samples of files are known to lie, as of `value`.
     read : callable, optional
         Takes the path and the types wanted, and gives the data.
@@ -135,13 +135,13 @@ def decide(
     >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
     'first'
     """
-    bounds = parse_bounds(within) if isinstance(within, str) else within
+    bounds = parse_bounds(support) if isinstance(support, str) else support
     sides = [
         _labelled_samples(name, measured, column, where, read, bounds)
         for name, measured in (("first", first), ("second", second))
     ]
     (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
-    decision = compare_samples(first_samples, second_samples, quantile, worth, power, (first_label, second_label))
+    decision = compare_samples(first_samples, second_samples, quantile, min_effect, power, (first_label, second_label))
     return replace(decision, notes=(*warnings, *further, *decision.notes))
 
 

@@ -105,7 +105,7 @@ def compare_samples(
     if not 0.0 < power < 1.0:
         raise OptionError(f"--power {power:g}: a number between 0 and 1 is expected, such as 0.9")
     if worth is not None and not 0.0 <= worth < math.inf:
-        raise OptionError(f"--worth {worth:g}: a share of at least 0 is expected, such as 0.01")
+        raise OptionError(f"--min-effect {worth:g}: a share of at least 0 is expected, such as 0.01")
     samples = [np.asarray(measured, dtype=np.float64) for measured in (first, second)]
     needed = _needed(samples, names, quantile)
     figures, spreads = zip(*(_figure(values, quantile) for values in samples), strict=True)

@@ -106,7 +106,7 @@ class DecisionPresenter(Presenter):
             f"{result.high:.6g}",
         ]
         if result.verdict == "undecided" and result.more is None:
-            lines.append("more than a million measurements would be needed; --worth says which difference matters")
+            lines.append("more than a million measurements would be needed; --min-effect says which difference matters")
         elif result.verdict == "undecided" and result.more is not None:
             lines.append(
                 f"{result.more[0]:,} more of the first and {result.more[1]:,} more of the second decide it with "

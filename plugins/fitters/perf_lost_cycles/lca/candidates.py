@@ -1,7 +1,7 @@
 """Every default model fitted to every category over one factor: general linear least squares by SVD, in batches.
 
 All categories that were measured at the same points share one design, whatever models they are fitted with; models of
-equally many terms are one call of `perf_statistics.least_squares.batched.fit_subsets`. Nothing loops over categories.
+equally many terms are one call of `perf_statistics.batched.fit_subsets`. Nothing loops over categories.
 
 Source: W. Meira, "Modeling performance of parallel programs", University of Rochester, 1995 (the tool `lca`); general
 linear least squares after W. H. Press et al., "Numerical Recipes in C", 2nd edition, 1992, section 15.4. Deviation:
@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import VARIABLE
-from perf_statistics.least_squares.batched import fit_subsets
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.batched import fit_subsets
+from perf_statistics.goodness import r_squared
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter

@@ -34,7 +34,7 @@ import numpy.typing as npt
 
 from perf_lost_cycles.modgen.forms import Candidate, Form, FormList, candidates, union
 from perf_lost_cycles.modgen.scores import TIE, Grid, Scores, criterion, score_forms, weighted_r2
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -9,13 +9,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
+from perf_formulas.formula import Formula, renamed
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perf_lost_cycles.modgen.scores import weighted_r2
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
 

@@ -31,6 +31,7 @@ class ModgenOptions(CategoryOptions):
         choices=("refuse", "zero", "skip"),
     )
     set_aside: float = option(
-        0.0, "share of the points, chosen at random, that the model is not fitted to", parse=parse_share, metavar="N%"
-    )
+        0.0, "share of the points, chosen at random, that the model is not fitted to", parse=parse_share, metavar="N%",
+        flag="--holdout",
+    )  # fmt: skip
     seed: int = option(0, "of the random choice of points set aside", minimum=0)

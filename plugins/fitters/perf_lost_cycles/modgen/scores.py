@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_lost_cycles.modgen.forms import Form, Terms
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

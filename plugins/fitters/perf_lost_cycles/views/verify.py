@@ -179,7 +179,7 @@ def verify_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
         each = left_out(model)
         how = (
             "No points were set aside, so each point is predicted from the fit of the same forms to all others "
-            "(leave-one-out). The forms were chosen with all points: with --set-aside 20% the test is harder."
+            "(leave-one-out). The forms were chosen with all points: with --holdout 20% the test is harder."
         )
     predicted_total = np.nansum(each, axis=0)
     known = np.isfinite(each).all(axis=0) | ~np.isfinite(measured).any(axis=0)

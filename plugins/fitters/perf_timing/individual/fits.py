@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.batched import SubsetFits, fit_subsets
-from perf_statistics.least_squares.goodness import information
-from perf_statistics.least_squares.nonnegative import fit_nonnegative
+from perf_statistics.batched import SubsetFits, fit_nonnegative, fit_subsets
+from perf_statistics.goodness import information
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_statistics.least_squares.criteria import CRITERIA
+from perf_statistics.goodness import CRITERIA
 from perf_timing.options import ScalingOptions, parse_functions, parse_terms, registered_functions
 from perfcore.hooks.options import option
 

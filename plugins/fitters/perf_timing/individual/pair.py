@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.goodness import r_squared
 
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)

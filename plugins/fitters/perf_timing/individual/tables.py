@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perf_statistics.least_squares.outliers import outlier_table
+from perf_statistics.goodness import outlier_table
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit, freedom_warning
 from perf_views.rankings import candidate_table

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares import trust_region
+from perf_statistics import trust_region
 from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit

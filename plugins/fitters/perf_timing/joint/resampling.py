@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.executors.tasks import as_they_end, in_order
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics.trust_region import JacobianFactor
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import JointFit
 from perf_timing.joint.tasks import bootstrap_part, left_out_part, packed_fit
+from perfcore.base.executors import as_they_end, in_order
 
 Floats = npt.NDArray[np.float64]
 

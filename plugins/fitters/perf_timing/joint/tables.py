@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_statistics.least_squares.outliers import outlier_table
+from perf_statistics.goodness import outlier_table
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perf_views.rankings import candidate_table

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares import trust_region
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics import trust_region
+from perf_statistics.trust_region import JacobianFactor
 from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import JointFit, JointStatus, refine, search, solve

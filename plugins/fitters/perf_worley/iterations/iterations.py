@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from perf_traces.markers import CUT, families, occurrences
+from perf_traces.windows import CUT, families, occurrences
 from perf_views.function_names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align

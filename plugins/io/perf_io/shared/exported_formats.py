@@ -39,7 +39,7 @@ def export_command(source: Source) -> str | None:
     if (of_perf := _of_linux_perf(head)) is not None:
         return (
             f"{of_perf}, which is not read: samples say where a program was met, and not how long its calls took; read "
-            "are counts, by perf stat -x, -o FILE, and traces and profiles of the tools that `perf formats` lists"
+            "are counts, by perf stat -x, -o FILE, and traces and profiles of the tools in `perf info --formats`"
         )
     if head[:_PERF_STAT_HEAD].lstrip().startswith(b"Performance counter stats for"):
         return (
@@ -66,7 +66,7 @@ def _of_linux_perf(head: bytes) -> str | None:
     if head.startswith(b"PERFILE2"):
         return "is the record of Linux's `perf record`"
     if head.startswith(b"# To display the perf.data header info"):
-        return "is what Linux's `perf report --stdio` prints"
+        return "is what Linux's `perf explore --stdio` prints"
     return "is what Linux's `perf script` prints" if _PERF_SCRIPT.match(head) else None
 
 

@@ -83,7 +83,7 @@ def command(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
+            "--label",
             metavar="KEY=VALUE,...",
             help="Column of the output, one value or one for each trace (default: p, the locations).",
         ),
@@ -122,7 +122,7 @@ def command(
 
         check_files(picture, output)
         if output is None and settings:
-            raise OptionError("--set belongs to --output FILE.csv")
+            raise OptionError("--label belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):
             raise OptionError(f"--output {output}: the ending must be .csv")
         runs = overheads(
@@ -136,7 +136,7 @@ def command(
             ready_column=ready_column,
             pop=pop,
             at=at,
-            settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--set").items()},
+            settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--label").items()},
             read=how.read_file,
         )
         if output is not None:
@@ -176,7 +176,7 @@ def _numbers(name: str, words: Sequence[str]) -> list[float]:
     try:
         return [int(word) if word.lstrip("-").isdecimal() else float(word) for word in words]
     except ValueError:
-        raise OptionError(f"--set {name}={','.join(words)}: numbers are expected") from None
+        raise OptionError(f"--label {name}={','.join(words)}: numbers are expected") from None
 
 
 def _write(table: Any, path: str) -> None:

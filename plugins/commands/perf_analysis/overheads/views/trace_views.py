@@ -18,8 +18,8 @@ from perf_analysis.overheads.state_classes import NO_STATE, named_classes, time_
 from perf_analysis.overheads.tables import profile_tables
 from perf_analysis.overheads.with_calls import with_calls
 from perf_traces.levels import parts_of
-from perf_traces.model_phases import model_edges
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import model_edges
 from perf_views.contents import (
     Block,
     Cell,

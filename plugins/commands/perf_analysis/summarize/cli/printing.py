@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_traces.summaries.summarized_trace import SummarizedTrace
 
 
-WAITING = 3  # the exit status while jobs wait or run, as of perf run
+WAITING = 3  # the exit status while jobs wait or run, as of perf experiment run
 
 
 def print_handed(handed: Handed, as_json: bool) -> None:
@@ -61,6 +61,6 @@ def print_summary(summarized_trace: SummarizedTrace, output: str, as_json: bool)
     name = typer.format_filename(output)
     typer.echo(f"summary: {name} ({facts['bytes']:,} bytes)")
     if missing:
-        typer.echo(f"next: perf merge PARTS -o {shlex.quote(os.fspath(Path(output).with_name('whole.summary')))}")
+        typer.echo(f"next: perf summarize PARTS -o {shlex.quote(os.fspath(Path(output).with_name('whole.summary')))}")
     else:
         typer.echo(f"next: perf fit {shlex.quote(name)}")

@@ -33,7 +33,7 @@ def command(
     where: Annotated[
         str | None,
         typer.Option(
-            "--on",
+            "--parallel",
             metavar="WHERE",
             help="What reads: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array.",
         ),
@@ -47,19 +47,19 @@ def command(
     """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
 
     A summary has the computing time of each cell of the run, the time of each state in each window and at each
-    location, and markers. Summaries of parts add up by `perf merge` to the same bytes as one pass over all files. A
+    location, and markers. Summaries of parts add up by `perf summarize` to the same bytes as one pass over all files. A
     part that is there is kept, so that a job array can be submitted again.
 
     \b
-    perf summarize 'ranks/*.parquet' -o run.summary --on local:8
-    perf summarize 'ranks/*.parquet' -o run.summary --on slurm:parts=100,time=01:00:00
+    perf summarize 'ranks/*.parquet' -o run.summary --parallel local:8
+    perf summarize 'ranks/*.parquet' -o run.summary --parallel slurm:parts=100,time=01:00:00
     perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
-    perf merge part-* -o run.summary
+    perf summarize part-* -o run.summary
     perf fit run.summary
     """
     with reporting():
         from perf_analysis.summarize.cli.printing import WAITING, print_handed, print_summary
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.base.files import check_folder
 
         check_folder(output)
@@ -77,7 +77,7 @@ def command(
             from perf_analysis.summarize.slurm_array import Handed, slurm_options
 
             if part is not None:
-                raise OptionError("--part is what each job of --on slurm does; leave one of them out")
+                raise OptionError("--part is what each job of --parallel slurm does; leave one of them out")
             outcome = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **settings)
             if isinstance(outcome, Handed):
                 print_handed(outcome, as_json)

@@ -43,7 +43,7 @@ def command(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="What the runtime with noise becomes in --output (default: as in `perf value`).",
+            help="What the runtime with noise becomes in --output (default: as in `perf stochastic summarize`).",
             autocompletion=names_of("representations"),
         ),
     ] = None,
