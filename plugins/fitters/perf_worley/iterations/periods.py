@@ -44,21 +44,18 @@ class Signal:
         """Integrals from the start until places (...,) in cells; (..., n_channels)."""
         index = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
         part = (places - index)[..., None]
-        integrals: Floats = self.summed[index] + part * self.cells[index]
-        return integrals
+        return np.asarray(self.summed[index] + part * self.cells[index])
 
     def coarse(self, n: int) -> Floats:
         """Means in ``n`` cells of equal duration, (n, n_channels)."""
         edges = np.linspace(0.0, self.n_cells, n + 1)
-        means: Floats = np.diff(self.at(edges), axis=0) / (self.n_cells / n)
-        return means
+        return np.asarray(np.diff(self.at(edges), axis=0) / (self.n_cells / n))
 
     def sections(self, starts: Floats, ends: Floats, n: int) -> Floats:
         """Means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
         edges = starts[:, None] + (ends - starts)[:, None] * (np.arange(n + 1) / n)
         widths = np.maximum((ends - starts) / n, 1e-300)
-        means: Floats = np.diff(self.at(edges), axis=1) / widths[:, None, None]
-        return means
+        return np.asarray(np.diff(self.at(edges), axis=1) / widths[:, None, None])
 
 
 def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
@@ -101,12 +98,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(signal: Signal) -> list[Candidate]:
-    """Durations that may be periods, the best first; none where no stretch looks like its neighbour.
-
-    Parameters
-    ----------
-    signal : Signal
-    """
+    """Durations that may be periods, the best first; none where no stretch looks like its neighbour."""
     likely_periods: list[Candidate] = []
     variance = float((signal.cells**2).sum(axis=1).mean())
     if not variance > 0.0:  # an even run
@@ -126,7 +118,11 @@ def candidates(signal: Signal) -> list[Candidate]:
             if end - start >= (FEWEST - 2) * lag:
                 likely_periods.append(Candidate(lag * scale, start * scale, (end + 2 * lag) * scale, score))
         n //= 2
-    return _apart(likely_periods)
+    kept: list[Candidate] = []  # the best ones of different periods
+    for each in sorted(likely_periods, key=lambda candidate: -candidate.score):
+        if all(abs(np.log(each.period / other.period)) > _APART for other in kept):
+            kept.append(each)
+    return kept[:_MOST]
 
 
 def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float) -> Floats:
@@ -137,8 +133,7 @@ def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float)
     spread = squares[lag:] - squares[:-lag] - (means**2).sum(axis=1) / lag
     count = len(product)
     covariance = product - (means[:count] * means[lag : lag + count]).sum(axis=1) / lag
-    correlation: Floats = 2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag)
-    return correlation
+    return np.asarray(2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag))
 
 
 def _best_run(values: Floats) -> tuple[int, int]:
@@ -148,14 +143,3 @@ def _best_run(values: Floats) -> tuple[int, int]:
     end = int(np.argmax(sums - lowest))
     start = int(np.argmin(sums[: end + 1]))
     return start, end
-
-
-def _apart(likely_periods: list[Candidate]) -> list[Candidate]:
-    """The best ones of different periods."""
-    kept: list[Candidate] = []
-    for each in sorted(likely_periods, key=lambda candidate: -candidate.score):
-        if all(abs(np.log(each.period / other.period)) > _APART for other in kept):
-            kept.append(each)
-        if len(kept) == _MOST:
-            break
-    return kept
