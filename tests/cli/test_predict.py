@@ -18,7 +18,7 @@ def model(perf, folder):
 
 def test_a_table_of_points_and_values(perf):
     table = [line.split() for line in perf("predict", "model.json", "--at", "t=0,39.5,40,101").lines]
-    assert table == [["t", "value"], ["0", "1"], ["39.5", "1"], ["40", "5"], ["101", "nan"]]
+    assert table == [["t", "value"], ["0", "1"], ["39.5", "1"], ["40", "5"], ["101", "-"]]
 
 
 def test_json_has_null_outside_of_the_run(perf):

@@ -82,13 +82,6 @@ def test_equal_iterations_are_one_phase():
     assert len(perfcore.fit(iterations([0.6], 36), fitter="worley").phases) == 1
 
 
-def test_the_period_is_said_and_kept(tmp_path):
-    model = perfcore.fit(iterations([0.2, 0.9], 16), fitter="worley")
-    assert "of means over 15" in "\n".join(model.summary())
-    model.save(tmp_path / "model.json")
-    assert perfcore.load(tmp_path / "model.json").evidence == model.evidence
-
-
 def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
     curve = iterations([0.2, 0.9], 16)
     model = perfcore.fit(curve, fitter="worley", phases=20, degree=0)

@@ -192,7 +192,9 @@ def test_command_prints_json_table_and_a_value(program, tmp_path):
     printed = json.loads(program("iterations", STEPS, "--json"))
     assert printed["kind"] == "iterations"
     assert printed["count"] == len(printed["starts"]) == 12
-    assert program("iterations", STEPS, "--table", "csv").splitlines()[0] == "iteration,start_us,duration_us,over_median"
+    assert (
+        program("iterations", STEPS, "--table", "csv").splitlines()[0] == "iteration,start_us,duration_us,over_median"
+    )
     path = tmp_path / "iteration.json"
     assert f"value: {path}" in program("iterations", STEPS, "--as", "normal", "-o", str(path))
     kept = representation_named("normal").from_dict(json.loads(path.read_text()))

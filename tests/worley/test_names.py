@@ -9,7 +9,7 @@ import perfcore
 from perf_views.function_names import plain_name, plain_names
 from perf_worley.activity import activities, clipped_sums, joined
 from perf_worley.comparison import compare_phases
-from perfcore import Trace, UtilizationCurve
+from perfcore import Trace
 
 
 def random_trace(seed, n_locations=5, n_states=4):
@@ -128,12 +128,6 @@ def test_fit_names_phases_in_table_json_and_file(tmp_path):
     path = tmp_path / "model.json"
     model.save(path)
     assert perfcore.load(path) == model
-
-
-def test_a_bare_curve_has_no_names():
-    model = perfcore.fit(UtilizationCurve([0, 4, 10], [2, 8]), fitter="worley", phases=2, degree=0)
-    assert all(phase.activity is None for phase in model.phases)
-    assert "activity" not in model.tables()[0][1]
 
 
 def test_names_go_before_shapes_in_matching():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import perfcore
 from perf_traces.options import CurveOptions
@@ -19,9 +19,6 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS
-
-if TYPE_CHECKING:
-    from perf_worley.phase_model import PhaseModel
 
 
 def join_curves(
@@ -91,18 +88,13 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
     for node in parent:
         groups.setdefault(root(node), []).append(node)
 
-    def place(nodes: Sequence[tuple[int, int]]) -> float:
-        """Where it lies in its runs, as a mean share of the duration."""
-        shares = []
-        for run, phase in nodes:
-            model = models[run]
-            middle = 0.5 * (model.phases[phase].start + model.phases[phase].end)
-            shares.append((middle - model.start) / (model.end - model.start))
-        return float(sum(shares)) / len(shares)
+    def place(node: tuple[int, int]) -> float:
+        """Where it lies in its run, as a share of the duration."""
+        model, phase = models[node[0]], models[node[0]].phases[node[1]]
+        return float((0.5 * (phase.start + phase.end) - model.start) / (model.end - model.start))
 
-    ordered = sorted(groups.values(), key=place)
     result = []
-    for nodes in ordered:
+    for nodes in sorted(groups.values(), key=lambda nodes: sum(map(place, nodes)) / len(nodes)):
         each = [[phase for of, phase in nodes if of == run] for run in range(len(models))]
         result.append([range(min(phases), max(phases) + 1) if phases else range(0) for phases in each])
     return result
@@ -123,13 +115,21 @@ def join_runs(
     """
     import pandas as pd
 
+    from perf_worley.comparison import side_of
+
     reserved = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
     if reserved:
         raise OptionError(f"--from-name: the phases of runs have a column {reserved.pop()!r}; call the field otherwise")
     runs = list(parts)
     paths, curves = [path for path, _ in runs], [curve for _, curve in runs]
     run_fields, parameters = _with_processors(fields, curves, name)
-    curves = [_within(curve, each.get(parameters[0])) for curve, each in zip(curves, run_fields, strict=True)]
+    for k, (curve, each) in enumerate(zip(curves, run_fields, strict=True)):
+        # The name of a file may say how many processors there are, where the file says none and it can be that.
+        processors = each.get(parameters[0])
+        if not curve.n_locations and processors and float(curve.heights.max()) <= processors:
+            curves[k] = UtilizationCurve(
+                curve.edges, curve.heights, curve.time_unit, n_locations=int(processors), source=curve.source
+            )
     order = sorted(range(len(paths)), key=lambda k: [run_fields[k][parameter] for parameter in parameters])
     models = []
     with progress.bar("phases of runs", len(order)) as advance:
@@ -140,14 +140,24 @@ def join_runs(
     agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="worley", phases=n))
     if others := [of for of, (_, is_other) in zip(names, agreed, strict=True) if is_other]:
         progress.note(f"{name}: with as many phases as the other runs have: {listing(others, 3)}")
-    rows = _rows([model for model, _ in agreed], names, [run_fields[k] for k in order])
+    groups = same_phases([model for model, _ in agreed], names)
+    rows = [
+        {
+            _PHASE: f"phase {number}",
+            **run_fields[k],
+            _DURATION: side.duration * seconds,
+            _PROCESSOR_TIME: side.processor_time * seconds,
+            **({_FILE: run} if len(runs) > 1 else {}),
+        }
+        for number, group in enumerate(groups, 1)
+        for (model, _), run, k, phases in zip(agreed, names, order, group, strict=True)
+        if phases
+        for side, seconds in [(side_of(model, phases), NANOSECONDS[model.time_unit] * 1e-9)]
+    ]
     words = [field for field, value in fields[0].items() if isinstance(value, str) and field not in _REPETITIONS]
     return Measurements(
         pd.DataFrame(rows),
-        {
-            ("p" if "p" not in parameters and number == 0 else column): column
-            for number, column in enumerate(parameters)
-        },
+        {(column if "p" in parameters or number else "p"): column for number, column in enumerate(parameters)},
         _DURATION,
         code=[*words, _PHASE],
         unit="s",
@@ -174,36 +184,3 @@ def _with_processors(
         )
     processors = guess_roles(numbers, set(numbers)).parameters.values()
     return run_fields, sorted(numbers, key=lambda column: column not in processors)
-
-
-def _within(curve: UtilizationCurve, processors: float | None) -> UtilizationCurve:
-    """With the number of processors that the name of the file says, where the file says none and it can be that."""
-    if curve.n_locations or not processors or float(curve.heights.max()) > processors:
-        return curve
-    return UtilizationCurve(
-        curve.edges, curve.heights, curve.time_unit, n_locations=int(processors), source=curve.source
-    )
-
-
-def _rows(
-    models: Sequence[PhaseModel], names: Sequence[str], run_fields: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    from perf_worley.comparison import side_of
-
-    groups = same_phases(models, names)
-    rows = []
-    for number, group in enumerate(groups, 1):
-        for model, run, fields, phases in zip(models, names, run_fields, group, strict=True):
-            if not phases:
-                continue
-            side, seconds = side_of(model, phases), NANOSECONDS[model.time_unit] * 1e-9
-            rows.append(
-                {
-                    _PHASE: f"phase {number}",
-                    **fields,
-                    _DURATION: side.duration * seconds,
-                    _PROCESSOR_TIME: side.processor_time * seconds,
-                    **({_FILE: run} if len(models) > 1 else {}),
-                }
-            )
-    return rows
