@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_views.function_names import plain_name, plain_names
+from perf_views.names import plain_name, plain_names
 from perf_worley.activity import activities, clipped_sums, joined
 from perf_worley.comparison import compare_phases
 from perfcore import Trace

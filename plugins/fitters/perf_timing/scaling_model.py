@@ -110,7 +110,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
-        """Checked points; see `perf_tables.points.places`."""
+        """Checked points; see `perf_tables.arguments`."""
         return places(points, self.columns, self.codes, self.systems)
 
     @property

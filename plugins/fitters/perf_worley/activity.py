@@ -10,7 +10,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_traces.states import COMPUTING, OTHER, state_classes
-from perf_views.function_names import plain_names
+from perf_views.names import plain_names
 from perfcore.data.trace import Trace, busy_mask
 
 Integers = npt.NDArray[np.int64]

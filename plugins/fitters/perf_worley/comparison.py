@@ -318,7 +318,7 @@ class PhaseComparisonPresenter(Presenter):
         """Draw both models on time axes of one extent; phases that are the same have the same colour."""
         import numpy as np
 
-        from perf_views.pictures.data_pictures import readable_unit
+        from perf_views.data_pictures import readable_unit
         from perf_worley.picture import number_phases
 
         longest = max((model.end - model.start) * NANOSECONDS[model.time_unit] for model in result.models)

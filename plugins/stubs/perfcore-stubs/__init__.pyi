@@ -1,11 +1,10 @@
 """Written by plugins/stubs/write_stubs.py."""
 
-from perf_analysis.overheads.api import overheads as overheads
-from perf_analysis.profile.api import profile as profile
-from perf_analysis.summarize.api import merge as merge
-from perf_analysis.summarize.api import summarize as summarize
-from perf_analysis.whatif.api import messages as messages
-from perf_analysis.whatif.api import whatif as whatif
+from perf_analysis.messages import messages as messages
+from perf_analysis.overheads import overheads as overheads
+from perf_analysis.profile import profile as profile
+from perf_analysis.summarize import summarize as summarize
+from perf_analysis.whatif import whatif as whatif
 from perf_basics.api import formats as formats
 from perf_basics.api import info as info
 from perf_basics.api import plugins as plugins
@@ -29,7 +28,7 @@ from perf_structural.composed_models.composed import max_ as max_
 from perf_structural.judging.judge import judge as judge
 from perf_structural.questions.api import decide as decide
 from perf_structural.questions.api import solve as solve
-from perf_views.pictures.picture import plot as plot
+from perf_views.picture import plot as plot
 from perf_worley.iterations.iterations import iterations as iterations
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from perf_traces.windows import CUT, families, occurrences
-from perf_views.function_names import plain_name
+from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates, signal_of
