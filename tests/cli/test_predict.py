@@ -176,7 +176,7 @@ def test_pairs_fitted_each_by_itself(perf):
     assert [line.split()[5:] for line in table[1:]] == [
         ["33.75"],
         ["67.5"],
-        ["nan", "never", "measured", "on", "this", "system"],
+        ["-", "never", "measured", "on", "this", "system"],
     ]
     points = json.loads(perf("predict", "single.json", *words, "--json").out)["rows"]
     assert points[2]["value"] is None

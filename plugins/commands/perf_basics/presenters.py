@@ -33,7 +33,7 @@ class PredictionsPresenter(Presenter):
         values = result.values.reshape(len(result.values), -1)
         points = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
         columns = [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
-        remarks = [Column("remark", [remark or None for remark in result.remarks])] if any(result.remarks) else []
+        remarks = [Column("remark", list(result.remarks))] if any(result.remarks) else []
         return [Table([*points, *columns, *remarks])]
 
 
