@@ -5,10 +5,10 @@ import random
 
 import numpy as np
 import pytest
+from messages_by_hand import by_hand, exchange
 
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, Replay, bsc_rules, observed_rules
-from perf_traces.messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from messages_by_hand import by_hand, exchange
 
 from perf_analysis.whatif.api import messages, whatif
 from perf_analysis.whatif.message_table import message_table
 from perf_analysis.whatif.network import network_from_text
 from perf_explore.opening import DataViews
 from perf_traces.messages.communication import carry
-from perf_traces.messages.testing import by_hand, exchange
 from perf_views.contents import Table
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.joined_trace import run_of
+from perf_traces.joined_trace import positions, run_of
 from perf_traces.options import CurveOptions, TraceOptions
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -180,10 +180,7 @@ def part_of(
         "notes": (*trace.notes, *notes),
         "markers": [marker for _, marker, _ in markers],
         "levels": {name: [values[k] for k in kept.locations] for name, values in trace.levels.items()},
-        "facts": {
-            **trace.facts,
-            CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before],
-        },
+        "facts": {**trace.facts, CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before]},
     }
     stop = last + (last == run[1])  # what has no duration at the very end belongs to the last part
     cut_method: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
@@ -223,8 +220,8 @@ def cut_trace(
     trace: Trace, first: int, stop: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
     """The intervals that begin before ``stop`` and end after ``first``; None where there are none."""
-    location = _positions(locations, len(trace.locations))[trace.location]
-    state = _positions(states, len(trace.states))[trace.state]
+    location = positions(locations, len(trace.locations))[trace.location]
+    state = positions(states, len(trace.states))[trace.state]
     inside = (trace.start_ns < stop) & ((trace.end_ns > first) | (trace.start_ns >= first))
     inside &= (location >= 0) & (state >= 0)
     if not inside.any():
@@ -238,13 +235,6 @@ def cut_trace(
         [trace.states[k] for k in states],
         **facts,
     )
-
-
-def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
-    """For each of ``count`` codes its position among those kept, -1 for the others."""
-    places = np.full(count, -1, dtype=np.int32)
-    places[list(kept)] = np.arange(len(kept))
-    return places
 
 
 @dataclass(frozen=True)
@@ -346,11 +336,7 @@ def _window(
 
 
 def stretch_ns(
-    since: Moment,
-    until: Moment,
-    run: tuple[_Time, _Time],
-    time_unit: str,
-    ends_of: Callable[[str], tuple[int, int]],
+    since: Moment, until: Moment, run: tuple[_Time, _Time], time_unit: str, ends_of: Callable[[str], tuple[int, int]]
 ) -> tuple[Fraction, Fraction]:
     """A part as users write it, on the clock of the run; also one that is empty, or beyond the run."""
     first = Fraction(run[0]) if since is None else _moment(since, run, time_unit, lambda name: ends_of(name)[0])

@@ -18,8 +18,7 @@ from perf_analysis.overheads.profile import OverheadProfile
 from perf_analysis.overheads.runs import By, OverheadRuns
 from perf_analysis.overheads.state_classes import classify
 from perf_analysis.overheads.with_calls import with_calls
-from perf_traces.messages.bursts import refuse_different_programs
-from perf_traces.messages.pop_factors import Definition
+from perf_traces.messages.bursts import Definition, refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from perf_analysis.overheads.devices import DeviceTimes
 from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.threads import ThreadTimes
-from perf_traces.messages.pop_factors import PopFactors
+from perf_traces.messages.bursts import PopFactors
 
 _IMBALANCE, _SERIALISATION, _TRANSFER, _COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
 _REGIONS, _SCHEDULING, _SERIAL = "OpenMP load imbalance", "OpenMP scheduling", "OpenMP serialisation"

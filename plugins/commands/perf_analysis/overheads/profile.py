@@ -16,8 +16,7 @@ from perf_analysis.overheads.factors import level_factors
 from perf_analysis.overheads.in_markers import MarkerTimes
 from perf_analysis.overheads.pop_efficiencies import COMPUTING, Efficiencies, efficiencies
 from perf_analysis.overheads.threads import ThreadTimes
-from perf_traces.messages.bursts import BurstClasses
-from perf_traces.messages.pop_factors import PopFactors
+from perf_traces.messages.bursts import BurstClasses, PopFactors
 from perfcore.results import Result
 
 Integers = npt.NDArray[np.int64]

@@ -7,9 +7,8 @@ from dataclasses import replace
 from perf_analysis.overheads.pop_efficiencies import COMPUTING
 from perf_analysis.overheads.profile import OverheadProfile
 from perf_analysis.overheads.threads import ThreadTimes, thread_times, threads_beside
-from perf_traces.messages.bursts import burst_classes
+from perf_traces.messages.bursts import Definition, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
-from perf_traces.messages.pop_factors import Definition, pop_factors
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace

@@ -157,13 +157,7 @@ class EventGraph:
 
 
 def event_graph(communication: Communication, rules: Rules) -> EventGraph:
-    """The graph of a run.
-
-    Parameters
-    ----------
-    communication : Communication
-    rules : Rules
-    """
+    """The graph of a run."""
     n_calls, n_locations, n_joined = (
         len(communication.calls),
         len(communication.locations),

@@ -14,13 +14,11 @@ import msgspec
 
 from perf_traces.options import CLOCKS, TraceOptions
 from perf_traces.ranks import RANK, named_host, named_ranks
+from perf_traces.runs import known_files
 from perf_traces.summaries import CELLS
-from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
-from perfcore.reading.recognise import recognise
-from perfcore.reading.source import Source
 
 DOCUMENT = "perfcore-summary.json"  # the first member of a summary file, a ZIP archive
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
@@ -135,25 +133,9 @@ def run_of(
 
 
 def _named(name: str, reader: str | None) -> list[Path]:
-    """The files that a name stands for; of a folder, as in reading it at once, those of a known format."""
-    files = named_files(name)
-    if files is None:
-        return [Path(name)]
-    if reader is not None or not Path(name).is_dir():
-        return files
-    recognised: list[Path] = []
-    passed: list[str] = []
-    for file in files:
-        try:
-            with Source(file) as source:
-                if not is_summary(source.head):  # such as the one that was made of this folder
-                    recognise(source)
-                    recognised.append(file)
-        except InputError:
-            passed.append(str(file))
-    if passed:
-        progress.note(f"{name}: passed over, of no known format: {listing(passed, 3)}")
-    return recognised
+    """The files that a name stands for, without summaries, such as the one that was made of a folder."""
+    files = named_files(name) if reader is not None else known_files(name, is_summary)
+    return [Path(name)] if files is None else files
 
 
 def _check_options(options: Mapping[str, str], clocks: str) -> None:
