@@ -4,8 +4,7 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.overheads.by_burst import losses
-from perf_analysis.overheads.scaling import efficiencies_of_runs, work_differs
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses, work_differs
 from perf_traces.messages.bursts import Readings, burst_classes
 from perfcore.base.errors import DataError
 

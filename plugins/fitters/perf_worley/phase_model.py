@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import functions_of
+from perf_formulas.formula import Formula, functions_of
 from perf_statistics.goodness import r_squared
 from perf_worley.phase import Evidence, Phase, Repetition, SequenceEntry
 from perfcore.base.errors import OptionError

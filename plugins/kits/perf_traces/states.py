@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from perf_formulas.toml_file import read_toml
+from perf_formulas.formula import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 from perfcore.hooks.registry import Entry, registry
 

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
+from perf_formulas.formula import Formula, renamed
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
 from perf_statistics.goodness import r_squared

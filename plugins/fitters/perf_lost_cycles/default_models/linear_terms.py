@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from perf_formulas.formula import Formula
-from perf_formulas.parser import FormulaError, Parser
-from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
+from perf_formulas.parser import (
+    INFIX,
+    PREFIX,
+    FormulaError,
+    Node,
+    Number,
+    Operation,
+    Parser,
+    Variable,
+    replaced,
+    variables,
+    written,
+)
 from perfcore.base.errors import listing
 
 # What coefficients multiply, by coefficient; under the empty name the part without one.

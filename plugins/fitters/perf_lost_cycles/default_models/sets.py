@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from perf_formulas.toml_file import read_toml
+from perf_formulas.formula import read_toml
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perf_tables.categories.plain_name import plain_name
 from perfcore.base.errors import InputError, PerfError, UnknownNameError

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
+from perf_formulas.formula import Formula, renamed
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel

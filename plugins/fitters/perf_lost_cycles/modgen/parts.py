@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
-from perf_formulas.sums import sum_of_terms
+from perf_formulas.formula import Formula, renamed, sum_of_terms
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

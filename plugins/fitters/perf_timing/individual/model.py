@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.sums import sum_of_terms
+from perf_formulas.formula import sum_of_terms
 from perf_statistics.goodness import Outliers, find_outliers, information, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points.points import Places, check_coverage
