@@ -136,7 +136,7 @@ def test_clocks_that_differ_are_said():
     replay = Replay(found)
     assert replay.runtime_ns() == 101
     assert replay.n_contradictions == 1
-    assert "1 message ends before it is sent" in replay.remarks()[0]
+    assert "messages end before they are sent, so the clocks of locations differ (1)" in replay.remarks()[0]
 
 
 def test_a_circle_of_messages_is_named_and_cut():
