@@ -57,10 +57,10 @@ def test_every_figure_of_any_candidate_has_a_column():
             Candidate(("1/p", "1"), {"n_parameters": 2, "bic": -12345.678, "r2_centered": 0.5, "mine": 7}),
         ),
     ).tables()
-    names = ["parameters", "AICc", "leave-one-out", "BIC", "R^2 centered", "mine"]
+    names = ["parameters", "leave-one-out", "BIC", "R^2 centered", "mine"]
     assert header == ["functions", *names]
-    assert rows[0] == ["1/p", "1", "-", "0.12346", "-", "-", "-"]
-    assert rows[1] == ["1/p + 1", "2", "-", "-", "-12346", "0.50000", "7"]
+    assert rows[0] == ["1/p", "1", "0.12346", "-", "-", "-"]
+    assert rows[1] == ["1/p + 1", "2", "-", "-12346", "0.50000", "7"]
 
 
 def test_notes_have_a_column_where_there_are_any():

@@ -2,25 +2,22 @@
 
 import gzip
 import io
+import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import perfcore
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
+FILE = "data.csv"
 
 
 def test_steps(write):
@@ -69,8 +66,7 @@ def test_timestamps_are_seconds_since_1970(write):
     zoned = perfcore.read(write("timestamp,value\n2014-02-14T14:30:00.25+02:00,1\n2014-02-14T14:30:01+02:00,2\n"))
     assert zoned.edges.tolist() == [1392381000.25, 1392381001.0, 1392381001.75]
     nanoseconds = perfcore.read(
-        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"),
-        time_unit="ns",
+        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
     )
     assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
 
@@ -82,6 +78,39 @@ def test_trace_times_are_exact(write):
     )
     assert trace.start_ns.tolist() == [95647, 4503599627370497]
     assert trace.end_ns.tolist() == [100000, 4503599627370498]
+
+
+digits = st.text("0123456789", min_size=1, max_size=9)
+decimals = st.builds("{}{}.{}".format, st.sampled_from(["", "-"]), digits, st.text("0123456789", min_size=1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(decimals, min_size=1, max_size=20), unit=st.sampled_from(sorted(NANOSECONDS)))
+def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
+    """Rounded half away from zero, by rational arithmetic; each at a location of its own."""
+    path = tmp_path_factory.mktemp("times") / "run.csv"
+    rows = [f"{text},1000000000,{place},run\n" for place, text in enumerate(texts)]
+    path.write_text(f"start_{unit},end_{unit},location,state\n" + "".join(rows))
+    trace = perfcore.read(path)
+    exact = [Fraction(text) * NANOSECONDS[unit] for text in texts]
+    expected = [math.floor(abs(time) + Fraction(1, 2)) * (-1 if time < 0 else 1) for time in exact]
+    found = dict(zip(trace.location.tolist(), trace.start_ns.tolist(), strict=True))
+    assert [found[trace.locations.index(str(place))] for place in range(len(texts))] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01T00:00:00.999999999Z", 999_999_999),
+        ("1970-01-01 01:00:00.000000001+01:00", 1),
+        ("1970-01-01 00:00:00-00:30", 1_800_000_000_000),
+        ("1969-12-31 23:59:59.123456789", -876_543_211),
+        ("1970-01-02", 86_400_000_000_000),
+    ],
+)
+def test_timestamps_are_exact(write, text, expected):
+    trace = perfcore.read(write(f"start,end,location,state\n{text},2020-01-01,a,run\n"))
+    assert trace.start_ns.tolist() == [expected]
 
 
 def test_nanoseconds_since_1970_stay_whole(write):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io.tables.decimals import number_of
+from perf_io.tables.table import number_of
 from perfcore.base.errors import InputError, PerfError
 
 CURVE = "time;value\n0;1.5\n1.25;2\n2.5;3.5e0\n"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_samples import pieces
 
 import perfcore
 from perf_io.tables import state_table
@@ -62,19 +63,6 @@ def trace():
     )
 
 
-def intervals(trace):
-    return sorted(
-        (trace.locations[where], trace.states[state], start, end)
-        for where, state, start, end in zip(
-            trace.location.tolist(),
-            trace.state.tolist(),
-            trace.start_ns.tolist(),
-            trace.end_ns.tolist(),
-            strict=True,
-        )
-    )
-
-
 def test_traces_read_back_whole_from_parquet(tmp_path, trace):
     perfcore.write(trace, tmp_path / "trace.parquet")
     back = perfcore.read(tmp_path / "trace.parquet")
@@ -87,7 +75,7 @@ def test_traces_read_back_whole_from_parquet(tmp_path, trace):
 def test_traces_read_back_from_csv_with_exact_times(tmp_path, trace):
     perfcore.write(trace, tmp_path / "trace.csv")
     back = perfcore.read(tmp_path / "trace.csv")
-    assert intervals(back) == intervals(trace)
+    assert pieces(back) == pieces(trace)
     assert back.time_unit == "ms"
 
 
@@ -98,7 +86,7 @@ def test_a_trace_that_stays_in_its_table_is_written_from_there(tmp_path, trace, 
     lazy = perfcore.read(tmp_path / "trace.parquet")
     perfcore.write(lazy, tmp_path / f"again{ending}")
     assert "_arrays" not in vars(lazy)
-    assert intervals(perfcore.read(tmp_path / f"again{ending}")) == intervals(trace)
+    assert pieces(perfcore.read(tmp_path / f"again{ending}")) == pieces(trace)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

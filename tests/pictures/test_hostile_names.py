@@ -17,8 +17,7 @@ from perf_experiments import Replications, Run, Runs, Summary
 from perf_experiments.advice.replications import Needed
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects
-from perf_explore.page import address
-from perf_explore.report import report_text
+from perf_explore.page import address, report_text
 from perf_gate.history.adding import Added
 from perf_structural import StructuralModel
 from perf_structural.judging.recalibration import learn_recalibration

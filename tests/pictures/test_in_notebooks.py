@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, result_of
 
 import perfcore
-from perf_views.pictures.picture import Drawing
+from perf_views.picture import Drawing
 from perfcore import Model
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry

@@ -11,7 +11,7 @@ from perf_structural.judging.judge import judge, recalibrate
 from perf_structural.judging.presenter import rank_names
 from perf_structural.judging.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
-from perf_views.pictures.picture import plot
+from perf_views.picture import plot
 from perfcore.base.errors import DataError, InputError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict

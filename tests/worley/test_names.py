@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_views.function_names import plain_name, plain_names
+from perf_views.names import plain_name, plain_names
 from perf_worley.matching.comparison import compare_phases
 from perf_worley.names.activity import activities, joined
 from perf_worley.names.clipped_sums import clipped_sums

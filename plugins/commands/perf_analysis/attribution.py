@@ -47,7 +47,7 @@ from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, w
 from perf_traces.joined_trace import no_interval, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_views.function_names import short_name
+from perf_views.names import short_name
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series

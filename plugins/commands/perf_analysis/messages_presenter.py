@@ -12,7 +12,7 @@ from perf_analysis.messages import MessageTable, message_table, messages_by_phas
 from perf_traces.messages.communication import communication_of
 from perf_traces.windows import model_edges
 from perf_views.colours import SIZES
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables

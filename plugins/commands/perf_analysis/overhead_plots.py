@@ -14,9 +14,8 @@ import numpy.typing as npt
 from perf_analysis.efficiencies import FACTORS
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_views.colours import AREAS, CLASS_COLOURS, INK, PAPER, SIZES, pale, size_colour, text_on
-from perf_views.file_names import told_apart
-from perf_views.pictures.data_pictures import time_axis
-from perf_views.short_names import shortened
+from perf_views.data_pictures import time_axis
+from perf_views.names import shortened, unique_suffixes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +157,7 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
         label, colour = profiles[0].categories[category], colours[category]
         axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
         left += 100.0 * shares[category]
-    called = told_apart([profile.source for profile in profiles])
+    called = unique_suffixes([profile.source for profile in profiles])
     names = [
         f"{shortened(name, _MOST_LETTERS)} ({len(profile.locations)})"
         for name, profile in zip(called, profiles, strict=True)

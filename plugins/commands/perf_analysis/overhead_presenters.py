@@ -13,8 +13,7 @@ from perf_analysis.efficiencies import Efficiencies, level_factors, meanings, of
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, check_same_categories
 from perf_analysis.scaling_efficiencies import burst_table
-from perf_views.file_names import told_apart
-from perf_views.function_names import short_name
+from perf_views.names import short_name, unique_suffixes
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
@@ -62,7 +61,7 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     """Title, header and rows of a table with a row for each run."""
     check_same_categories(profiles)
     rows = []
-    for profile, name in zip(profiles, told_apart([each.source for each in profiles]), strict=True):
+    for profile, name in zip(profiles, unique_suffixes([each.source for each in profiles]), strict=True):
         [cells] = _shares(profile.by_category_ns[:, None])
         rows.append([name, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
     header = ["run", "locations", "elapsed", *profiles[0].categories]

@@ -10,8 +10,7 @@ import numpy as np
 from perf_analysis.inclusive_times import CYCLES, INSTRUCTIONS
 from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
 from perf_views.colours import AREAS, INK
-from perf_views.function_names import plain_names
-from perf_views.short_names import shortened
+from perf_views.names import plain_names, shortened
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
 

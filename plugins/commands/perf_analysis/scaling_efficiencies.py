@@ -18,7 +18,7 @@ from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_fac
 from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import ExternalMetrics
 from perf_traces.messages.bursts import BurstClasses
-from perf_views.file_names import told_apart
+from perf_views.names import unique_suffixes
 from perfcore.data.units import readable
 
 _MOST_CLASSES = 20
@@ -108,7 +108,8 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[st
             ["sum", *(readable(time, "ns") for time in times), "100.00%", _percent(sum(e.lost for e in class_losses))]
         )
         rows[-1] += [_percent(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
-        header = ["burst", *told_apart([smallest.source, profile.source]), "share", "lost", "scalability", *_FACTORS]
+        sources = unique_suffixes([smallest.source, profile.source])
+        header = ["burst", *sources, "share", "lost", "scalability", *_FACTORS]
         columns = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
         tables.append(
             (
@@ -245,7 +246,7 @@ def scaling_tables(
         return []
     runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
     runs += [(other.source, other.p, dict(other.factors)) for other in others]
-    named = told_apart([source for source, *_ in runs])
+    named = unique_suffixes([source for source, *_ in runs])
     about = []
     if any(row["computation scalability"] is not None for row in rows):
         smallest = min(range(len(profiles)), key=lambda index: len(profiles[index].locations))

@@ -97,8 +97,8 @@ class AnswersPresenter(Presenter):
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
-        from perf_views.pictures.data_pictures import readable_unit
-        from perf_views.pictures.style import add_legend
+        from perf_views.data_pictures import readable_unit
+        from perf_views.style import add_legend
 
         axes = figure.add_subplot()
         paths = _paths(result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perf_basics.results import Facts, Listing, Predictions
-from perf_views.function_names import short_name
+from perf_views.names import short_name
 from perfcore.base.errors import listing
 from perfcore.results import Presenter, Tables
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
-from perf_views.pictures.data_pictures import draw_measurements
+from perf_views.data_pictures import draw_measurements
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Presenter, Tables

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from perf_traces.windows import ends_in, moment_text, stretch_ns
 from perf_views.colours import DARK, FAINT
-from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Stretch, Table, Text, ViewPath
-from perf_views.pictures.data_pictures import time_axis
-from perf_views.short_names import shortened
+from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Table, Text, ViewPath
+from perf_views.data_pictures import time_axis
+from perf_views.names import shortened
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
@@ -143,9 +143,7 @@ def curve_chart(
         begin, stop = (readable(time - origin, curve.time_unit) for time in (start, end))
         rows.append((Cell(begin, link), stop, f"{mean:.4g}", f"{low:.4g}", f"{high:.4g}"))
     table = Table(("from", "to", "mean", "lowest", "highest"), tuple(rows))
-    ends = (zoom.start - origin, zoom.end - origin)
-    part_of = Stretch(Link("", path, state), (FROM, TO), *ends, (zoom.first - origin, zoom.last - origin))
-    return Chart(draw, f"Processors computing over time, {span}", (table,), size=(10.0, 3.6), stretch=part_of)
+    return Chart(draw, f"Processors computing over time, {span}", (table,), size=(10.0, 3.6))
 
 
 def _stepped(edges: Floats, *heights: Floats) -> list[Floats]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.contents import Notice, NoViewError, Query, View, ViewPath
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perf_worley.curve_blocks import Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import PerfError

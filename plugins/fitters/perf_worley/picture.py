@@ -12,10 +12,9 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from perf_views.colours import AREAS, DATA, FAINT, LIGHT, MODEL, PAPER, RULE, SERIES
-from perf_views.function_names import plain_names
-from perf_views.pictures.data_pictures import draw_curve, readable_unit, time_axis
-from perf_views.pictures.style import SMALL_POINTS, TINY_POINTS, add_legend
-from perf_views.short_names import shortened_apart
+from perf_views.data_pictures import draw_curve, readable_unit, time_axis
+from perf_views.names import plain_names, shortened_apart
+from perf_views.style import SMALL_POINTS, TINY_POINTS, add_legend
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
 

@@ -1,11 +1,134 @@
 """Readers of the formats in which traces, curves, series and tables come."""
 
-from perf_io.results import register_results
-from perf_io.traces import register_traces
+from typing import NamedTuple
+
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_class_tables", "register_classifiers", "register_joins", "register_kinds", "register_readers"]
+_FORMATS = "perfcore[formats]"
+_TEXT = (".out", ".log", ".txt")
+
+
+class _Format(NamedTuple):
+    """One reader: its class and its options, in modules of this package."""
+
+    name: str
+    target: str
+    help: str
+    suffixes: tuple[str, ...]
+    options: str | None = None
+    extra: str | None = None
+
+
+_READERS = (
+    _Format(
+        "csv", "tables.csv:CsvReader", "tables of text: curves, traces, time series", (".csv", ".tsv", ".txt"),
+        "options:TextTableOptions",
+    ),
+    _Format(
+        "parquet", "tables.parquet:ParquetReader", "Parquet: curves, traces, time series", (".parquet", ".pq"),
+        "options:TableOptions",
+    ),
+    _Format(
+        "pj_dump", "traces.pj_dump:PjDumpReader", "states printed by pj_dump or StarVZ", (".csv",),
+        "options:PjDumpOptions",
+    ),
+    _Format("paje", "traces.paje:PajeReader", "Pajé traces", (".trace", ".paje"), "options:PajeOptions"),
+    _Format("paraver", "traces.paraver:ParaverReader", "Paraver traces, with their .pcf", (".prv",)),
+    _Format("picl", "traces.picl:PiclReader", "PICL traces, new and old format", (".trf", ".picl")),
+    _Format(
+        "mpstat", "sysstat:MpstatReader", "processors, by mpstat -o JSON", (".json",),
+        "options:CpuOptions",
+    ),
+    _Format(
+        "sadf", "sysstat:SadfReader", "processors, by sadf -j or sadf -d of sysstat", (".json", ".txt", ".csv"),
+        "options:CpuOptions",
+    ),
+    _Format(
+        "prometheus", "prometheus:PrometheusReader", "answers of Prometheus to range queries", (".json",)
+    ),
+    _Format("extrap", "results.extrap:ExtrapTextReader", "text format of Extra-P", (".extrap", ".txt")),
+    _Format("extrap-lines", "results.extrap:ExtrapLinesReader", "JSON Lines of Extra-P", (".jsonl",)),
+    _Format(
+        "google-benchmark", "results.json_results:GoogleBenchmarkReader", "Google Benchmark, --benchmark_out",
+        (".json",),
+    ),
+    _Format("hyperfine", "results.json_results:HyperfineReader", "hyperfine, --export-json", (".json",)),
+    _Format(
+        "pytest-benchmark", "results.json_results:PytestBenchmarkReader", "pytest-benchmark, --benchmark-json",
+        (".json",),
+    ),
+    _Format("reframe", "results.json_results:ReframeReportReader", "reports of ReFrame", (".json",)),
+    _Format(
+        "reframe-perflog", "results.text_results:ReframePerflogReader", "logs of performance of ReFrame",
+        (".log", ".txt", ".csv"),
+    ),
+    _Format("jube", "results.text_results:JubeReader", "tables of JUBE", (".dat", ".txt")),
+    _Format("ramble", "results.json_results:RambleReader", "results of Ramble", (".json",)),
+    _Format(
+        "sacct", "results.accounting:SacctReader", "jobs of Slurm, by sacct --parsable2 or --json",
+        (".json", ".log", ".txt", ".csv"), "options:SacctOptions",
+    ),
+    _Format(
+        "perf-stat", "results.accounting:PerfStatReader", "counts of Linux's perf, by perf stat -x, or -j",
+        (".json", ".csv", ".txt", ".log"),
+    ),
+    _Format("npb", "results.text_results:NpbReader", "NAS Parallel Benchmarks", _TEXT),
+    _Format(
+        "imb", "results.text_results:ImbReader", "Intel MPI Benchmarks", _TEXT, "options:MessageOptions"
+    ),
+    _Format(
+        "osu", "results.text_results:OsuReader", "OSU Micro-Benchmarks", _TEXT, "options:MessageOptions"
+    ),
+    _Format("ior", "results.text_results:IorReader", "IOR, as text, JSON or CSV", (".json", *_TEXT, ".csv")),
+    _Format("stream", "results.text_results:StreamReader", "STREAM and BabelStream", _TEXT),
+    _Format(
+        "nccl-tests", "results.text_results:NcclTestsReader", "nccl-tests and rccl-tests", _TEXT,
+        "options:MessageOptions",
+    ),
+    _Format("go-bench", "results.text_results:GoBenchReader", "Go's benchmarks, go test -bench", _TEXT),
+    _Format("jmh", "results.json_results:JmhReader", "JMH of Java, -rf json", (".json",)),
+    _Format(
+        "vllm", "results.json_results:VllmReader", "vLLM's benchmark of serving", (".json",),
+        "options:ServingOptions",
+    ),
+    _Format("mlperf-log", "results.text_results:MlperfLogReader", "logs of MLPerf, :::MLLOG", _TEXT),
+    _Format("fio", "results.json_results:FioReader", "fio, --output-format=json", (".json",)),
+    _Format("extrap-json", "results.extrap:ExtrapJsonReader", "JSON documents of Extra-P", (".json",)),
+    _Format(
+        "extrap-archive", "results.extrap:ExtrapArchiveReader", "saved experiments of Extra-P 4", (".extra-p",)
+    ),
+    _Format("talp", "results.json_results:TalpReader", "efficiencies of TALP (DLB), JSON", (".json",)),
+    _Format(
+        "model-factors", "results.text_results:ModelFactorsReader", "POP factors of BSC's basicanalysis", (".csv",)
+    ),
+    _Format(
+        "caliper", "caliper:CaliperProfileReader", "profiles of Caliper", (".cali",),
+        "options:ProfileOptions", _FORMATS,
+    ),
+    _Format(
+        "cube", "results.cube:CubeReader", "Cube profiles of Score-P, one or a series", (".cubex",),
+        "options:ProfileOptions", _FORMATS,
+    ),
+    _Format(
+        "chrome", "traces.chrome:ChromeReader", "Chrome and Perfetto JSON, PyTorch's profiler", (".json",),
+        "options:ChromeOptions",
+    ),
+    _Format(
+        "otf2", "traces.otf2:Otf2Reader", "OTF2, by Score-P and others, also as tar", (".otf2", ".tar"), None, _FORMATS
+    ),
+    _Format(
+        "projections", "traces.projections:ProjectionsReader", "Projections of Charm++, also as tar", (".sts", ".tar")
+    ),
+    _Format(
+        "nsight", "traces.nsight:NsightReader", "Nsight Systems, its SQLite export", (".sqlite", ".db"),
+        "options:NsightOptions",
+    ),
+    _Format(
+        "caliper-trace", "caliper:CaliperTraceReader", "event traces of Caliper", (".cali",), None,
+        _FORMATS,
+    ),
+)  # fmt: skip
 
 
 @hookimpl
@@ -35,7 +158,7 @@ def register_joins(register: Register) -> None:
     """Announce what makes one table of measurements in several files."""
     register(
         "perfcore.data.measurements:Measurements",
-        "perf_io.shared.joining:join_measurements",
+        "perf_io.joining:join_measurements",
         help="tables with what the names of the files say as further columns",
     )
     register(
@@ -49,77 +172,12 @@ def register_joins(register: Register) -> None:
 @hookimpl
 def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
-    register(
-        "csv",
-        "perf_io.tables.csv:CsvReader",
-        options="perf_io.tables.options:TextTableOptions",
-        help="tables of text: curves, traces, time series",
-        suffixes=(".csv", ".tsv", ".txt"),
-    )
-    register(
-        "parquet",
-        "perf_io.tables.parquet:ParquetReader",
-        options="perf_io.tables.options:TableOptions",
-        help="Parquet: curves, traces, time series",
-        suffixes=(".parquet", ".pq"),
-    )
-    register(
-        "pj_dump",
-        "perf_io.traces.pj_dump:PjDumpReader",
-        options="perf_io.traces.options:PjDumpOptions",
-        help="states printed by pj_dump or StarVZ",
-        suffixes=(".csv",),
-    )
-    register(
-        "paje",
-        "perf_io.traces.paje:PajeReader",
-        options="perf_io.traces.options:PajeOptions",
-        help="Pajé traces",
-        suffixes=(".trace", ".paje"),
-    )
-    register(
-        "paraver",
-        "perf_io.traces.paraver:ParaverReader",
-        help="Paraver traces, with their .pcf",
-        suffixes=(".prv",),
-    )
-    register(
-        "picl",
-        "perf_io.traces.picl:PiclReader",
-        help="PICL traces, new and old format",
-        suffixes=(".trf", ".picl"),
-    )
-    register(
-        "mpstat",
-        "perf_io.monitors.mpstat:MpstatReader",
-        options="perf_io.monitors.options:CpuOptions",
-        help="processors, by mpstat -o JSON",
-        suffixes=(".json",),
-    )
-    register(
-        "sadf",
-        "perf_io.monitors.sadf:SadfReader",
-        options="perf_io.monitors.options:CpuOptions",
-        help="processors, by sadf -j or sadf -d of sysstat",
-        suffixes=(".json", ".txt", ".csv"),
-    )
-    register(
-        "prometheus",
-        "perf_io.monitors.prometheus:PrometheusReader",
-        help="answers of Prometheus to range queries",
-        suffixes=(".json",),
-    )
-    register(
-        "extrap",
-        "perf_io.results.extrap_text:ExtrapTextReader",
-        help="text format of Extra-P",
-        suffixes=(".extrap", ".txt"),
-    )
-    register(
-        "extrap-lines",
-        "perf_io.results.extrap_lines:ExtrapLinesReader",
-        help="JSON Lines of Extra-P",
-        suffixes=(".jsonl",),
-    )
-    register_results(register)
-    register_traces(register)
+    for reader in _READERS:
+        register(
+            reader.name,
+            f"perf_io.{reader.target}",
+            options=None if reader.options is None else f"perf_io.{reader.options}",
+            help=reader.help,
+            extra=reader.extra,
+            suffixes=reader.suffixes,
+        )

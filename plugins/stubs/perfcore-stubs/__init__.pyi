@@ -28,7 +28,7 @@ from perf_structural.composed_models.composed import max_ as max_
 from perf_structural.judging.judge import judge as judge
 from perf_structural.questions.api import decide as decide
 from perf_structural.questions.api import solve as solve
-from perf_views.pictures.picture import plot as plot
+from perf_views.picture import plot as plot
 from perf_worley.iterations.iterations import iterations as iterations
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve

@@ -9,7 +9,7 @@ from trace_samples import otf2_files, tarred
 otf2 = pytest.importorskip("otf2")
 
 import perfcore  # noqa: E402
-from perf_io.traces.otf2_writing import write_files  # noqa: E402
+from perf_io.traces.otf2 import write_files  # noqa: E402
 from perfcore import Trace  # noqa: E402
 from perfcore.base.errors import InputError, OptionError  # noqa: E402
 

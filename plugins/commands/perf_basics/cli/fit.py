@@ -49,7 +49,7 @@ def command(
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):

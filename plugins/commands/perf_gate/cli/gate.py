@@ -147,7 +147,7 @@ def command(
     with reporting():
         from perf_gate.api import gate
         from perf_gate.arguments import versions_of
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
 
         check_files(picture, summary, junit)
         version_options = version or []

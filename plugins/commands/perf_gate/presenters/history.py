@@ -12,7 +12,7 @@ from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
 from perf_gate.presenters.reports import sparkline
 from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, DATA, MODEL, QUIET
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ def show(
 
     ``kind`` is what JSON calls the result.
     """
-    from perf_views.pictures.picture import plot
+    from perf_views.picture import plot
 
     if picture is not None:
         plot(result, None, picture)

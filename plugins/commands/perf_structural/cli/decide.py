@@ -52,7 +52,7 @@ def command(
     """
     with reporting():
         from perf_structural.questions.api import decide
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         decision = decide(

@@ -40,7 +40,7 @@ def command(
     with reporting():
         from perf_structural.api import evaluate
         from perf_structural.quantities import given_quantities
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         prediction = evaluate(formula, given_quantities(quantities or []), **options)

@@ -56,7 +56,7 @@ def command(
     """
     with reporting():
         from perf_structural.api import schedule
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         scheduled = schedule(

@@ -44,7 +44,7 @@ def command(
     with reporting():
         from perf_structural.quantities import given_quantities
         from perf_structural.questions.api import solve
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
 
         check_files(picture)
         inputs = given_quantities(quantities or [])

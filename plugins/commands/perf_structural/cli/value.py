@@ -75,7 +75,7 @@ def command(
         import msgspec
 
         from perf_structural.api import value
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
         from perfcore.base.files import write_bytes
 
         check_files(picture, output)

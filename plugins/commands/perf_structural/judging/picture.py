@@ -8,8 +8,8 @@ import numpy as np
 
 from perf_structural.judging.judgement import PIT_BINS
 from perf_views.colours import DARK, MODEL
-from perf_views.pictures.style import add_legend
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import add_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_views.colours import SERIES
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:

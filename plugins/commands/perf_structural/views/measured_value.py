@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_views.colours import LIGHT, RULE
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:

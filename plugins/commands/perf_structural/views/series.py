@@ -12,7 +12,7 @@ from perf_structural.measured_value import represent
 from perf_structural.views.parts import answered, linked_table
 from perf_tables.series.window import take_window
 from perf_views.contents import Block, Chart, Field, Form, Link, NoViewError, Query, View, ViewPath
-from perf_views.pictures.data_pictures import draw_series
+from perf_views.data_pictures import draw_series
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
 from perfcore.results import Presenter, Tables
@@ -52,7 +52,7 @@ class SeriesPresenter(Presenter):
         return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
 
     def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
-        """The first columns over time; see `perf_views.pictures.data_pictures.draw_series`."""
+        """The first columns over time; see `perf_views.data_pictures.draw_series`."""
         draw_series(figure.add_subplot(), result)
 
     def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:

@@ -10,7 +10,8 @@ import numpy as np
 from perf_lost_cycles.lca.candidates import term_values
 from perf_lost_cycles.lca.tables import shares
 from perf_views.colours import DARK, INK, LIGHT, PAPER, SERIES
-from perf_views.pictures.style import (
+from perf_views.names import shortened
+from perf_views.style import (
     LABEL_POINTS,
     SMALL_POINTS,
     TINY_POINTS,
@@ -18,7 +19,6 @@ from perf_views.pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

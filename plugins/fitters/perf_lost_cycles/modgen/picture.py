@@ -8,8 +8,8 @@ import numpy as np
 
 from perf_lost_cycles.modgen.tables import category_figures
 from perf_views.colours import INK, LIGHT, PAPER, RULE, SERIES
-from perf_views.pictures.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from perf_statistics.goodness import outlier_table
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit, freedom_warning
-from perf_views.rankings import candidate_table
+from perf_views.drawable import candidate_table
 from perfcore.results import Tables
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def individual_summary(model: IndividualModel) -> list[str]:
 
 def individual_tables(model: IndividualModel) -> Tables:
     """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
-    tables = [_pairs(model)]
+    tables: Tables = [_pairs(model)]
     header, rows = outlier_table(
         model.outliers(), model.describe, model.value_name, model.observations.value, model.errors()
     )

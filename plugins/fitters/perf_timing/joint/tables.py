@@ -9,7 +9,7 @@ import numpy as np
 from perf_statistics.goodness import outlier_table
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
-from perf_views.rankings import candidate_table
+from perf_views.drawable import candidate_table
 from perfcore.results import Tables
 
 if TYPE_CHECKING:

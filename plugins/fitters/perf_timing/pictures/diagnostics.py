@@ -12,7 +12,8 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import Selection, named_places
 from perf_views.colours import DARK, LIGHT, RULE
-from perf_views.pictures.style import (
+from perf_views.names import shortened
+from perf_views.style import (
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
@@ -21,7 +22,6 @@ from perf_views.pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

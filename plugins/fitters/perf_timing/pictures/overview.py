@@ -14,7 +14,7 @@ from perf_timing.pictures.panels import draw_panels, legend_columns
 from perf_timing.pictures.parameters import draw_parameters
 from perf_timing.pictures.selection import Selection, select
 from perf_timing.scaling_model import ScalingModel
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

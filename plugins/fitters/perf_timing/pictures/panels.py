@@ -19,8 +19,8 @@ from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_BANDS, Selection, is_drawn_everywhere, named_places, select
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import DARK, LIGHT, PAPER
-from perf_views.pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_FUNCTIONS, Selection
 from perf_views.colours import DARK, PAPER, RULE, SERIES
-from perf_views.pictures.style import LABEL_POINTS, TINY_POINTS, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, TINY_POINTS, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from perf_tables.points.points import Places
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import SERIES
-from perf_views.pictures.style import MARKERS
+from perf_views.style import MARKERS
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -58,7 +58,7 @@ def command(
     with reporting():
         import msgspec
 
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perf_worley.iterations.iterations import iterations
         from perfcore.base.errors import OptionError
         from perfcore.base.files import write_bytes

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.windows import CUT, families, occurrences
-from perf_views.function_names import plain_name
+from perf_views.names import plain_name
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates
 from perf_worley.iterations.signal import signal_of

@@ -123,7 +123,7 @@ class IterationsPresenter(Presenter):
 
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
         """Draw the mean iteration and the duration of each."""
-        from perf_views.pictures.data_pictures import readable_unit
+        from perf_views.data_pictures import readable_unit
 
         profile_axes, duration_axes = figure.subplots(1, 2, width_ratios=[1, 1.4])
         figure.suptitle(self.summary(result)[0].replace(result.source, self.title(result), 1), fontsize=10)

@@ -109,7 +109,7 @@ class PhaseComparisonPresenter(Presenter):
         """Draw both models on time axes of one extent; phases that are the same have the same colour."""
         import numpy as np
 
-        from perf_views.pictures.data_pictures import readable_unit
+        from perf_views.data_pictures import readable_unit
         from perf_worley.picture import number_phases
 
         per_ns, unit = readable_unit(max(_duration_ns(model) for model in result.models), "ns")

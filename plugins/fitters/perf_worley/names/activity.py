@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.states import COMPUTING, OTHER, state_classes
-from perf_views.function_names import plain_names
+from perf_views.names import plain_names
 from perf_worley.names.clipped_sums import clipped_sums
 from perfcore.data.trace import Trace, busy_mask
 

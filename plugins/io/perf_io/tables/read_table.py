@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.column_names import split_name
-from perf_io.tables.columns import Column, Roles, assign_roles, one_line, unit_of_times
-from perf_io.tables.decimals import decimal_hint
+from perf_io.options import TableOptions
+from perf_io.tables.columns import Column, Roles, assign_roles, one_line, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
-from perf_io.tables.options import TableOptions
+from perf_io.tables.samples import read_samples, read_steps
 from perf_io.tables.state_table import StateTable, read_states
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, decimal_hint
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
@@ -165,7 +163,7 @@ class _Notation(NamedTuple):
     label: str | None
 
 
-def with_plain_numbers(table: Table) -> Table:
+def parse_numeric_cells(table: Table) -> Table:
     """The table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
     table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
@@ -321,7 +319,7 @@ _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
     """Read a table as what its columns, or the options, say it is."""
-    table = with_plain_numbers(table)
+    table = parse_numeric_cells(table)
     options = _with_facts(options, table.facts)
     roles = assign_roles(table.columns, options, table.source, _Rows(table))
     if roles.kind == "measurements":

@@ -38,7 +38,7 @@ def command(
         from perf_gate.compare.comparison.comparison import Comparison
 
         # What is wrong with the options is said before long files are read.
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
         from perfcore.models.model import is_model_file

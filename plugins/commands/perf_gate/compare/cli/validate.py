@@ -49,7 +49,7 @@ def command(
         import perfcore
         from perf_gate.compare.api import verify
         from perf_views.openers import opener_of
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.hooks.options import build
 
         check_files(picture, output)
