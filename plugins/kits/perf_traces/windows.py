@@ -181,9 +181,7 @@ def part_of(
         "facts": {**trace.facts, CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before]},
     }
     stop = last + (last == run[1])  # what has no duration at the very end belongs to the last part
-    cut_method: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
-    limits = (first, stop, locations, states)
-    part = cut_trace(trace, *limits, facts) if cut_method is None else cut_method(*limits, **facts)
+    part = cut_trace(trace, first, stop, locations, states, facts)
     if part is None or not part.n_intervals:
         subject = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
         raise DataError(f"{trace.source}: {subject} in the part {span_text}")
@@ -212,6 +210,9 @@ def cut_trace(
     trace: Trace, first: int, stop: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
     """The intervals that begin before ``stop`` and end after ``first``; None where there are none."""
+    cut_method: Callable[..., Trace | None] | None = getattr(trace, "cut", None)
+    if cut_method is not None:  # of one whose intervals are not in memory
+        return cut_method(first, stop, locations, states, **facts)
     location = positions(locations, len(trace.locations))[trace.location]
     state = positions(states, len(trace.states))[trace.state]
     inside = (trace.start_ns < stop) & ((trace.end_ns > first) | (trace.start_ns >= first))
