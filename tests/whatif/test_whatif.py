@@ -157,4 +157,4 @@ def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
 
 def test_messages_tell_what_is_wrong_with_a_trace():
     cut = replace(exchange(), unmatched={"records could not be read": 20})
-    assert messages(trace_of(cut)).summary()[2:] == ["20 records could not be read"]
+    assert messages(trace_of(cut)).summary()[2:] == ["records could not be read (20)"]

@@ -102,6 +102,7 @@ class StoredTrace:
     markers: tuple[tuple[str, int, int], ...]
     levels: dict[str, tuple[str, ...]]
     facts: dict[str, Any]
+    shift_ns: int = 0  # added to the times of its columns
 
     @classmethod
     def of(cls, trace: Trace, path: Path) -> Self:
@@ -140,7 +141,13 @@ class StoredTrace:
     def column(self, name: str) -> npt.NDArray[Any]:
         """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
         values: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
-        return values
+        return values + self.shift_ns if self.shift_ns and name.endswith("_ns") else values
+
+    def shifted(self, shift_ns: int) -> Self:
+        """The same on another clock."""
+        markers = tuple((name, start + shift_ns, end + shift_ns) for name, start, end in self.markers)
+        span = self.span_ns[0] + shift_ns, self.span_ns[1] + shift_ns
+        return replace(self, shift_ns=shift_ns, span_ns=span, markers=markers)
 
 
 Integers = npt.NDArray[np.int64]
@@ -168,30 +175,32 @@ def summed_curve(
     n_changes, length, factor = sum(map(len, changes)), span_ns[1] - span_ns[0], nanoseconds_per(time_unit)
     edges, heights = zeros((n_changes + 2,), np.int64 if factor == 1 else np.float64), zeros((n_changes + 1,))
     begun, count, level = [0] * len(changes), 0, 0
+
+    def moment(from_start: Any) -> Any:
+        time_ns = np.add(from_start, span_ns[0])
+        return time_ns if factor == 1 else time_ns / factor
+
     with progress.bar("summing up ranks", n_changes) as advance:
         for bound in _bounds(changes, changes_at_once):
             until = [int(np.searchsorted(times, bound)) for times in changes]
-            merged = np.concatenate([all_[a:b] for all_, a, b in zip(changes, begun, until, strict=True)])
+            merged = np.concatenate([times[a:b] for times, a, b in zip(changes, begun, until, strict=True)])
             begun = until
             if not len(merged):
                 continue
             merged.sort(kind="stable")  # runs of sorted numbers, which it merges
-            times, levels = merged >> 1, ((merged & 1).astype(np.int8) * 2 - 1).cumsum(dtype=np.int64)
-            levels += level
+            times, levels = merged >> 1, ((merged & 1).astype(np.int8) * 2 - 1).cumsum(dtype=np.int64) + level
             last = np.append(times[1:] != times[:-1], True) & (times < length)
             times, after = times[last], levels[last]
             steps = np.append(level, after[:-1]) != after
             times, after, level = times[steps], after[steps], int(levels[-1])
             if not count and len(times) and times[0] > 0:  # the run may begin before anyone computes
-                edges[0], count = span_ns[0] if factor == 1 else span_ns[0] / factor, 1
+                edges[0], count = moment(0), 1
             rows = slice(count, count + len(times))
-            edges[rows] = times + span_ns[0] if factor == 1 else (times + span_ns[0]) / factor
-            heights[rows] = after
-            count = rows.stop
+            edges[rows], heights[rows], count = moment(times), after, rows.stop
             advance(len(merged))
     if not count:
-        edges[0], count = span_ns[0] if factor == 1 else span_ns[0] / factor, 1
-    edges[count] = span_ns[1] if factor == 1 else span_ns[1] / factor
+        edges[0], count = moment(0), 1
+    edges[count] = moment(length)
     return UtilizationCurve(edges[: count + 1], heights[:count], time_unit, **facts)
 
 
@@ -230,33 +239,22 @@ class JoinedTrace(LazyTrace):
         self,
         parts: Sequence[StoredTrace],
         ranks: Sequence[int],
-        shifts_ns: Sequence[int],
         folder: Path,
         *,
         source: str,
         notes: Sequence[str],
         facts: dict[str, Any],
     ) -> None:
-        spans = [
-            (part.span_ns[0] + shift, part.span_ns[1] + shift) for part, shift in zip(parts, shifts_ns, strict=True)
-        ]
         super().__init__(
             [f"rank {rank} / {name}" for rank, part in zip(ranks, parts, strict=True) for name in part.locations],
             tuple(dict.fromkeys(state for part in parts for state in part.states)),
             busy_states=tuple(dict.fromkeys(state for part in parts for state in part.busy_states)),
-            span_ns=(min(first for first, _ in spans), max(last for _, last in spans)),
-            time_unit=parts[0].time_unit,
-            source=source,
-            notes=notes,
-            markers=[
-                (name, start + shift, end + shift)
-                for part, shift in zip(parts, shifts_ns, strict=True)
-                for name, start, end in part.markers
-            ],
-            levels=levels_of_ranks(parts, ranks),
-            facts=facts,
-        )
-        self._parts, self._shifts, self._folder = tuple(parts), tuple(shifts_ns), folder
+            span_ns=(min(part.span_ns[0] for part in parts), max(part.span_ns[1] for part in parts)),
+            time_unit=parts[0].time_unit, source=source, notes=notes,
+            markers=[marker for part in parts for marker in part.markers],
+            levels=levels_of_ranks(parts, ranks), facts=facts,
+        )  # fmt: skip
+        self._parts, self._folder = tuple(parts), folder
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.ranks = tuple(ranks)
         self._state_codes = {state: code for code, state in enumerate(self.states)}
@@ -272,20 +270,14 @@ class JoinedTrace(LazyTrace):
         A rank that has no intervals has one of no duration.
         """
         first = 0
-        for part, shift in zip(self._parts, self._shifts, strict=True):
+        for part in self._parts:
             last = first + len(part.locations)
             yield Trace(
-                *(self._columns_of(part, shift) if part.n_intervals else no_interval(self.span_ns[0])),
-                self.locations[first:last],
-                self.states,
-                time_unit=self.time_unit,
-                busy_states=self.busy_states,
-                span_ns=self.span_ns,
-                source=part.source,
-                markers=[(name, start + shift, end + shift) for name, start, end in part.markers],
+                *(self._columns_of(part) if part.n_intervals else no_interval(self.span_ns[0])),
+                self.locations[first:last], self.states, time_unit=self.time_unit, busy_states=self.busy_states,
+                span_ns=self.span_ns, source=part.source, markers=part.markers, facts=part.facts,
                 levels={level: names[first:last] for level, names in self.levels.items()},
-                facts=part.facts,
-            )
+            )  # fmt: skip
             first = last
 
     def merged(
@@ -298,17 +290,15 @@ class JoinedTrace(LazyTrace):
         """The same run with several of its locations as one each, of which each is of one rank."""
         folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
         parts, begin = [], 0
-        for number, (part, shift) in enumerate(zip(self._parts, self._shifts, strict=True)):
+        for number, part in enumerate(self._parts):
             end = begin + len(part.locations)
             targets = np.unique(place[begin:end])
-            columns = merged_states(*self._columns_of(part, shift), place=place[begin:end] - targets[0], rank=order)
+            columns = merged_states(*self._columns_of(part), place=place[begin:end] - targets[0], rank=order)
             begin = end
             names = tuple(locations[target] for target in targets.tolist())
-            span = part.span_ns[0] + shift, part.span_ns[1] + shift
-            parts.append(_changed(part, folder / str(number), columns, names, self.states, self.busy_states, span))
-        joined = JoinedTrace(
-            parts, self.ranks, [0] * len(parts), folder, source=self.source, notes=self.notes, facts=self.facts
-        )
+            names_of_states = self.states, self.busy_states
+            parts.append(_changed(part, folder / str(number), columns, names, *names_of_states, part.span_ns))
+        joined = JoinedTrace(parts, self.ranks, folder, source=self.source, notes=self.notes, facts=self.facts)
         joined.locations, joined.markers, joined.levels = tuple(locations), self.markers, dict(levels)
         return joined
 
@@ -324,13 +314,13 @@ class JoinedTrace(LazyTrace):
         span, state_names = facts["span_ns"], tuple(self.states[k] for k in states)
         of_location, of_state = positions(locations, len(self.locations)), positions(states, len(self.states))
         parts, ranks, begin = [], [], 0
-        for rank, part, shift in zip(self.ranks, self._parts, self._shifts, strict=True):
+        for rank, part in zip(self.ranks, self._parts, strict=True):
             end = begin + len(part.locations)
             chosen = np.flatnonzero(of_location[begin:end] >= 0).tolist()
             begin = end
             if not chosen:
                 continue
-            old_location, old_state, starts, ends = self._columns_of(part, shift)
+            old_location, old_state, starts, ends = self._columns_of(part)
             location, state = positions(chosen, len(part.locations))[old_location], of_state[old_state]
             inside = (starts < stop) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
             times = np.maximum(starts[inside], first), np.minimum(ends[inside], span[1])
@@ -338,9 +328,8 @@ class JoinedTrace(LazyTrace):
             busy = tuple(facts["busy_states"])
             parts.append(_changed(part, folder / str(rank), columns, names, state_names, busy, span))
             ranks.append(rank)
-        joined = JoinedTrace(
-            parts, ranks, [0] * len(parts), folder, source=facts["source"], notes=facts["notes"], facts=facts["facts"]
-        )
+        described = {name: facts[name] for name in ("source", "notes", "facts")}
+        joined = JoinedTrace(parts, ranks, folder, **described)
         joined.markers, joined.levels = tuple(facts["markers"]), dict(facts["levels"])
         return joined if joined.n_intervals else None
 
@@ -348,31 +337,25 @@ class JoinedTrace(LazyTrace):
         """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
-        times = (self._busy_times(part, shift, mask) for part, shift in zip(self._parts, self._shifts, strict=True))
+        times = (self._busy_times(part, mask) for part in self._parts)
         if self.n_intervals > FEW_INTERVALS:
             folder = Path(tempfile.mkdtemp(dir=self._folder))
             return summed_curve(times, folder, self.span_ns, self.time_unit, **facts)
         starts, ends = zip(*times, strict=True)
         return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
 
-    def _columns_of(self, part: StoredTrace, shift: int) -> Columns:
+    def _columns_of(self, part: StoredTrace) -> Columns:
         """Location among those of the rank, state of the run, start and end on the clock of the run."""
-        return (
-            part.column("location"),
-            self._states_of(part)[part.column("state")],
-            part.column("start_ns") + shift,
-            part.column("end_ns") + shift,
-        )
+        state = self._states_of(part)[part.column("state")]
+        return part.column("location"), state, part.column("start_ns"), part.column("end_ns")
 
     def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
         """The run's code of each state of a rank."""
         return np.array([self._state_codes[state] for state in part.states], np.int32)
 
-    def _busy_times(
-        self, part: StoredTrace, shift: int, mask: npt.NDArray[np.bool_]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _busy_times(self, part: StoredTrace, mask: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
         chosen = mask[self._states_of(part)][part.column("state")]
-        return part.column("start_ns")[chosen] + shift, part.column("end_ns")[chosen] + shift
+        return part.column("start_ns")[chosen], part.column("end_ns")[chosen]
 
     @functools.cached_property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -383,13 +366,12 @@ class JoinedTrace(LazyTrace):
                 path = self._folder / f"{name}.npy"
                 column = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(self.n_intervals,))
                 first_row = first_location = 0
-                for part, shift in zip(self._parts, self._shifts, strict=True):
+                for part in self._parts:
                     values = part.column(name)
                     rows = slice(first_row, first_row + len(values))
                     if name == "state":
-                        column[rows] = self._states_of(part)[values]
-                    else:
-                        np.add(values, first_location if name == "location" else shift, out=column[rows])
+                        values = self._states_of(part)[values]
+                    np.add(values, first_location if name == "location" else 0, out=column[rows])
                     first_row, first_location = rows.stop, first_location + len(part.locations)
                     advance(1)
                 del column
@@ -409,7 +391,7 @@ def _changed(
     """A rank with other intervals, on the clock of the run."""
     stored = replace(
         part, path=str(path), n_intervals=len(columns[0]), locations=locations, states=states, busy_states=busy,
-        span_ns=span_ns, levels={}, markers=(),
+        span_ns=span_ns, levels={}, markers=(), shift_ns=0,
     )  # fmt: skip
     stored.put(columns)
     return stored

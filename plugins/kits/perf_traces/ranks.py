@@ -324,7 +324,8 @@ def one_run(
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
     notes = [f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)]
-    run = JoinedTrace(traces, ranks, clocks.shifts_ns, folder, source=f"{name} ({count})", notes=notes, facts=facts)
+    shifted = [part.shifted(shift) for part, shift in zip(traces, clocks.shifts_ns, strict=True)]
+    run = JoinedTrace(shifted, ranks, folder, source=f"{name} ({count})", notes=notes, facts=facts)
     firsts = itertools.accumulate((len(part.locations) for part in traces), initial=0)
     calls_of_ranks = [
         (rank, first, shift, calls)

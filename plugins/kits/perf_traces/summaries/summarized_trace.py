@@ -56,8 +56,7 @@ class SummarizedTrace(Trace):
             if (size := traces[0].facts.get("world_size")) is not None:
                 self.facts["world_size"] = size
             missing = check_job(ranked, source, "")
-            if summary.missing():  # which is said already
-                missing = []
+            missing = [] if summary.missing() else missing  # which is said already
             self.notes = (*notes, *missing, f"clocks: {clocks}", *notes_of_ranks(ranks, traces))
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
@@ -103,14 +102,9 @@ class SummarizedTrace(Trace):
             heights[count:stop] = means[begins]
             count, before = stop, means[-1]
         edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
-        curve = UtilizationCurve(
-            edges[: count + 1],
-            heights[:count],
-            self.time_unit,
-            n_locations=len(self.locations),
-            source=self.source,
-            notes=(f"means of {readable(1 << bits, 'ns')} each",),
-        )
+        facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
+        notes = (f"means of {readable(1 << bits, 'ns')} each",)
+        curve = UtilizationCurve(edges[: count + 1], heights[:count], self.time_unit, notes=notes, **facts)
         return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
 
     def windows(self) -> tuple[Integers, Integers]:
