@@ -16,30 +16,93 @@ import numpy.typing as npt
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parser import Node, Number, Operation, Variable, written
-from perf_structural.composed_models.shared_points import (
-    check_variables,
-    count_of,
-    points_of_each,
-    shared_levels,
-    shared_ranges,
-)
-from perf_tables.points.points import check_coverage
-from perfcore.base.errors import ModelFileError, OptionError, PerfError
+from perf_tables.points.points import by_symbol, check_coverage, of_one_length
+from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+
+
+def check_variables(models: Mapping[str, Model]) -> None:
+    """Refuse models whose variables of one symbol are not the same."""
+    first: dict[str, str] = {}
+    for name, model in models.items():
+        for symbol, column in model.variables.items():
+            other = first.setdefault(symbol, name)
+            owner = models[other]
+            if owner.variables[symbol] != column:
+                raise OptionError(
+                    f"{symbol} is {owner.variables[symbol]!r} in {other} ({owner.title}) and {column!r} in {name} "
+                    f"({model.title}); fit one of them with another symbol"
+                )
+            units = (owner.variable_units.get(symbol), model.variable_units.get(symbol))
+            if None not in units and units[0] != units[1]:
+                raise OptionError(
+                    f"{symbol} is in {units[0]} in {other} ({owner.title}) and in {units[1]} in {name} ({model.title})"
+                )
+            if (symbol in owner.levels) != (symbol in model.levels):
+                raise OptionError(
+                    f"{symbol} is a {_sort(owner, symbol)} in {other} ({owner.title}) and a {_sort(model, symbol)} in "
+                    f"{name} ({model.title})"
+                )
+    for symbol, levels in shared_levels(models).items():
+        if not levels:
+            having = [f"{name}: {listing(m.levels[symbol], 6)}" for name, m in models.items() if symbol in m.levels]
+            raise OptionError(f"the models have no {symbol} in common ({'; '.join(having)})")
+
+
+def _sort(model: Model, symbol: str) -> str:
+    return "name" if symbol in model.levels else "number"
+
+
+def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
+    """Levels of each variable of names that every model knows that has the variable."""
+    shared: dict[str, tuple[str, ...]] = {}
+    for model in models.values():
+        for symbol, levels in model.levels.items():
+            shared[symbol] = tuple(level for level in shared.get(symbol, levels) if level in levels)
+    return shared
+
+
+def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]:
+    """Where all models of a variable were measured; where there is no such range, where any was."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for symbol in dict.fromkeys(symbol for model in models.values() for symbol in model.ranges):
+        lows, highs = zip(*(m.ranges[symbol] for m in models.values() if symbol in m.ranges), strict=True)
+        ranges[symbol] = (max(lows), min(highs)) if max(lows) < min(highs) else (min(lows), max(highs))
+    return ranges
+
+
+def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
+    """Points as a user gives them, for each model with its own variables."""
+    named = {symbol for model in models.values() for symbol in model.levels}
+    numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
+    columns = of_one_length(by_symbol(points, numbers, named))
+    return {name: _points_of(name, model, columns) for name, model in models.items()}
+
+
+def count_of(points: Any) -> int:
+    """Number of points that `points_of_each` gives a model."""
+    return len(next(iter(points.values())) if isinstance(points, Mapping) else points)
+
+
+def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+    model_columns = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
+    for symbol in model.levels.keys() & model_columns.keys():
+        for level in np.unique(model_columns[symbol].astype(np.str_)).tolist():
+            if level not in model.levels[symbol]:
+                raise UnknownNameError(f"{symbol} of {name} ({model.title})", level, model.levels[symbol])
+    # A model of a single number takes it as it is.
+    return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns
+
 
 # Bounds of a function of independent predictions, by quasi-random draws.
 #
 # A model's bounds at several coverages are quantiles of what it leaves open. Between them its distribution is taken
-# from
-# a monotone cubic over the normal score, which is exact for normal distributions. The unit cube of as many dimensions
-# as
-# there are models is filled with scrambled Sobol points, each of which gives one value of every model and so one of
-# the
-# function.
+# from a monotone cubic over the normal score, which is exact for normal distributions. The unit cube of as many
+# dimensions as there are models is filled with scrambled Sobol points, each of which gives one value of every model and
+# so one of the function.
 #
-# Source: A. B. Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", Monte Carlo and Quasi-Monte Carlo Methods
-# in
+# Source: A. B. Owen, "Randomly permuted (t,m,s)-nets and (t,s)-sequences", Monte Carlo and Quasi-Monte Carlo Methods in
 # Scientific Computing, 1995.
 
 Floats = npt.NDArray[np.float64]
@@ -128,34 +191,26 @@ def _check(node: Node) -> None:
         _check(operand)
 
 
-def is_linear(formula: Formula) -> bool:
+def is_linear(node: Node) -> bool:
     """Whether no component is multiplied by a component."""
-    return _is_linear(formula.tree)
-
-
-def _is_linear(node: Node) -> bool:
     if not isinstance(node, Operation):
         return True
     if node.rule.symbol == "*" and all(_has_component(operand) for operand in node.operands):
         return False
-    return all(map(_is_linear, node.operands))
+    return all(map(is_linear, node.operands))
 
 
 def _has_component(node: Node) -> bool:
     return isinstance(node, Variable) or (isinstance(node, Operation) and any(map(_has_component, node.operands)))
 
 
-def unit_of(formula: Formula, units: Mapping[str, str | None]) -> str | None:
+def unit_of(node: Node, units: Mapping[str, str | None]) -> str | None:
     """Unit of an expression: the common one of a sum or maximum, the product of those of factors."""
-    return _unit(formula.tree, units)
-
-
-def _unit(node: Node, units: Mapping[str, str | None]) -> str | None:
     if isinstance(node, Variable):
         return units[node.name] or None
     if not isinstance(node, Operation):
         return None
-    parts = [(operand, _unit(operand, units)) for operand in node.operands if _has_component(operand)]
+    parts = [(operand, unit_of(operand, units)) for operand in node.operands if _has_component(operand)]
     operands = [(operand, unit) for operand, unit in parts if unit is not None]
     if node.rule.symbol in ("*", "/"):
         # Of an unknown factor the product is unknown; the order of factors does not matter.
@@ -190,11 +245,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         In the components' names, by ``+``, ``*``, ``max`` and numbers that are not negative, and ``/`` by a number.
     components : dict of str to Model
         The fitted models, each once: ``m1``, ``m2``, ...
-
-    Raises
-    ------
-    OptionError
-        A variable is not the same in two components, or parts of a sum or maximum have different units.
     """
 
     expression: str
@@ -231,7 +281,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def unit(self) -> str | None:
         """Unit of the values; of a product those of the factors, ``"s*s"``; None where one is not known."""
-        return unit_of(self._formula, {name: model.unit for name, model in self.components.items()})
+        return unit_of(self._formula.tree, {name: model.unit for name, model in self.components.items()})
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -264,12 +314,8 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             ((name, model),) = self.components.items()
             predicted = model.predict(where[name], interval=interval)
             # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
-            if is_linear(self._formula) or not (predicted[:, 1] < 0.0).any():
+            if is_linear(self._formula.tree) or not (predicted[:, 1] < 0.0).any():
                 return self._formula.evaluate({name: predicted})
-        return self._drawn(where, interval)
-
-    def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
-
         names = self._order
         values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
         bounds = bounds_of_function(
@@ -330,13 +376,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The model of a file's content.
-
-        Raises
-        ------
-        msgspec.ValidationError
-            A field is missing, unknown or of the wrong type, or a component cannot be read; the message has its path.
-        """
+        """The model of a file's content."""
         origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
         written = msgspec.convert(content["model"], type=_Content)
         components = {}
@@ -361,8 +401,8 @@ def max_(*parts: Model | float) -> ComposedModel:
 
     Raises
     ------
-    OptionError
-        There is no model, a number is negative, or the models do not compose; see `ComposedModel`.
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.judging.scores import quantile_loss
 from perfcore.base.errors import DataError, InputError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
@@ -31,8 +30,40 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
+# Figures of many predictions at once: the score of central intervals, and ranks of bins.
+#
+# Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
+# American Statistical Association 102 (2007). All scores here are losses, in the unit of the quantity: less is better.
+# What a single prediction scores, `perfcore.stochastic.StochasticValue.crps`, it knows itself.
 
 Floats = npt.NDArray[np.float64]
+
+
+def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
+    """Score of central prediction intervals (the source's equation 43): width, and a fine for what lies outside."""
+    low, high, x = (np.asarray(argument, dtype=np.float64) for argument in (lower, upper, actual))
+    fine = 2.0 / (1.0 - coverage)
+    return (high - low) + fine * np.maximum(low - x, 0.0) + fine * np.maximum(x - high, 0.0)
+
+
+def quantile_loss(quantile: npt.ArrayLike, level: float, actual: npt.ArrayLike) -> Floats:
+    """Loss of a predicted quantile (the source's equation 42): the distance, by the share on the side where it is."""
+    distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
+    return np.maximum(level * distance, (level - 1.0) * distance)
+
+
+def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
+    """Which of the bins, ordered from the most to the least probable, the actual value fell into."""
+    probability = np.asarray(masses, dtype=np.float64)
+    shares = np.zeros(len(probability) + 1)
+    if bin_of_actual is None:
+        shares[-1] = 1.0
+        return shares
+    ranked = np.sort(probability)[::-1]
+    ties = np.isclose(ranked, probability[bin_of_actual], rtol=1e-12, atol=0.0)
+    shares[:-1][ties] = 1.0 / ties.sum()
+    return shares
+
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 _FEWEST = 40  # runs: four quantiles of their places
@@ -48,28 +79,12 @@ _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for
 
 @dataclass(frozen=True, repr=False)
 class Recalibration(Result):
-    """A monotone map of probabilities, learned from past predictions and what then happened.
+    """A monotone map of probabilities, learned from past predictions and what then happened."""
 
-    Parameters
-    ----------
-    levels : tuple of float
-        Probabilities, increasing from 0 to 1.
-    places : tuple of float
-        By level: the predicted quantile that becomes the quantile of this level; not decreasing, from 0 to 1.
-    runs : int
-        That it was learned from.
-    outside : float
-        Share of these whose value lay outside of all that was predicted.
-    score_before, score_after : float
-        Mean quantile loss (half the CRPS) of each fifth of the runs, as predicted and by a map learned from the others.
-    held_before, held_after : mapping of float to float
-        By coverage: share of actual values in the central intervals, likewise.
-    """
-
-    levels: tuple[float, ...]
-    places: tuple[float, ...]
-    runs: int
-    outside: float = 0.0
+    levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
+    places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level
+    runs: int  # that it was learned from
+    outside: float = 0.0  # share of these whose value lay outside of all that was predicted
     score_before: float = float("nan")
     score_after: float = float("nan")
     held_before: Mapping[float, float] = field(default_factory=dict)
@@ -84,13 +99,7 @@ class Recalibration(Result):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `perf validate --recalibrate -o` wrote.
-
-        Raises
-        ------
-        InputError
-            There is no such file, or it holds something else.
-        """
+        """Read what `perf validate --recalibrate -o` wrote."""
         name = os.fspath(path)
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))["recalibration"]
@@ -120,13 +129,7 @@ class Recalibration(Result):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `read` takes.
-
-        Raises
-        ------
-        InputError
-            It cannot be written.
-        """
+        """Write a file that `read` takes."""
         import msgspec
 
         text = msgspec.json.format(msgspec.json.encode({"recalibration": self.to_dict()}), indent=1)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.quantile_limits import CONFIDENCE, samples_needed
+from perf_structural.measured_value import CONFIDENCE, samples_needed
 from perf_structural.statistic import quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
@@ -33,38 +33,17 @@ _MOST = 1_000_000  # measurements, beyond which nobody goes
 
 @dataclass(frozen=True, repr=False)
 class Decision(Result):
-    """Two sets of measurements beside one another.
-
-    Parameters
-    ----------
-    names : (str, str)
-    sizes : (int, int)
-        How many samples there are.
-    statistic : str
-        What is compared.
-    figures : (float, float)
-        The statistic of each.
-    low, high : float
-        Between what the second minus the first lies, with 95 % confidence; infinite where there are too few samples
-        for a quantile.
-    worth : float, optional
-        Smallest difference that matters, in the samples' unit.
-    more : (int, int) or None
-        How many more of each would decide it; (0, 0) where it is decided, None where a million would not.
-    power : float
-        How probable it is that so many decide it.
-    notes : tuple of str
-    """
+    """Two sets of measurements beside one another."""
 
     names: tuple[str, str]
-    sizes: tuple[int, int]
-    statistic: str
-    figures: tuple[float, float]
-    low: float
+    sizes: tuple[int, int]  # how many samples there are
+    statistic: str  # what is compared
+    figures: tuple[float, float]  # the statistic of each
+    low: float  # between what the second minus the first lies, with 95 % confidence
     high: float
-    worth: float | None
-    more: tuple[int, int] | None
-    power: float
+    worth: float | None  # smallest difference that matters, in the samples' unit
+    more: tuple[int, int] | None  # how many more of each would decide it
+    power: float  # how probable it is that so many decide it
     notes: tuple[str, ...] = ()
 
     @property

@@ -3,24 +3,149 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.judging.judgement import Judgement
-from perf_structural.judging.prediction_files import read_actual, read_predictions
-from perf_structural.judging.recalibration import COVERAGES, Recalibration, learn_recalibration
-from perf_structural.judging.scores import shares_by_rank
-from perf_structural.statistic import levels_given
+from perf_structural.prediction_files import read_actual, read_predictions
+from perf_structural.recalibration import (
+    COVERAGES,
+    Recalibration,
+    interval_score,
+    learn_recalibration,
+    quantile_loss,
+    shares_by_rank,
+)
+from perf_structural.statistic import levels_given, quantile_name
 from perfcore.base.errors import DataError, OptionError
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 Floats = npt.NDArray[np.float64]
+
+PIT_BINS = 10
+_CONFIDENCE = 0.95  # of the limits of an observed share
+
+
+@dataclass(frozen=True, repr=False)
+class Judgement(Result):
+    """What `perf_structural.judging.judge` found; a row or a value for each run.
+
+    Where a prediction has no such figure (an interval has no quantiles, only a histogram has bins), it is NaN, and
+    averages leave it out.
+    """
+
+    representations: tuple[str, ...]  # what the predictions are, each name once
+    actual: Floats  # in the order of the predictions
+    mean: Floats  # predicted means
+    support: Floats  # predicted lower and upper bounds; infinite for a normal
+    bounds: Mapping[float, Floats]  # by coverage: the central interval's lower and upper quantile
+    place: Floats
+    crps: Floats  # continuous ranked probability score, in the unit of the actual values
+    ranks: Floats
+    masses: Floats  # the probabilities of the bins in that order
+    quantiles: Mapping[float, Floats] = field(default_factory=dict)
+    at: Floats | None = None  # start times or run numbers, for pictures; else runs are counted from 1
+    at_name: str = "run"  # what ``at`` and the actual values are called
+    name: str = "actual"
+
+    def coverage(self) -> list[dict[str, float | int | str]]:
+        """For the bounds and each central interval: the share of actual values within, with its limits."""
+        from scipy.stats import binomtest
+
+        rows: list[dict[str, float | int | str]] = []
+        intervals = {1.0: np.where(np.isfinite(self.support), self.support, np.nan), **self.bounds}
+        for promised, limits in intervals.items():
+            finite = np.isfinite(limits).all(axis=1)
+            lower, upper, actual = limits[finite, 0], limits[finite, 1], self.actual[finite]
+            inside = int(((lower <= actual) & (actual <= upper)).sum())
+            if not finite.any():
+                continue
+            share = binomtest(inside, len(actual)).proportion_ci(_CONFIDENCE)
+            is_bounds = promised == 1.0
+            rows.append(
+                {
+                    "interval": "bounds" if is_bounds else f"{promised:.0%}",
+                    "promised": promised,
+                    "observed": inside / len(actual),
+                    "low": float(share.low),
+                    "high": float(share.high),
+                    "width": float(np.mean(upper - lower)),
+                    "score": float("nan" if is_bounds else np.mean(interval_score(lower, upper, promised, actual))),
+                    "runs": len(actual),
+                }
+            )
+        return rows
+
+    def quantile_shares(self) -> list[dict[str, float | int | str]]:
+        """For each quantile that was asked for: the share of actual values up to it, with its limits."""
+        from scipy.stats import binomtest
+
+        rows: list[dict[str, float | int | str]] = []
+        for level, places in self.quantiles.items():
+            finite = np.isfinite(places)
+            if not finite.any():
+                continue
+            actual, predicted = self.actual[finite], places[finite]
+            below = int((actual <= predicted).sum())
+            share = binomtest(below, len(actual)).proportion_ci(_CONFIDENCE)
+            rows.append(
+                {
+                    "quantile": quantile_name(level),
+                    "promised": level,
+                    "observed": below / len(actual),
+                    "low": float(share.low),
+                    "high": float(share.high),
+                    "loss": float(quantile_loss(predicted, level, actual).mean()),
+                    "runs": len(actual),
+                }
+            )
+        return rows
+
+    def place_counts(self) -> npt.NDArray[np.int64]:
+        """How many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
+        return np.histogram(self.place[np.isfinite(self.place)], bins=PIT_BINS, range=(0.0, 1.0))[0]
+
+    @property
+    def statistics(self) -> dict[str, float | int | None]:
+        """Mean score, and the errors of the predicted means; None where no prediction has one."""
+        errors = self.actual - self.mean
+        return {
+            "runs": len(self.actual),
+            "crps": _mean(self.crps),
+            "mean_error": _mean(errors),
+            "mean_absolute_error": _mean(np.abs(errors)),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values; NaN becomes null when it is printed."""
+        return {
+            **self.statistics,
+            "representations": self.representations,
+            "coverage": self.coverage(),
+            **({"quantiles": self.quantile_shares()} if self.quantiles else {}),
+            "bins": {
+                "actual": self.ranks.mean(axis=0).tolist() if len(self.ranks) else None,
+                "predicted": self.masses.mean(axis=0).tolist() if len(self.ranks) else None,
+            },
+            "place_counts": self.place_counts().tolist(),
+            "each": [
+                {"actual": actual, "mean": mean, "lower": lower, "upper": upper, "place": place, "crps": score}
+                for actual, mean, (lower, upper), place, score in zip(
+                    *(a.tolist() for a in (self.actual, self.mean, self.support, self.place, self.crps)), strict=True
+                )
+            ],
+        }
+
+
+def _mean(values: Floats) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None
 
 
 def judge(
@@ -63,12 +188,8 @@ def judge(
 
     Raises
     ------
-    DataError
-        Their numbers differ, there are none, or an actual value is not finite.
-    InputError
-        A file is missing or is not what is expected; with the line.
-    OptionError
-        There is no such column; it must be named, since several hold numbers; or there is no table that it is of.
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
 
     Notes
     -----
@@ -123,28 +244,7 @@ def recalibrate(
     *,
     column: str | None = None,
 ) -> Recalibration:
-    """Learn from past predictions and what then happened how later ones are to be corrected.
-
-    Choose it where `judge` shows places that are not even, and the same model will predict more runs. Judge it by runs
-    that come later: ``judge(..., recalibration=...)``.
-
-    Parameters
-    ----------
-    predictions, actual, column
-        As of `judge`.
-
-    Returns
-    -------
-    Recalibration
-        With the scores before and after on runs that it was not learned from, a fifth of them at a time.
-
-    Raises
-    ------
-    DataError
-        There are fewer than 40 runs, or the correction does not help on runs that it was not learned from.
-    PerfError
-        As of `judge`.
-    """
+    """Learn from past predictions and what then happened how later ones are to be corrected."""
     if isinstance(actual, (str, os.PathLike)):
         _, actual, _ = read_actual(actual, column)
     elif column is not None:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.composed_models.shared_points import points_of_each
+from perf_structural.composed_models import points_of_each
 from perf_views.colours import DARK, MODEL, SERIES
 from perfcore.base.errors import OptionError
 from perfcore.models.presenter import ModelPresenter
-from perfcore.results import Tables
+from perfcore.results import Column, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 
 _COVERAGE = 0.95
 _PLACES = 120  # of a line
@@ -23,7 +22,7 @@ _LOGARITHMIC = 10.0  # a range whose ends have a larger ratio is drawn on logari
 
 
 class ComposedPresenter(ModelPresenter):
-    """Text, tables and picture of a `perf_structural.composed_models.composed.ComposedModel`."""
+    """Text, tables and picture of a `perf_structural.composed_models.ComposedModel`."""
 
     def title(self, result: Any) -> str:
         """Expression and sources."""
@@ -60,11 +59,14 @@ class ComposedPresenter(ModelPresenter):
 
     def tables(self, result: Any) -> Tables:
         """The components."""
-        rows = [
-            [name, model.kind, model.origin.fitter, model.origin.source, model.unit or "-"]
-            for name, model in result.components.items()
+        columns = [
+            Column("name", 0),
+            Column("kind", lambda row: row[1].kind),
+            Column("fitter", lambda row: row[1].origin.fitter),
+            Column("data", lambda row: row[1].origin.source),
+            Column("unit", lambda row: row[1].unit),
         ]
-        return [("Components", ["name", "kind", "fitter", "data", "unit"], rows)]
+        return [Table(columns, list(result.components.items()), "Components")]
 
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
         """The model with its bounds, and its components, over the first variable whose range is known.

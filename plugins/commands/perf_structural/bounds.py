@@ -14,7 +14,7 @@ from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
 Floats = npt.NDArray[np.float64]
-Bounds = tuple[float, float]
+Range = tuple[float, float]
 
 _WORD = " within "
 _LEAST = 0.5  # probability that must be left: a distribution that is mostly outside is a mistake
@@ -22,7 +22,7 @@ _NOTEWORTHY = 0.01
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Within(StochasticValue):
+class Bounds(StochasticValue):
     """A distribution under the condition that it lies between two bounds; its arithmetic is that of histograms."""
 
     name: ClassVar[str] = "within"
@@ -72,7 +72,7 @@ class Within(StochasticValue):
 def within(quantity: StochasticValue | float, lower: float, upper: float) -> StochasticValue:
     """A quantity that is known to lie between bounds.
 
-    Bounds alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
+    Range alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
     there anyway is returned as it is.
     """
     if not lower < upper:
@@ -85,7 +85,7 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
         if high < lower or low > upper or low == high:
             raise DataError(f"{value!r} is outside of {lower:g} to {upper:g}")
         return replace(of_bounds(max(low, lower), min(high, upper)), notes=value.notes)
-    bounded = Within(value, lower, upper, notes=value.notes)
+    bounded = Bounds(value, lower, upper, notes=value.notes)
     below, up_to = bounded._levels
     kept = up_to - below
     if kept < _LEAST:
@@ -96,7 +96,7 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
     return bounded
 
 
-def check_within(samples: npt.ArrayLike, bounds: Bounds | None, column: str = "", source: str = "") -> None:
+def check_within(samples: npt.ArrayLike, bounds: Range | None, column: str = "", source: str = "") -> None:
     """Refuse samples outside of the bounds that they are said to have, or that their name gives them."""
     if bounds is None:
         check_durations(samples, column, source)
@@ -111,13 +111,13 @@ def check_within(samples: npt.ArrayLike, bounds: Bounds | None, column: str = ""
         raise DataError(f"{place}, outside of {lower:g} to {upper:g}{others}")
 
 
-def typed_within(text: str) -> tuple[str, Bounds | None]:
+def typed_within(text: str) -> tuple[str, Range | None]:
     """What a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``."""
     words, separator, bounds = text.partition(_WORD)
     return words.strip(), parse_bounds(bounds) if separator else None
 
 
-def parse_bounds(text: str) -> Bounds:
+def parse_bounds(text: str) -> Range:
     """``0,1`` or ``0,inf`` as two numbers."""
     try:
         lower, upper = map(float, text.split(","))

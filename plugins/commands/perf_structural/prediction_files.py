@@ -19,7 +19,6 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
 Floats = npt.NDArray[np.float64]
 
 _ACCEPTED = (

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from perf_structural.expression import Constant, leaves
-from perf_structural.mistakes import located
+from perf_structural.algebra import Constant, leaves
+from perf_structural.model_file import error_context
 from perf_structural.options import EvaluationOptions, SamplingOptions
+from perf_structural.prediction import without_quantiles
 from perf_structural.sampling import draw_sample
 from perf_structural.structural_model import StructuralModel
-from perf_structural.together import without_quantiles
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result
@@ -26,7 +26,7 @@ _SURE = 2.0  # standard errors
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """One value, and how often the limit is kept with it."""
 
     value: float
@@ -36,34 +36,18 @@ class Tried:
 
 @dataclass(frozen=True, repr=False)
 class Solution(Result):
-    """The value of an input with which a result keeps a limit often enough.
+    """The value of an input with which a result keeps a limit often enough."""
 
-    Parameters
-    ----------
-    name : str
-        The input.
-    unit : str
-        Of the limit; empty where there is none.
-    limit, probability : float
-        What was asked for: results up to the limit with at least this probability.
-    found : Tried or None
-        The value; None where none in the range suffices.
-    most : bool
-        Whether it is the largest that suffices, instead of the least.
-    tried : tuple of Tried
-        All values that were looked at, in order.
-    """
-
-    name: str
-    unit: str
-    limit: float
+    name: str  # the input
+    unit: str  # of the limit; empty where there is none
+    limit: float  # what was asked for: results up to the limit with at least this probability
     probability: float
-    found: Tried | None
-    most: bool
-    tried: tuple[Tried, ...]
+    found: Trial | None  # the value; None where none in the range suffices
+    most: bool  # whether it is the largest that suffices, instead of the least
+    tried: tuple[Trial, ...]  # all values that were looked at, in order
 
     @property
-    def best(self) -> Tried:
+    def best(self) -> Trial:
         """The value with the largest probability of those that were looked at."""
         return max(self.tried, key=lambda trial: trial.probability)
 
@@ -122,7 +106,7 @@ def solve_for(
     sampling: SamplingOptions = build(SamplingOptions, options, "solve")
     chosen = EvaluationOptions(samples=sampling.samples, seed=sampling.seed)
     is_integer = all(isinstance(end, int) for end in ends)
-    trials: dict[float, Tried] = {}
+    trials: dict[float, Trial] = {}
     units: set[str] = set()
 
     def suffices(value: float) -> bool:
@@ -167,7 +151,7 @@ def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_int
 
 def _probability_with(
     model: StructuralModel, name: str, value: float, limit: float, options: EvaluationOptions
-) -> tuple[Tried, str]:
+) -> tuple[Trial, str]:
     """How often the limit is kept with one value, by the same draws for all; and the limit's unit."""
     part = without_quantiles(model.with_inputs({name: value}).part(f"{name} = {value:g}"), options)
     composition = part.composition
@@ -176,11 +160,11 @@ def _probability_with(
     (root,) = composition.result.cells.values()
     unit = str(composition.result.unit) if composition.result.unit.powers else ""
     if isinstance(root, Constant):
-        return Tried(value, float(root.value <= limit), 0.0), unit
-    with located(part.source, part.label):
+        return Trial(value, float(root.value <= limit), 0.0), unit
+    with error_context(part.source, part.label):
         for leaf in leaves(root):
             if not composition.values[leaf].has_distribution:
                 raise OptionError(f"{leaf!r} has bounds and no distribution, so it has no probability; use a histogram")
         drawn = draw_sample(root, composition.values, composition.correlations, options.samples, options.seed)
     shares = (drawn.values <= limit).mean(axis=1)
-    return Tried(value, float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(len(shares))), unit
+    return Trial(value, float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(len(shares))), unit
