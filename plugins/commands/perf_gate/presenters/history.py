@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 _MOST_NAMED = 4
@@ -98,15 +97,6 @@ class HistoryGatePresenter(Presenter):
         return {
             "values" if number == 1 else f"values-{number}": partial(_draw_series, each=each) for number, each in drawn
         }
-
-    def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
-        """Draw values, levels, steps with their bounds, and outliers."""
-        drawn = result.judged[:_MOST_DRAWN]
-        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(drawn)))
-        for axes, each in zip(np.atleast_1d(figure.subplots(len(drawn), 1)), drawn, strict=True):
-            _draw_series(axes, each)
-        axes.set_xlabel("commit")
-        figure.suptitle(self.title(result))
 
 
 def _draw_series(axes: Axes, each: JudgedSeries) -> None:

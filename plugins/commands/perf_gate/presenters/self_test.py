@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from perfcore.base.errors import listing
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 _DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
@@ -78,18 +81,9 @@ class SelfTestPresenter(Presenter):
 
         return pd.DataFrame(result.to_dict()["benchmarks"])
 
-    def draw(self, result: SelfTest, figure: Figure, data: object = None) -> None:
+    def panels(self, result: SelfTest, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Noise of each benchmark, of all runs and of neighbours."""
-        axes = figure.subplots()
-        places = np.arange(len(result))
-        axes.barh(places - 0.2, 100.0 * result.chances.noise, 0.4, label="of all runs")
-        axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
-        axes.set_yticks(places, list(result.benchmarks))
-        axes.invert_yaxis()
-        axes.set_xlabel("noise (%)")
-        axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
-        axes.legend(loc="upper right")
-        axes.set_title(self.title(result))
+        return {"noise": partial(_draw_noise, result)}
 
 
 def _drifts(result: SelfTest) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -115,3 +109,14 @@ def _advice(result: SelfTest) -> str:
     worst, most = int(np.argmax(rounds)), int(rounds.max())
     named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
     return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"
+
+
+def _draw_noise(result: SelfTest, axes: Axes) -> None:
+    places = np.arange(len(result))
+    axes.barh(places - 0.2, 100.0 * result.chances.noise, 0.4, label="of all runs")
+    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
+    axes.set_yticks(places, list(result.benchmarks))
+    axes.invert_yaxis()
+    axes.set_xlabel("noise (%)")
+    axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
+    axes.legend(loc="upper right")

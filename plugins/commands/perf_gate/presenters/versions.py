@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from perf_views.colours import CAREFUL, GOOD, QUIET, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 
 _MOST_NAMED = 4
@@ -68,22 +71,9 @@ class VersionGatePresenter(Presenter):
             }
         )
 
-    def draw(self, result: VersionGate, figure: Figure, data: Any = None) -> None:
-        """Draw each benchmark's ratio with its bounds beside the threshold."""
-        order = _order(result)[:_MOST_DRAWN]
-        axes = figure.subplots()
-        ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
-        colours = {Outcome.FAILED: CAREFUL, Outcome.PASSED: GOOD, Outcome.UNDECIDED: QUIET}
-        for place, k in enumerate(order):
-            colour = colours[result.judged.outcome_of(k)]
-            axes.plot(bounds[k], [place, place], color=colour, linewidth=2)
-            axes.plot(ratio[k], place, "o", color=colour, markersize=5)
-        axes.axvline(1.0, color=RULE, linewidth=0.8)
-        axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
-        axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
-        axes.set_ylim(len(order) - 0.5, -0.5)
-        axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")
-        axes.set_title(self.title(result))
+    def panels(self, result: VersionGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Each benchmark's ratio with its bounds beside the threshold."""
+        return {"ratios": partial(_draw_ratios, result)}
 
 
 def _is_nan(cell: object) -> bool:
@@ -200,3 +190,18 @@ def _missing(result: VersionGate) -> list[str]:
         for name, only in zip(result.names, result.only, strict=True)
         if only
     ]
+
+
+def _draw_ratios(result: VersionGate, axes: Axes) -> None:
+    order = _order(result)[:_MOST_DRAWN]
+    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
+    colours = {Outcome.FAILED: CAREFUL, Outcome.PASSED: GOOD, Outcome.UNDECIDED: QUIET}
+    for place, k in enumerate(order):
+        colour = colours[result.judged.outcome_of(k)]
+        axes.plot(bounds[k], [place, place], color=colour, linewidth=2)
+        axes.plot(ratio[k], place, "o", color=colour, markersize=5)
+    axes.axvline(1.0, color=RULE, linewidth=0.8)
+    axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perf_views.colours import PALE, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_structural.questions.deciding import Decision
     from perf_structural.questions.solving import Solution
@@ -65,17 +68,9 @@ class SolutionPresenter(Presenter):
         rows = [(trial.value, trial.probability, trial.error, trial == result.found) for trial in result.tried]
         return pd.DataFrame(rows, columns=[result.name, "probability", "standard_error", "found"])
 
-    def draw(self, result: Solution, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Solution, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """How probable the limit is over the input, with what was asked for."""
-        axes = figure.subplots()
-        values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
-        axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
-        axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
-        if result.found is not None:
-            axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
-        axes.set_xlabel(result.name)
-        axes.set_ylabel("probability")
-        axes.legend()
+        return {"probability": partial(_draw_solution, result)}
 
 
 class DecisionPresenter(Presenter):
@@ -131,15 +126,29 @@ class DecisionPresenter(Presenter):
         columns = {"of": result.names, "samples": result.sizes, result.statistic: result.figures, "more": more}
         return pd.DataFrame(columns)
 
-    def draw(self, result: Decision, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Decision, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The difference with its limits, beside none and what matters."""
-        axes = figure.subplots()
-        difference = result.figures[1] - result.figures[0]
-        errors = [[difference - result.low], [result.high - difference]]
-        axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
-        axes.axvline(0.0, color=RULE)
-        if result.worth is not None:
-            axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
-        axes.set_yticks([])
-        axes.set_xlabel(f"difference of the {result.statistic}")
-        axes.legend()
+        return {"difference": partial(_draw_decision, result)}
+
+
+def _draw_solution(result: Solution, axes: Axes) -> None:
+    values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
+    axes.plot(values, shares, marker="o", label=result.title.partition(" >=")[0])
+    axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
+    if result.found is not None:
+        axes.axvline(result.found.value, color=RULE, linestyle=":", label=result.formula)
+    axes.set_xlabel(result.name)
+    axes.set_ylabel("probability")
+    axes.legend()
+
+
+def _draw_decision(result: Decision, axes: Axes) -> None:
+    difference = result.figures[1] - result.figures[0]
+    errors = [[difference - result.low], [result.high - difference]]
+    axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
+    axes.axvline(0.0, color=RULE)
+    if result.worth is not None:
+        axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
+    axes.set_yticks([])
+    axes.set_xlabel(f"difference of the {result.statistic}")
+    axes.legend()
