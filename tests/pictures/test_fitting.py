@@ -13,7 +13,7 @@ from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
 
 WITHOUT = {
-    "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
 }  # fmt: skip
 TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}
