@@ -24,7 +24,7 @@ from perf_gate.api import verify as verify
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import value as value
-from perf_structural.composed_models.composed import max_ as max_
+from perf_structural.composed_models import max_ as max_
 from perf_structural.judging.judge import judge as judge
 from perf_structural.questions.api import decide as decide
 from perf_structural.questions.api import solve as solve
