@@ -23,8 +23,8 @@ from perf_structural.prediction import Part, Prediction, predict_jointly
 from perf_structural.solving import Solution, parse_range, solve_for
 from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
 from perf_structural.structural_model import Choice, StructuralModel, choose, predict_candidates
-from perf_tables.series.durations import check_length
-from perf_tables.series.window import DEFAULT_WINDOW
+from perf_tables.arguments import check_length
+from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.series.measured_durations import check_durations
+from perf_tables.names import check_durations
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parser import Node, Number, Operation, Variable, written
-from perf_tables.points.points import by_symbol, check_coverage, of_one_length
+from perf_tables.points import by_symbol, check_coverage, of_one_length
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of

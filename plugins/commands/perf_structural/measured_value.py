@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_tables.series.measured_durations import is_duration
-from perf_tables.series.window import Window
+from perf_tables.names import is_duration
+from perf_tables.series import Window
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from perf_structural.bounds import Range, check_within
 from perf_structural.prediction_files import is_number, read_rows
-from perf_tables.series.window import Window, select_column, take_window
+from perf_tables.series import Window, select_column, take_window
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements

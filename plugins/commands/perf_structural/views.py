@@ -12,7 +12,7 @@ import numpy as np
 from perf_structural.measured_value import represent
 from perf_structural.statistic import parse_statistic
 from perf_structural.structural_model import choose, predict_candidates
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perf_views.contents import (
     Block,
     Cell,
