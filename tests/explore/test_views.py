@@ -14,8 +14,8 @@ from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import Frame, report_text
 from perf_explore.session import Session
 from perf_views import Chart, Form, Notice, Table, Text, Viewable
+from perf_views.contents import Opener
 from perf_views.drawable import views_of
-from perf_views.openers import Opener
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.options import option
