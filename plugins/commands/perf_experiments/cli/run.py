@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -121,6 +121,8 @@ def command(
     perf experiment list design.db
     perf fit design.db
     """
+    named = ("design", "words", "versions", "store", "values")
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in named}
     with reporting():
         from perf_experiments.api import default_store, run
         from perf_experiments.design import parse_versions
@@ -131,27 +133,7 @@ def command(
             design = None
         path = store or default_store(design)
         try:
-            summary = run(
-                design,
-                words or (),
-                versions=parsed_versions,
-                rounds=rounds,
-                store=path,
-                launcher=launcher,
-                values=values or (),
-                results=results,
-                limit=limit,
-                warmup=warmup,
-                until=until,
-                most=most,
-                max_load=max_load,
-                wait=wait,
-                retry_failed=retry_failed,
-                keep=keep,
-                scheduler=scheduler,
-                sbatch=sbatch,
-                collect=collect,
-            )
+            summary = run(design, words or (), versions=parsed_versions, store=path, values=values or (), **given)
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
             more = ("" if design is None else f" {design}") + more + ("" if rounds is None else f" --rounds {rounds}")
