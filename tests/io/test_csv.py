@@ -1,9 +1,7 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
 import gzip
-import io
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, OptionError
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
@@ -191,25 +189,6 @@ def test_a_real_table_of_events(real_data):
     assert trace.utilization().integral == 98 + 70
 
 
-def test_standard_input(monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(b"time,value\n0,1\n1,\n")
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    assert perfcore.read("-").heights.tolist() == [1]
-
-
-def test_measurements_are_told_by_their_columns_or_asked_for(write):
-    runs = perfcore.read(write("p,code,seconds\n1,lu,8\n2,lu,4.5\n"))
-    assert repr(runs) == "Measurements(2 rows, seconds [s] over p, code by code)"
-    path = write("threads_used,who,joule\n1,lu,8\n2,lu,4.5\n")
-    with pytest.raises(InputError, match=r"data.csv:1: the columns threads_used, who, joule .* kind=measurements"):
-        perfcore.read(path)
-    runs = perfcore.read(path, kind="measurements", parameters="threads_used", value="joule")
-    assert runs.table["joule"].tolist() == [8, 4.5]
-    assert runs.table["who"].tolist() == ["lu", "lu"]
-
-
 def test_processors_and_several_times_are_measurements_of_which_one_is_to_be_named(write):
     runs = perfcore.read(write("Cores,compute_s,mpi_s\n1,8,1\n2,4.5,1.5\n"))
     assert repr(runs) == "Measurements(2 rows, no value over p=Cores)"
@@ -273,14 +252,6 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     with pytest.raises(InputError, match=BAD[text]) as caught:
         perfcore.read(write(text), reader="csv")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("content", [b"PK\x03\x04\x00\x00", b"\x89PNG\r\n\x1a\n\x00", bytes(range(256))])
-def test_binary_files_are_refused(write, content):
-    with pytest.raises(PerfError):
-        perfcore.read(write(content))
-    with pytest.raises(InputError):
-        perfcore.read(write(content), reader="csv")
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_line(write):

@@ -9,15 +9,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from format_samples import (
-    EXTRAP_JSON,
-    EXTRAP_JSON_OLDER,
-    EXTRAP_MEANS,
-    EXTRAP_RUNS,
-    extrap_archive,
-    extrap_values,
-    npy,
-)
+from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
 from perfcore.base.errors import DataError, InputError

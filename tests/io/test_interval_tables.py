@@ -4,12 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_samples import pieces
 
 import perfcore
-from perf_io.tables.overlaps import Lanes
 from perfcore.base.errors import InputError
 
 FILE = "jobs.csv"
@@ -141,22 +140,22 @@ def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
         assert found.locations == expected.locations
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=40))
-def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(rows):
-    rows = sorted((place, start, start + length) for place, start, length in rows)
-    place, start, end = (np.array(column, np.int64) for column in zip(*rows, strict=True))
-    lanes = Lanes(3)
-    half = len(rows) // 2
-    blocks = [(place[:half], start[:half], end[:half]), (place[half:], start[half:], end[half:])]
-    lane = np.concatenate(list(lanes.split(blocks)))
-    names = lanes.names(["a", "b", "c"])
-    assert [names[code][0] for code in lane] == ["abc"[code] for code in place]
-    for code in set(lane.tolist()):
-        mine = sorted((a, b) for a, b, one in zip(start, end, lane, strict=True) if one == code and b > a)
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=50)
+@given(rows=rows)
+def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("lanes") / "jobs.csv"
+    lines = (f"{start},{start + length},w{place}\n" for place, start, length in rows)
+    path.write_text("start_ns,end_ns,worker\n" + "".join(lines))
+    trace = perfcore.read(path, overlap="count")
+    for _, of_lane in itertools.groupby(pieces(trace), key=lambda row: row[0]):
+        mine = sorted((start, end) for _, _, start, end in of_lane)
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))
-    for where, name in enumerate("abc"):
-        most = max((int(((place == where) & (start <= t) & (t < end)).sum()) for t in range(45)), default=0)
-        assert sum(label.startswith(name) for label in names) == max(most, 1)
+    for worker in {place for place, *_ in rows}:
+        running = [sum(p == worker and a <= t < a + n for p, a, n in rows) for t in range(45)]
+        assert sum(name.startswith(f"w{worker}") for name in trace.locations) == max(running)
 
 
 def test_levels_of_locations_qualify_one_another(write):

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError, OptionError
 
 PLAIN = """\
@@ -102,7 +101,6 @@ def test_no_states(write):
 
 
 def test_told_from_other_csv(write):
-    assert not looks_like_pj_dump(b"start,end,location,state\n")
     assert isinstance(perfcore.read(write("start,end,location,state\n0,1,State,a\n")), perfcore.Trace)
 
 

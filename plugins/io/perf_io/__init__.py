@@ -1,133 +1,70 @@
 """Readers of the formats in which traces, curves, series and tables come."""
 
-from typing import NamedTuple
-
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-_FORMATS = "perfcore[formats]"
-_TEXT = (".out", ".log", ".txt")
+_TEXT = ".out .log .txt"
+_NEED_LIBRARIES = {"otf2", "caliper-trace", "caliper", "cube"}
 
-
-class _Format(NamedTuple):
-    """One reader: its class and its options, in modules of this package."""
-
-    name: str
-    target: str
-    help: str
-    suffixes: tuple[str, ...]
-    options: str | None = None
-    extra: str | None = None
-
-
+# Name, class, endings, description, and the class of its options in `perf_io.options`.
 _READERS = (
-    _Format(
-        "csv", "tables.csv:CsvReader", "tables of text: curves, traces, time series", (".csv", ".tsv", ".txt"),
-        "options:TextTableOptions",
-    ),
-    _Format(
-        "parquet", "tables.parquet:ParquetReader", "Parquet: curves, traces, time series", (".parquet", ".pq"),
-        "options:TableOptions",
-    ),
-    _Format(
-        "pj_dump", "traces.pj_dump:PjDumpReader", "states printed by pj_dump or StarVZ", (".csv",),
-        "options:PjDumpOptions",
-    ),
-    _Format("paje", "traces.paje:PajeReader", "Pajé traces", (".trace", ".paje"), "options:PajeOptions"),
-    _Format("paraver", "traces.paraver:ParaverReader", "Paraver traces, with their .pcf", (".prv",)),
-    _Format("picl", "traces.picl:PiclReader", "PICL traces, new and old format", (".trf", ".picl")),
-    _Format(
-        "mpstat", "sysstat:MpstatReader", "processors, by mpstat -o JSON", (".json",),
-        "options:CpuOptions",
-    ),
-    _Format(
-        "sadf", "sysstat:SadfReader", "processors, by sadf -j or sadf -d of sysstat", (".json", ".txt", ".csv"),
-        "options:CpuOptions",
-    ),
-    _Format(
-        "prometheus", "prometheus:PrometheusReader", "answers of Prometheus to range queries", (".json",)
-    ),
-    _Format("extrap", "results.extrap:ExtrapTextReader", "text format of Extra-P", (".extrap", ".txt")),
-    _Format("extrap-lines", "results.extrap:ExtrapLinesReader", "JSON Lines of Extra-P", (".jsonl",)),
-    _Format(
-        "google-benchmark", "results.json_results:GoogleBenchmarkReader", "Google Benchmark, --benchmark_out",
-        (".json",),
-    ),
-    _Format("hyperfine", "results.json_results:HyperfineReader", "hyperfine, --export-json", (".json",)),
-    _Format(
-        "pytest-benchmark", "results.json_results:PytestBenchmarkReader", "pytest-benchmark, --benchmark-json",
-        (".json",),
-    ),
-    _Format("reframe", "results.json_results:ReframeReportReader", "reports of ReFrame", (".json",)),
-    _Format(
-        "reframe-perflog", "results.text_results:ReframePerflogReader", "logs of performance of ReFrame",
-        (".log", ".txt", ".csv"),
-    ),
-    _Format("jube", "results.text_results:JubeReader", "tables of JUBE", (".dat", ".txt")),
-    _Format("ramble", "results.json_results:RambleReader", "results of Ramble", (".json",)),
-    _Format(
-        "sacct", "results.accounting:SacctReader", "jobs of Slurm, by sacct --parsable2 or --json",
-        (".json", ".log", ".txt", ".csv"), "options:SacctOptions",
-    ),
-    _Format(
-        "perf-stat", "results.accounting:PerfStatReader", "counts of Linux's perf, by perf stat -x, or -j",
-        (".json", ".csv", ".txt", ".log"),
-    ),
-    _Format("npb", "results.text_results:NpbReader", "NAS Parallel Benchmarks", _TEXT),
-    _Format(
-        "imb", "results.text_results:ImbReader", "Intel MPI Benchmarks", _TEXT, "options:MessageOptions"
-    ),
-    _Format(
-        "osu", "results.text_results:OsuReader", "OSU Micro-Benchmarks", _TEXT, "options:MessageOptions"
-    ),
-    _Format("ior", "results.text_results:IorReader", "IOR, as text, JSON or CSV", (".json", *_TEXT, ".csv")),
-    _Format("stream", "results.text_results:StreamReader", "STREAM and BabelStream", _TEXT),
-    _Format(
-        "nccl-tests", "results.text_results:NcclTestsReader", "nccl-tests and rccl-tests", _TEXT,
-        "options:MessageOptions",
-    ),
-    _Format("go-bench", "results.text_results:GoBenchReader", "Go's benchmarks, go test -bench", _TEXT),
-    _Format("jmh", "results.json_results:JmhReader", "JMH of Java, -rf json", (".json",)),
-    _Format(
-        "vllm", "results.json_results:VllmReader", "vLLM's benchmark of serving", (".json",),
-        "options:ServingOptions",
-    ),
-    _Format("mlperf-log", "results.text_results:MlperfLogReader", "logs of MLPerf, :::MLLOG", _TEXT),
-    _Format("fio", "results.json_results:FioReader", "fio, --output-format=json", (".json",)),
-    _Format("extrap-json", "results.extrap:ExtrapJsonReader", "JSON documents of Extra-P", (".json",)),
-    _Format(
-        "extrap-archive", "results.extrap:ExtrapArchiveReader", "saved experiments of Extra-P 4", (".extra-p",)
-    ),
-    _Format("talp", "results.json_results:TalpReader", "efficiencies of TALP (DLB), JSON", (".json",)),
-    _Format(
-        "model-factors", "results.text_results:ModelFactorsReader", "POP factors of BSC's basicanalysis", (".csv",)
-    ),
-    _Format(
-        "caliper", "caliper:CaliperProfileReader", "profiles of Caliper", (".cali",),
-        "options:ProfileOptions", _FORMATS,
-    ),
-    _Format(
-        "cube", "results.cube:CubeReader", "Cube profiles of Score-P, one or a series", (".cubex",),
-        "options:ProfileOptions", _FORMATS,
-    ),
-    _Format(
-        "chrome", "traces.chrome:ChromeReader", "Chrome and Perfetto JSON, PyTorch's profiler", (".json",),
-        "options:ChromeOptions",
-    ),
-    _Format(
-        "otf2", "traces.otf2:Otf2Reader", "OTF2, by Score-P and others, also as tar", (".otf2", ".tar"), None, _FORMATS
-    ),
-    _Format(
-        "projections", "traces.projections:ProjectionsReader", "Projections of Charm++, also as tar", (".sts", ".tar")
-    ),
-    _Format(
-        "nsight", "traces.nsight:NsightReader", "Nsight Systems, its SQLite export", (".sqlite", ".db"),
-        "options:NsightOptions",
-    ),
-    _Format(
-        "caliper-trace", "caliper:CaliperTraceReader", "event traces of Caliper", (".cali",), None,
-        _FORMATS,
-    ),
+    ("csv", "perf_io.tables.csv:CsvReader", ".csv .tsv .txt",
+     "tables of text: curves, traces, time series", "TextTableOptions"),
+    ("parquet", "perf_io.tables.parquet:ParquetReader", ".parquet .pq",
+     "Parquet: curves, traces, time series", "TableOptions"),
+    ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),
+    ("paje", "perf_io.traces.paje:PajeReader", ".trace .paje", "Pajé traces", "PajeOptions"),
+    ("paraver", "perf_io.traces.paraver:ParaverReader", ".prv", "Paraver traces, with their .pcf", None),
+    ("picl", "perf_io.traces.picl:PiclReader", ".trf .picl", "PICL traces, new and old format", None),
+    ("mpstat", "perf_io.sysstat:MpstatReader", ".json", "processors, by mpstat -o JSON", "CpuOptions"),
+    ("sadf", "perf_io.sysstat:SadfReader", ".json .txt .csv",
+     "processors, by sadf -j or sadf -d of sysstat", "CpuOptions"),
+    ("prometheus", "perf_io.prometheus:PrometheusReader", ".json", "answers of Prometheus to range queries", None),
+    ("extrap", "perf_io.results.extrap:ExtrapTextReader", ".extrap .txt", "text format of Extra-P", None),
+    ("extrap-lines", "perf_io.results.extrap:ExtrapLinesReader", ".jsonl", "JSON Lines of Extra-P", None),
+    ("google-benchmark", "perf_io.results.json_results:GoogleBenchmarkReader", ".json",
+     "Google Benchmark, --benchmark_out", None),
+    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json", "hyperfine, --export-json", None),
+    ("pytest-benchmark", "perf_io.results.json_results:PytestBenchmarkReader", ".json",
+     "pytest-benchmark, --benchmark-json", None),
+    ("reframe", "perf_io.results.json_results:ReframeReportReader", ".json", "reports of ReFrame", None),
+    ("reframe-perflog", "perf_io.results.text_results:ReframePerflogReader", ".log .txt .csv",
+     "logs of performance of ReFrame", None),
+    ("jube", "perf_io.results.text_results:JubeReader", ".dat .txt", "tables of JUBE", None),
+    ("ramble", "perf_io.results.json_results:RambleReader", ".json", "results of Ramble", None),
+    ("sacct", "perf_io.results.accounting:SacctReader", ".json .log .txt .csv",
+     "jobs of Slurm, by sacct --parsable2 or --json", "SacctOptions"),
+    ("perf-stat", "perf_io.results.accounting:PerfStatReader", ".json .csv .txt .log",
+     "counts of Linux's perf, by perf stat -x, or -j", None),
+    ("npb", "perf_io.results.text_results:NpbReader", _TEXT, "NAS Parallel Benchmarks", None),
+    ("imb", "perf_io.results.text_results:ImbReader", _TEXT, "Intel MPI Benchmarks", "MessageOptions"),
+    ("osu", "perf_io.results.text_results:OsuReader", _TEXT, "OSU Micro-Benchmarks", "MessageOptions"),
+    ("ior", "perf_io.results.text_results:IorReader", ".json .out .log .txt .csv", "IOR, as text, JSON or CSV", None),
+    ("stream", "perf_io.results.text_results:StreamReader", _TEXT, "STREAM and BabelStream", None),
+    ("nccl-tests", "perf_io.results.text_results:NcclTestsReader", _TEXT,
+     "nccl-tests and rccl-tests", "MessageOptions"),
+    ("go-bench", "perf_io.results.text_results:GoBenchReader", _TEXT, "Go's benchmarks, go test -bench", None),
+    ("jmh", "perf_io.results.json_results:JmhReader", ".json", "JMH of Java, -rf json", None),
+    ("vllm", "perf_io.results.json_results:VllmReader", ".json", "vLLM's benchmark of serving", "ServingOptions"),
+    ("mlperf-log", "perf_io.results.text_results:MlperfLogReader", _TEXT, "logs of MLPerf, :::MLLOG", None),
+    ("fio", "perf_io.results.json_results:FioReader", ".json", "fio, --output-format=json", None),
+    ("extrap-json", "perf_io.results.extrap:ExtrapJsonReader", ".json", "JSON documents of Extra-P", None),
+    ("extrap-archive", "perf_io.results.extrap:ExtrapArchiveReader", ".extra-p",
+     "saved experiments of Extra-P 4", None),
+    ("talp", "perf_io.results.json_results:TalpReader", ".json", "efficiencies of TALP (DLB), JSON", None),
+    ("model-factors", "perf_io.results.text_results:ModelFactorsReader", ".csv",
+     "POP factors of BSC's basicanalysis", None),
+    ("caliper", "perf_io.caliper:CaliperProfileReader", ".cali", "profiles of Caliper", "ProfileOptions"),
+    ("cube", "perf_io.results.cube:CubeReader", ".cubex",
+     "Cube profiles of Score-P, one or a series", "ProfileOptions"),
+    ("chrome", "perf_io.traces.chrome:ChromeReader", ".json",
+     "Chrome and Perfetto JSON, PyTorch's profiler", "ChromeOptions"),
+    ("otf2", "perf_io.traces.otf2:Otf2Reader", ".otf2 .tar", "OTF2, by Score-P and others, also as tar", None),
+    ("projections", "perf_io.traces.projections:ProjectionsReader", ".sts .tar",
+     "Projections of Charm++, also as tar", None),
+    ("nsight", "perf_io.traces.nsight:NsightReader", ".sqlite .db",
+     "Nsight Systems, its SQLite export", "NsightOptions"),
+    ("caliper-trace", "perf_io.caliper:CaliperTraceReader", ".cali", "event traces of Caliper", None),
 )  # fmt: skip
 
 
@@ -172,12 +109,12 @@ def register_joins(register: Register) -> None:
 @hookimpl
 def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
-    for reader in _READERS:
+    for name, target, suffixes, help_, options in _READERS:
         register(
-            reader.name,
-            f"perf_io.{reader.target}",
-            options=None if reader.options is None else f"perf_io.{reader.options}",
-            help=reader.help,
-            extra=reader.extra,
-            suffixes=reader.suffixes,
+            name,
+            target,
+            options=options and f"perf_io.options:{options}",
+            help=help_,
+            extra="perfcore[formats]" if name in _NEED_LIBRARIES else None,
+            suffixes=tuple(suffixes.split()),
         )

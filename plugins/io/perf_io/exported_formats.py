@@ -16,12 +16,16 @@ _SEFF = re.compile(rb"\s*Job ID: ([0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n
 _JMH_TEXT = re.compile(rb"^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)", re.MULTILINE)
 _XML_HEAD = 4096  # bytes, within which its type stands
 
-# Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields:
-# clock snapshots, time stamps, sequences, events, track descriptors, configurations, markers of synchronization.
-_PACKET = 0x0A
-_PACKET_FIELDS = frozenset({3, 6, 8, 10, 11, 12, 13, 33, 36, 41, 42, 44, 45, 58, 59, 60, 79})
-_LARGEST_FIELD = 1000
-_VARINT_BYTES = 10
+# Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields,
+# numbers or bytes: clock snapshots, time stamps, sequences, events, descriptors, configurations, markers.
+_TAGS = sorted(
+    field << 3 | wire for field in (3, 6, 8, 10, 11, 12, 13, 33, 36, 41, 42, 44, 45, 58, 59, 60, 79) for wire in (0, 2)
+)
+_PERFETTO = re.compile(
+    rb"\n([\x80-\xff]{0,3}[\x01-\x7f])(?:"
+    + b"|".join(re.escape(bytes([tag] if tag < 0x80 else [tag & 0x7F | 0x80, tag >> 7])) for tag in _TAGS)
+    + rb")"
+)
 
 
 def export_command(source: Source) -> str | None:
@@ -52,7 +56,9 @@ def export_command(source: Source) -> str | None:
         )
     if _JMH_TEXT.search(head):
         return "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json"
-    if _is_perfetto(head):
+    match = _PERFETTO.match(head)
+    end = 0 if match is None else match.end(1) + sum((byte & 0x7F) << 7 * place for place, byte in enumerate(match[1]))
+    if end and (end == len(head) or head[end : end + 1] == b"\n"):
         json = shlex.quote(f"{PurePath(name).name}.json")
         return (
             "is Perfetto's binary format, which is not read; its JSON is, by Perfetto's traceconv: "
@@ -68,49 +74,3 @@ def _of_linux_perf(head: bytes) -> str | None:
     if head.startswith(b"# To display the perf.data header info"):
         return "is what Linux's `perf explore --stdio` prints"
     return "is what Linux's `perf script` prints" if _PERF_SCRIPT.match(head) else None
-
-
-def _is_perfetto(head: bytes) -> bool:
-    """Whether bytes begin with a packet of Perfetto, all of whose fields are whole; and another, if there is more."""
-    begin = _packet_end(head, 0)
-    if begin is None:
-        return False
-    return begin >= len(head) or head[begin] == _PACKET
-
-
-def _packet_end(head: bytes, position: int) -> int | None:
-    """Where the packet that begins there ends; None where it is no packet, or not whole."""
-    if position >= len(head) or head[position] != _PACKET:
-        return None
-    length, position = _varint(head, position + 1)
-    end = position + length
-    if not 0 < length <= len(head) - position:
-        return None
-    has_known_field = False
-    while position < end:
-        tag, position = _varint(head, position)
-        field, wire = tag >> 3, tag & 7
-        has_known_field |= field in _PACKET_FIELDS
-        if not 0 < field <= _LARGEST_FIELD or wire not in (0, 1, 2, 5):
-            return None
-        if wire == 0:
-            _, position = _varint(head, position)
-        elif wire == 2:
-            size, position = _varint(head, position)
-            position += size
-        else:
-            position += 8 if wire == 1 else 4
-    return end if has_known_field and position == end else None
-
-
-def _varint(head: bytes, position: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends; beyond the bytes it is more than they can hold."""
-    number = 0
-    for place in range(_VARINT_BYTES):
-        if position + place >= len(head):
-            break
-        byte = head[position + place]
-        number |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            return number, position + place + 1
-    return len(head) + 1, len(head) + 1

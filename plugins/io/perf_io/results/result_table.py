@@ -197,7 +197,7 @@ def results(
         code=_naming(table, code),
         system=_naming(table, system),
         category=_naming(table, category),
-        unit=_said_once(unit, value),
+        unit=unit if unit_of(value) is None else None,  # of a metric called ``time_s`` that is enough
         source=source,
         lines=lines,
     )
@@ -244,11 +244,6 @@ def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
             table[column] = table[column].astype(object).mask(blank, _UNNAMED)  # a name may be a number
             named.append(column)
     return named
-
-
-def _said_once(unit: str | None, value: str) -> str | None:
-    """The unit, unless the value's name says one: of a metric called ``time_s`` that is enough."""
-    return None if unit_of(value) is not None else unit
 
 
 def _all_numbers(values: Sequence[Any]) -> bool:

@@ -165,7 +165,9 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
     # A share behind a time is of the run, such as how busy its processors were.
-    measured = [k for k, column in enumerate(numbers) if not _is_share(column.name)]
+    measured = [
+        k for k, column in enumerate(numbers) if (unit := split_name(column.name).unit) is None or unit.kind != "share"
+    ]
     shares = numbers[max(measured, default=0) + 1 :] if len(measured) > 1 else []
     numbers = numbers[: len(numbers) - len(shares)]
     (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
@@ -180,11 +182,6 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
         return None
     counts_runs = _NUMBERING.sub("", first) in _RUNS
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
-
-
-def _is_share(name: str) -> bool:
-    unit = split_name(name).unit
-    return unit is not None and unit.kind == "share"
 
 
 # Words within names, of which one is enough to suppose a meaning that the user then confirms by typing it.
@@ -330,7 +327,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     sides = [column for column in (start, end, duration) if column is not None]
     if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, roles, look):
         return replace(roles, time_unit=finder.unit(options, *sides))
-    if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
+    if (
+        options.kind in ("auto", "curve", "series")
+        and time
+        and not (finder.find("duration", None) and (location or state))
+    ):
         kind, values = options.kind, finder.values(options.value, but=used, several=options.kind != "curve")
         if kind == "auto" and values:
             kind = one_value if len(values) == 1 else "series"
@@ -378,11 +379,6 @@ def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, loo
     if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
         return False
     return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
-
-
-def _has_durations(finder: _Finder) -> bool:
-    """Whether rows have a duration, so that a time beside it is when they began or when they ended."""
-    return finder.find("duration", None) is not None
 
 
 def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:

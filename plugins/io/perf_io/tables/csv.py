@@ -200,7 +200,7 @@ def _layout(source: Source) -> _Layout:
         )
     if len(names) > 1 and not names[0]:
         names = (_INDEX, *names[1:])
-    if len({name.casefold() for name in names}) < len(names) or not all(map(_is_one_line, names)):
+    if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
         raise InputError(
             source.name,
             f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
@@ -230,10 +230,6 @@ def _decoded(source: Source) -> str:
     except UnicodeDecodeError as error:
         line = source.head.count(b"\n", 0, error.start) + 1
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
-
-
-def _is_one_line(name: str) -> bool:
-    return len(name.splitlines()) == 1
 
 
 def _is_number(text: str) -> bool:

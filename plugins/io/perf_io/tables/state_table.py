@@ -58,10 +58,11 @@ def read_states(table: StateTable) -> Trace:
     locations = _in_order(table.locations, {group[0] for group in groups})
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
     extent = (min(group[3] for group in groups), max(group[4] for group in groups))
+    span = table.span_ns
     facts: dict[str, Any] = {
         "time_unit": table.time_unit,
         "busy_states": table.busy_states,
-        "span_ns": _hull(extent, table.span_ns),
+        "span_ns": extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1])),
         "source": source,
         "notes": table.notes,
     }
@@ -144,10 +145,6 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
         f"before it starts at {texts['start'].strip()}",
         line=line,
     )
-
-
-def _hull(extent: tuple[int, int], span: tuple[int, int] | None) -> tuple[int, int]:
-    return extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1]))
 
 
 def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, ...]:

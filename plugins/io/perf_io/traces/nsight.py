@@ -99,11 +99,9 @@ def _opened(path: Path, source: str) -> Iterator[sqlite3.Connection]:
             connection.set_progress_handler(check, _STEPS_PER_CHECK)
             yield connection
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-        raise InputError(source, f"is no SQLite database of Nsight Systems, or damaged: {_one_line(error)}") from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+        raise InputError(
+            source, f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
+        ) from None
 
 
 class _Location(NamedTuple):
