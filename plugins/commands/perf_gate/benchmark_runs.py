@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.categories.confounders import is_run_identifier
 from perf_tables.categories.speeds import is_speed
-from perf_tables.categories.unnamed_factors import tells_runs_apart
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
@@ -237,7 +237,7 @@ def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
     numbers = [
         str(column)
         for column in table.columns
-        if column not in in_roles and table[column].dtype.kind in "iuf" and not tells_runs_apart(str(column))
+        if column not in in_roles and table[column].dtype.kind in "iuf" and not is_run_identifier(str(column))
     ]
     return numbers if len(numbers) == 1 else []
 
@@ -299,7 +299,7 @@ def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Coll
         if column not in keys
         and column not in but
         and column.strip().lower() not in _ABOUT_RUNS
-        and not tells_runs_apart(column)
+        and not is_run_identifier(column)
         and not guess_roles([column], ()).system
     ]
     texts = [column for column in free if sides[0][column].dtype.kind not in "iufbmM"]

@@ -10,6 +10,7 @@ from perfcore.cli.output import reporting
 
 _SOME_FAILED = 1
 _SOME_WAITING = 3  # 2 is for mistakes
+_NAMED = ("design", "words", "versions", "store", "values")  # the other options go on as they are
 
 
 def command(
@@ -121,8 +122,7 @@ def command(
     perf experiment list design.db
     perf fit design.db
     """
-    named = ("design", "words", "versions", "store", "values")
-    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in named}
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in _NAMED}
     with reporting():
         from perf_experiments.api import default_store, run
         from perf_experiments.design import parse_versions

@@ -11,7 +11,8 @@ from perfcore.cli.output import print_findings, print_json, print_plainly, repor
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 
-_OUTPUTS = ("picture", "summary", "junit", "table", "as_json")
+# Options that do not go on to the function as they are.
+_NAMED = ("how", "since_commit", "version", "value", "better", "run", "picture", "summary", "junit", "table", "as_json")
 
 
 def command(
@@ -145,8 +146,7 @@ def command(
     perf gate runs.csv --version build --base main --new branch --slower-than 3%
     perf gate --self-test --run --version app='./app in'
     """
-    cli_only = ("how", "since_commit", "version", "value", "better", "run", *_OUTPUTS)
-    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in cli_only}
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in _NAMED}
     with reporting():
         from perf_gate.api import gate, versions_of
         from perf_views.picture import check_files, plot

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_tables.categories.confounders import differing_columns, refuse_unnamed_factors
 from perf_tables.categories.runs import refuse_overlap, runs_of_rows, with_other
-from perf_tables.categories.unnamed_factors import differing_columns, refuse_unnamed_factors
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.observations import labels_of, numbers_of, without_duplicates
 from perfcore.data.roles import shown_names

@@ -52,7 +52,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     columns = {}
     for column in data.table.columns:
         values = data.table[column]
-        if column in used or values.dtype.kind not in "iuf" or tells_runs_apart(str(column)):
+        if column in used or values.dtype.kind not in "iuf" or is_run_identifier(str(column)):
             continue
         chosen = values[kept].to_numpy()
         if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
@@ -60,7 +60,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     return columns
 
 
-def tells_runs_apart(column: str) -> bool:
+def is_run_identifier(column: str) -> bool:
     """Whether a name is that of a column in which runs differ that were meant to be the same."""
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
@@ -135,7 +135,7 @@ def refuse_unnamed_names(
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
     for column in data.table.columns:
         levels = data.table[column]
-        if column in used or levels.dtype.kind in "iufM" or tells_runs_apart(str(column)):
+        if column in used or levels.dtype.kind in "iufM" or is_run_identifier(str(column)):
             continue
         rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
         rows = rows[rows["value"] > 0.0]
