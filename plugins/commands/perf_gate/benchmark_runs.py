@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.categories.confounders import is_run_identifier
-from perf_tables.categories.speeds import is_speed
+from perf_tables.confounders import is_run_identifier
+from perf_tables.names import is_speed
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.kinds import type_in_words
