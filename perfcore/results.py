@@ -83,11 +83,20 @@ class Presenter:
         return frame
 
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
-        """Draw the result, over its data where given, into an empty matplotlib figure."""
-        raise OptionError(f"{type(result).__name__} has no picture")
+        """Draw the result, over its data where given, into an empty matplotlib figure; by default all panels."""
+        panels = self.panels(result, data)
+        if not panels:
+            raise OptionError(f"{type(result).__name__} has no picture")
+        columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
+        rows = -(-len(panels) // columns)
+        if rows > 1:
+            figure.set_size_inches(11.0, 3.1 * rows + 0.9)
+        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
+        for place, draw in enumerate(panels.values(), 1):
+            draw(figure.add_subplot(rows, columns, place))
 
     def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """Parts of the picture by name, each drawn into axes of any size, the most important first; often none."""
+        """Parts of the picture by name, each drawn into axes of any size, the most important first."""
         return {}
 
     def commands(self, result: Any, file: str) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages_by_hand import by_hand
 
 import perfcore
 from perf_analysis.efficiencies import factors_of, losses_of
@@ -13,7 +14,6 @@ from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
-from perf_traces.messages.testing import by_hand
 from perfcore import Trace
 from perfcore.base.errors import DataError
 

@@ -8,7 +8,6 @@ from result_kinds import KINDS
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_views.derived_panels import derived_panels
 from perf_views.picture import plot
 from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
@@ -30,7 +29,7 @@ def subject(kind):
 
 def panel_names(model):
     """Of all panels but those that are like an earlier one."""
-    names = presenter_of(model).panels(model) or derived_panels(model, None)
+    names = presenter_of(model).panels(model)
     return [name for name in names if "-" not in name]
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import perfcore
 from perf_views.picture import inches, plot
 from perf_views.style import drawing, finish, fit_texts
-from perfcore import Measurements, Trace
+from perfcore import Trace
 from perfcore.base.errors import OptionError
 from perfcore.results import presenter_of
 
@@ -86,19 +86,10 @@ def test_a_picture_without_room_says_so(laws, tmp_path):
         plot(perfcore.info(runs("code")), panels="curves")
 
 
-def test_panels_without_names_have_numbers(models):
-    """What a presenter draws as one picture comes panel by panel too, with its numbers and a legend inside."""
-    sum_of_two = models["individual"] + models["individual"]
-    axes = Figure().add_subplot()
-    assert sum_of_two.plot(ax=axes) is axes
-    assert axes.get_xlabel() == "ranks"
-    verified = perfcore.verify(models["individual"], Measurements(runs("code"), {"p": "ranks"}))
-    with pytest.raises(OptionError, match=r"no panel '3'; there are 1, 2$"):
-        verified.plot(panels="3")
-    figure = verified.plot(panels="2,1", size="2in", font=8).figure
-    labels = [panel.get_xlabel().replace("\n", " ") for panel in figure.axes]
-    assert labels == ["absolute relative error", "measured (s)"]
-    assert "\n" in figure.axes[1].get_ylabel()  # else it is cut off
+def test_what_is_drawn_as_a_whole_has_no_panels():
+    trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
+    with pytest.raises(OptionError, match=r"has no panels with names$"):
+        perfcore.overheads(trace).plot(panels="1")
 
 
 def test_titles_of_laws_have_the_names_of_the_data(laws):

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from perf_analysis.efficiencies import COMPUTING, LOST, factors_of, is_of_mpi, losses_of
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_tables.points.places import parse_places
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_places, parse_values
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Column, Table

@@ -19,7 +19,7 @@ import msgspec
 
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import Unfinished, merged, summarized
+from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
 from perf_traces.summaries.summary_file import load, save
 from perfcore.base import slurm
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
@@ -65,13 +65,13 @@ def make_part(where: Path, part: int) -> None:
     path = part_file(where, part)
     if path.is_file():
         return
-    unfinished = Unfinished(path.with_suffix(".unfinished"), plan.run, frozenset(positions))
+    checkpoint = Checkpoint(path.with_suffix(".unfinished"), plan.run, frozenset(positions))
     summary = summarized(
-        plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, unfinished=unfinished
+        plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, checkpoint=checkpoint
     )
     SummarizedTrace(summary, plan.folder)  # what is wrong is said before anything is written
     save(summary, path, (part, plan.parts))
-    unfinished.remove()
+    checkpoint.remove()
 
 
 def make_whole(where: Path) -> None:

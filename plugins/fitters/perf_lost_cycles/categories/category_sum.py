@@ -15,8 +15,8 @@ from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
 from perf_statistics.goodness import r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
-from perf_tables.categories.table import by_category
-from perf_tables.points.points import check_coverage
+from perf_tables.category_table import by_category
+from perf_tables.points import check_coverage
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points

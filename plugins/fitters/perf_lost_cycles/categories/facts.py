@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from perf_tables.categories.table import by_category
+from perf_tables.category_table import by_category
 from perfcore.base.errors import PerfError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.points.points import named_points
+from perf_tables.points import named_points
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

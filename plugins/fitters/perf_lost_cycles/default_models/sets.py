@@ -15,7 +15,7 @@ import msgspec
 
 from perf_formulas.formula import read_toml
 from perf_lost_cycles.default_models.linear_terms import linear_terms
-from perf_tables.categories.plain_name import plain_name
+from perf_tables.names import plain_name
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry

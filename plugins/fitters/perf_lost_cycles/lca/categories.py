@@ -12,7 +12,7 @@ from perf_lost_cycles.default_models.sets import DefaultModel, models_for
 from perf_lost_cycles.lca.candidates import DefaultFits, fit_default_models, ranked
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.options import LcaOptions
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
 Floats = npt.NDArray[np.float64]

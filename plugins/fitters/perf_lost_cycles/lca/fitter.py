@@ -17,7 +17,7 @@ from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
 from perf_statistics.goodness import r_squared
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements

@@ -19,7 +19,7 @@ from perf_lost_cycles.modgen.options import ModgenOptions
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perf_lost_cycles.modgen.scores import Grid, weighted_r2
 from perf_statistics.batched import fit_subsets
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin

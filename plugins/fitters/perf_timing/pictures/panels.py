@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from perf_tables.points.points import Places
+from perf_tables.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel

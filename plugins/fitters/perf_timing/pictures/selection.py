@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.points.points import Places
+from perf_tables.points import Places
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import SERIES
