@@ -15,8 +15,7 @@ from perf_statistics.least_squares.shape_average import expected_runs
 from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
 from perf_tables.points.points import Places, check_coverage
 from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.fits import subsets
-from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit
+from perf_timing.individual.fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
