@@ -22,7 +22,7 @@ from perf_lost_cycles.default_models.sets import models_for, read_models
 from perf_lost_cycles.modgen.forms import Form, Terms, candidates
 from perf_lost_cycles.modgen.generate import generate, lines_of
 from perf_lost_cycles.modgen.generation import fit_forms
-from perf_lost_cycles.modgen.scores import Grid
+from perf_lost_cycles.modgen.forms import Grid
 
 Floats = npt.NDArray[np.float64]
 
