@@ -29,9 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_forecast.fitter import distributions_ahead
-from perf_forecast.levels import LEVELS
-from perf_forecast.seasons import find_seasons
-from perf_forecast.support import support_of
+from perf_forecast.options import LEVELS, support_of
+from perf_forecast.predictors import find_seasons
 from perfcore.stochastic import as_value, from_dict
 
 HORIZONS = (1, 12)

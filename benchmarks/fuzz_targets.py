@@ -164,7 +164,7 @@ PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
     "categories": (
         "overheads {examples}/../examples/halo/halo.prv --categories {file}",
         ".toml",
-        (*_contents("examples/overheads/*.toml"), *_contents("plugins/commands/perf_analysis/overheads/*.toml")),
+        (*_contents("examples/overheads/*.toml"), *_contents("plugins/commands/perf_analysis/*.toml")),
     ),
     "store": ("experiment list {file} --show 1", ".db", ()),
     "store-info": ("info {file}", ".db", ()),

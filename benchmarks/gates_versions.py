@@ -11,11 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from perf_gate.versions.sequential import Look, judge_in_looks, next_look, sequential_plan
-from perf_statistics.gating.judging import Outcome, judge
-from perf_statistics.gating.known_order import in_known_order
-from perf_statistics.gating.multiple_tests import holm
-from perf_statistics.gating.rounds import in_turn
-from perf_statistics.gating.sessions import apart
+from perf_statistics.gating import Outcome, holm, judge, paired_test, unpaired_test
+from perf_statistics.known_order import blocked_test
 
 LOG = math.log(1.05)
 SEED = 20_270_000
@@ -47,13 +44,13 @@ def ten_per_cent(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def ours(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return judge(in_turn(list(a), list(b)), 1.05).slower
+    return judge(paired_test(list(a), list(b)), 1.05).slower
 
 
 def ours_in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     second = np.arange(a.shape[1] + b.shape[1]) >= a.shape[1]
     series = list(np.concatenate([a, b], axis=1))
-    return judge(in_known_order(series, [second] * len(a), LOG), 1.05).slower
+    return judge(blocked_test(series, [second] * len(a), LOG), 1.05).slower
 
 
 TESTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -142,7 +139,7 @@ def real_sessions(path: Path) -> None:
         sessions = np.stack(np.split(runs[:, : runs.shape[1] // k * k], runs.shape[1] // k, axis=1))
         spread = np.median(sessions, axis=2).std(axis=0, ddof=1)
         called = [
-            judge(apart(list(one), list(other)), 1.05).slower.any()
+            judge(unpaired_test(list(one), list(other)), 1.05).slower.any()
             for i, one in enumerate(sessions)
             for j, other in enumerate(sessions)
             if abs(i - j) * k >= 200
@@ -158,9 +155,11 @@ def rounds_that_decide(repeated: int) -> None:
         rng = np.random.default_rng([SEED, int(1000 * noise)])
         plain = 2.0 * (noise * (stats.norm.ppf(0.95) + stats.norm.ppf(0.9)) / LOG) ** 2
         first, second = rng.normal(0.0, noise, (2, 200, 40))
-        rule = int(np.median(in_turn(list(first), list(second)).rounds_that_decide(LOG)))
+        rule = int(np.median(paired_test(list(first), list(second)).rounds_that_decide(LOG)))
         a, b = rng.normal(0.0, noise, (2, repeated, rule))
-        decided = [judge(in_turn([x], [y]), 1.05).outcome is not Outcome.UNDECIDED for x, y in zip(a, b, strict=True)]
+        decided = [
+            judge(paired_test([x], [y]), 1.05).outcome is not Outcome.UNDECIDED for x, y in zip(a, b, strict=True)
+        ]
         row([noise, f"{plain:.1f}", rule], [float(np.mean(decided))])
 
 

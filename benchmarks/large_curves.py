@@ -20,10 +20,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.summaries.dyadic import coarsest, n_stretches
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.stored_cells import StoredCells
-from perf_traces.summaries.summary import FileFacts, Summary, most_windows
+from perf_traces.summaries.summary import FileFacts, StoredCells, Summary, coarsest, most_windows, n_stretches
 from perf_traces.summaries.summary_file import save
 
 PROCESSORS, CELL_BITS, PHASES = 256, 12, 20

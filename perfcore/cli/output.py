@@ -76,7 +76,7 @@ class Findings(Protocol):
         """What is shown in columns."""
 
 
-def print_findings(findings: Findings, *, verbose: bool = True, **files: str | None) -> None:
+def print_findings(findings: Findings, verbose: bool = True, /, **files: str | None) -> None:
     """Summary, tables and remarks, and by what they are the files that were written."""
     summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
     for line in summary:

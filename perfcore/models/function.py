@@ -16,7 +16,7 @@ __all__ = ["Function"]
 class Function(ABC):
     """One function from which models are built, of time or of parameters such as the number of processors.
 
-    `perf_formulas.functions.FormulaFunction` is one that its formula computes.
+    `perf_formulas.formula.FormulaFunction` is one that its formula computes.
 
     Attributes
     ----------

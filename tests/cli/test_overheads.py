@@ -125,7 +125,7 @@ def test_a_trace_without_the_states_that_a_predicate_needs(runs, perf, refused):
 
 
 def test_incomplete_and_overlapping_categories(runs, refused):
-    from perf_analysis.overheads import STANDARD
+    from perf_analysis.categories import STANDARD
 
     text = STANDARD.read_text()
     Path("own.toml").write_text(text.replace('of = "synchronizing"', 'of = "synchronizing"\nwhen = "computing > 1"'))

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from backwards import Backwards
 
+from perf_analysis.overhead_views import TraceViews
 from perf_analysis.overheads import overheads
-from perf_analysis.overheads.views.trace_views import TraceViews
 from perf_analysis.profile import profile
-from perf_analysis.summarize.api import merge, summarize
-from perf_statistics.executors import executors
-from perf_statistics.executors.tasks import in_order
-from perf_traces.summaries import summarizing, unfinished
+from perf_analysis.summarize import merge, summarize
+from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
 from perfcore import Trace, read
+from perfcore.base import executors
 from perfcore.base.errors import InputError
+from perfcore.base.executors import in_order
 
 RECORDED = ("-r", "clocks=recorded")
 
@@ -188,10 +188,10 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
     assert refused("summarize", "rank*.csv", "-o", "/dev/full", *RECORDED) == (
         "/dev/full: cannot be written: No space left on device"
     )
-    monkeypatch.setattr(unfinished, "_EVERY_S", 0.0)
+    monkeypatch.setattr(summarizing, "_EVERY_S", 0.0)
     kept, alone = (summarize("rank*.csv", name, cells=64, clocks="recorded").summary for name in ("kept", "alone"))
     assert encode(kept) == encode(alone)
-    monkeypatch.setattr(unfinished, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
+    monkeypatch.setattr(summarizing, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
     said = perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED, status=(0,))
     assert said.err.splitlines()[0] == "perf: what is summed up so far cannot be kept: x: the disk is full"
     assert read("whole").n_intervals == 300
@@ -199,7 +199,7 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
     code = (
-        "import perf_analysis.summarize.api as api, time; api.save = lambda *_: time.sleep(60); "
+        "import perf_analysis.summarize as api, time; api.save = lambda *_: time.sleep(60); "
         "print('x', flush=True); api.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
@@ -225,7 +225,7 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
                               "-r clocks=recorded"),
         (["p1", "fewer"], "fewer does not belong to p1: not of the same files: rank2.csv, rank3.csv, rank4.csv are "
                           "listed in one only"),
-        (["p1", "rank1.csv"], "rank1.csv: is no summary; perf summarize makes one"),
+        (["p1", "rank1.csv"], "rank1.csv: is no summary, and p1 is: name traces, or summaries of their parts"),
         (["p1", "none"], "none: cannot be read: No such file or directory"),
     ):  # fmt: skip
         assert refused("summarize", *words, "-o", "whole") == message

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perf_analysis.summarize.api import summarize
-from perf_analysis.summarize.array_job import make_part, make_whole
-from perf_analysis.summarize.slurm_array import job_script
+from perf_analysis.slurm_array import job_script, make_part, make_whole
+from perf_analysis.summarize import summarize
 from perf_traces.summaries.summary_file import load
 from perfcore.base.errors import DataError, InputError
 

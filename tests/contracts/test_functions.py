@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import FormulaFunction
+from perf_formulas.formula import Formula, FormulaFunction
 from perfcore.base.errors import MissingDependencyError
 from perfcore.hooks.registry import registry
 from perfcore.testing import FunctionSuite

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_formulas.functions import FormulaFunction
+from perf_formulas.formula import FormulaFunction
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis, Fitter, NoOptions, Reader, Segmentation, Segmenter

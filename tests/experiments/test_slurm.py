@@ -11,8 +11,8 @@ import pytest
 
 from perf_experiments import Design, RunOptions, Store, hand_over, run_design
 from perf_experiments.runs.batch_job import execute
-from perf_statistics.executors.slurm import SchedulerError, sbatch_words, states
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.slurm import SchedulerError, sbatch_words, states
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import perfcore
-from perf_analysis.overheads import STANDARD
+from perf_analysis.categories import STANDARD
 from perf_explore.opening import DataViews
 from perf_explore.server import served
 from perf_explore.shelf import Shelf

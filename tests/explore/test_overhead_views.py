@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.overheads import profile_overheads, read_categories
-from perf_analysis.overheads.category_set import STANDARD
-from perf_analysis.overheads.views.trace_views import TraceViews
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import STANDARD, read_categories
+from perf_analysis.overhead_views import TraceViews
 from perf_explore.opening import DataViews
 from perf_explore.svg import chart_svg
 from perf_explore.timeline.shown import timeline_data

@@ -117,7 +117,7 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(views, trace):
 
 
 def perf_classes(states):
-    from perf_traces.states.classes import state_classes
+    from perf_traces.states import state_classes
 
     return state_classes(states)
 

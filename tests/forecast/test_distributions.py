@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from perf_forecast.distributions import LEVELS, centrality, dispersion_of, quantiles_of, redispersed, resolution_of
-from perf_forecast.horizon import Resampling, crps_of_samples
+from perf_forecast.horizon import (
+    LEVELS,
+    Resampling,
+    centrality,
+    crps_of_samples,
+    dispersion_of,
+    quantiles_of,
+    redispersed,
+    resolution_of,
+)
 
 RNG = np.random.default_rng(11)
 NO_BOUNDS = (-np.inf, np.inf)

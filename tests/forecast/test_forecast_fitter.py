@@ -5,7 +5,7 @@ import pytest
 
 import perfcore
 from perf_forecast import fitter
-from perf_forecast.support import support_of
+from perf_forecast.options import support_of
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError
 

@@ -8,7 +8,7 @@ import pytest
 from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import Holt, SimpleExpSmoothing
 
-from perf_forecast.moving_forecasts import autoregression, damped_trend, forecasts_ahead, one_step_forecasts
+from perf_forecast.predictors import autoregression, damped_trend, forecasts_ahead, one_step_forecasts
 
 RNG = np.random.default_rng(8)
 VALUES = np.round(np.cumsum(RNG.normal(0, 1, 120)), 2)

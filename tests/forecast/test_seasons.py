@@ -6,7 +6,7 @@ import pytest
 from scipy.signal import lfilter
 
 import perfcore
-from perf_forecast.seasons import find_seasons
+from perf_forecast.predictors import find_seasons
 
 NOISE = np.random.default_rng(21).normal(size=(5, 4000))
 AT = np.arange(4000)

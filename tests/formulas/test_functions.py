@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_formulas.functions import find_function, functions_of
+from perf_formulas.formula import find_function, functions_of
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.contracts import Function
 from perfcore.hooks.registry import registry

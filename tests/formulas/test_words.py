@@ -3,8 +3,7 @@
 import pytest
 
 from perf_formulas.formula import Formula
-from perf_formulas.parser import FormulaError
-from perf_formulas.tree import FUNCTIONS, INFIX, PREFIX
+from perf_formulas.parser import FUNCTIONS, INFIX, PREFIX, FormulaError
 from perfcore.data.roles import FORMULA_WORDS
 
 

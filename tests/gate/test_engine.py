@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_statistics.gating.judging import Outcome, judge
-from perf_statistics.gating.known_order import in_known_order
-from perf_statistics.gating.multiple_tests import benjamini_hochberg, holm
-from perf_statistics.gating.rounds import in_turn, trimmed_means
-from perf_statistics.gating.sessions import apart
+from perf_statistics.gating import Outcome, benjamini_hochberg, holm, judge, paired_test, trimmed_means, unpaired_test
+from perf_statistics.known_order import blocked_test
 
 LOG = math.log(1.05)
 
@@ -27,7 +24,7 @@ def test_holm_and_benjamini_hochberg_agree_with_statsmodels() -> None:
 def test_few_rounds_of_one_benchmark_are_students_paired_test(k: int) -> None:
     rng = np.random.default_rng(k)
     first, second = rng.normal(0.0, 0.02, k), rng.normal(0.05, 0.02, k)
-    found = in_turn([first], [second])
+    found = paired_test([first], [second])
     expected = stats.ttest_1samp(second - first, LOG, alternative="greater").pvalue
     assert found.p_slow(LOG)[0] == pytest.approx(expected, rel=1e-9)
     assert found.p_not_slower(LOG)[0] == pytest.approx(1.0 - expected, rel=1e-9)
@@ -46,7 +43,7 @@ def test_many_rounds_are_yuens_trimmed_test(k: int) -> None:
     winsorised = stats.mstats.winsorize(differences, limits=(cut / k, cut / k))
     error = math.sqrt((k - 1) * np.var(np.asarray(winsorised), ddof=1) / (h * (h - 1)))
     expected = stats.t.sf((stats.trim_mean(differences, 0.2) - LOG) / error, (h - 1) * (1.0 - cut / k))
-    assert in_turn([np.zeros(k)], [differences]).p_slow(LOG)[0] == pytest.approx(expected, rel=1e-9)
+    assert paired_test([np.zeros(k)], [differences]).p_slow(LOG)[0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("k", [8, 10, 12, 20])
@@ -72,7 +69,7 @@ def test_false_alarms_at_the_threshold_are_within_binomial_limits_of_five_per_ce
         swapped = rng.random(k) < 0.5
         first = np.where(swapped, runs[:, 1::2], runs[:, ::2])
         second = np.where(swapped, runs[:, ::2], runs[:, 1::2]) + LOG
-        alarms += judge(in_turn(list(first), list(second)), 1.05).outcome is Outcome.FAILED
+        alarms += judge(paired_test(list(first), list(second)), 1.05).outcome is Outcome.FAILED
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.06)
 
 
@@ -82,12 +79,12 @@ def test_as_many_rounds_as_it_asks_for_decide() -> None:
     asked, decided = [], []
     for _ in range(200):
         first, second = rng.normal(0.0, 0.03, (2, 5))
-        k = int(in_turn([first], [second]).rounds_that_decide(LOG)[0])
+        k = int(paired_test([first], [second]).rounds_that_decide(LOG)[0])
         asked.append(k)
     k = int(np.median(asked))
     for _ in range(400):
         first, second = rng.normal(0.0, 0.03, (2, k))
-        decided.append(judge(in_turn([first], [second]), 1.05).outcome is not Outcome.UNDECIDED)
+        decided.append(judge(paired_test([first], [second]), 1.05).outcome is not Outcome.UNDECIDED)
     assert np.mean(decided) > stats.binom.ppf(0.001, 400, 0.85) / 400
 
 
@@ -101,31 +98,31 @@ def test_one_version_after_the_other_in_noise_with_memory(phi: float, k: int) ->
         noise = np.zeros(2 * k + 60)
         for at, shock in enumerate(rng.normal(0.0, 0.02, len(noise))):
             noise[at] = (phi * noise[at - 1] if at else 0.0) + shock
-        found = in_known_order([noise[60:] + LOG * second], [second], LOG)
+        found = blocked_test([noise[60:] + LOG * second], [second], LOG)
         alarms += bool(found.p_slow(LOG)[0] <= 0.05)
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.07)
 
 
 def test_two_sessions_pass_only_where_somebody_says_how_sessions_differ() -> None:
     runs = np.random.default_rng(1).normal(0.0, 0.01, 20)
-    assert judge(apart([runs], [runs]), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(apart([runs], [runs], between=0.005), 1.05).outcome is Outcome.PASSED
-    assert judge(apart([runs], [runs + math.log(1.15)]), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(apart([runs], [runs + math.log(1.15)], between=0.01), 1.05).outcome is Outcome.FAILED
-    assert judge(apart([runs], [runs + math.log(3.0)]), 1.05).outcome is Outcome.FAILED
+    assert judge(unpaired_test([runs], [runs]), 1.05).outcome is Outcome.UNDECIDED
+    assert judge(unpaired_test([runs], [runs], between=0.005), 1.05).outcome is Outcome.PASSED
+    assert judge(unpaired_test([runs], [runs + math.log(1.15)]), 1.05).outcome is Outcome.UNDECIDED
+    assert judge(unpaired_test([runs], [runs + math.log(1.15)], between=0.01), 1.05).outcome is Outcome.FAILED
+    assert judge(unpaired_test([runs], [runs + math.log(3.0)]), 1.05).outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_fewer_than_three_rounds_decide_nothing(k: int) -> None:
     second = [np.full(k, math.log(3.0))]
-    for found in (in_turn([np.zeros(k)], second), apart([np.zeros(k)], second)):
+    for found in (paired_test([np.zeros(k)], second), unpaired_test([np.zeros(k)], second)):
         assert judge(found, 1.05).outcome is Outcome.UNDECIDED
 
 
 def test_constant_values_decide_as_far_as_their_digits_do() -> None:
     old, slower = np.log(np.full(5, 0.02)), np.log(np.full(5, 0.03))
     digits = np.array([0.25 + 0.005 / 0.03])
-    assert judge(in_turn([old], [slower]), 1.05).outcome is Outcome.FAILED
-    assert judge(in_turn([old], [slower], digits), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(in_turn([old], [old + LOG]), 1.05).outcome is Outcome.UNDECIDED
-    assert judge(in_turn([old], [old]), 1.05).outcome is Outcome.PASSED
+    assert judge(paired_test([old], [slower]), 1.05).outcome is Outcome.FAILED
+    assert judge(paired_test([old], [slower], digits), 1.05).outcome is Outcome.UNDECIDED
+    assert judge(paired_test([old], [old + LOG]), 1.05).outcome is Outcome.UNDECIDED
+    assert judge(paired_test([old], [old]), 1.05).outcome is Outcome.PASSED

@@ -11,7 +11,7 @@ from scipy import stats
 import perfcore
 from perf_gate.history.detection import detect
 from perf_gate.history.scan import scan
-from perf_statistics.gating.arma_noise import GRID, first_variance, whitened
+from perf_statistics.known_order import GRID, first_variance, whitened
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 

@@ -119,12 +119,12 @@ def test_only_one_version_of_a_table_is_looked_at() -> None:
 
 def test_rounds_that_are_promised_decide() -> None:
     """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
-    from perf_statistics.gating.rounds import in_turn
+    from perf_statistics.gating import paired_test
 
     rng = np.random.default_rng(4)
     needed = int(chances_of([rng.normal(0.0, 0.03, 400)], 1.05).rounds[0])
     sides = rng.normal(0.0, 0.03, (2, 400, needed))
-    decided = in_turn(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
+    decided = paired_test(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
     # One after the other they would be moderated together; 400 draws have a standard error of 1.5 %.
     assert 0.84 <= decided.mean() <= 0.99
 

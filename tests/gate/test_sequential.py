@@ -10,7 +10,7 @@ from scipy import stats
 from perf_gate.api import opened
 from perf_gate.versions.gate import gate_versions
 from perf_gate.versions.sequential import Look, judge_in_looks, next_look, sequential_plan
-from perf_statistics.gating.judging import Judged, Outcome
+from perf_statistics.gating import Judged, Outcome
 from perfcore.base.errors import DataError, OptionError
 
 LOG = math.log(1.05)

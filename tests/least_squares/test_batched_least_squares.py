@@ -11,9 +11,8 @@ import statsmodels.api as sm
 from scipy.optimize import nnls
 from statsmodels.stats.outliers_influence import OLSInfluence
 
-from perf_statistics.least_squares import batched as batched_least_squares
-from perf_statistics.least_squares.batched import fit_subsets
-from perf_statistics.least_squares.nonnegative import fit_nonnegative
+from perf_statistics import batched as batched_least_squares
+from perf_statistics.batched import fit_nonnegative, fit_subsets
 
 NIST = Path(__file__).parent / "nist" / "linear"
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from perf_statistics.least_squares.criteria import CRITERIA
-from perf_statistics.least_squares.goodness import information, r_squared, relative_errors
+from perf_statistics.goodness import CRITERIA, information, r_squared, relative_errors
 
 
 @pytest.fixture

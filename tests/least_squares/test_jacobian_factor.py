@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics.trust_region import JacobianFactor
 
 RNG_SEED = 5
 

@@ -6,10 +6,18 @@ from scipy.integrate import dblquad
 from scipy.optimize import brentq
 from scipy.stats import multivariate_normal, norm
 
-from perf_statistics.least_squares.misfit import drift_covariance, misfits, positions, run_variance
-from perf_statistics.least_squares.normal_mixture import NormalMixture
-from perf_statistics.least_squares.shape_average import _given, expected_runs, shape_weights
-from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
+from perf_statistics.model_average import (
+    GatheredShapes,
+    NormalMixture,
+    Shapes,
+    _given,
+    drift_covariance,
+    expected_runs,
+    misfits,
+    positions,
+    run_variance,
+    shape_weights,
+)
 
 P = np.array([2.0, 4.0, 8.0, 16.0, 32.0])
 

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import median_abs_deviation
 
-from perf_statistics.least_squares.outliers import find_outliers
+from perf_statistics.goodness import find_outliers
 
 
 def judged(values):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from perf_statistics.least_squares.robust_losses import LOSSES, influence
+from perf_statistics.trust_region import LOSSES, influence
 
 
 @pytest.mark.parametrize("loss", LOSSES)

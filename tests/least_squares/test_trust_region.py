@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from perf_statistics.least_squares import trust_region
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
-from perf_statistics.least_squares.trust_region import Status
+from perf_statistics import trust_region
+from perf_statistics.trust_region import JacobianFactor, Status
 
 DATA = Path(__file__).parent / "nist" / "nonlinear"
 

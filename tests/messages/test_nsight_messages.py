@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 import perfcore
-from perf_analysis.whatif.message_table import collective_rows
+from perf_analysis.messages import collective_rows
 from perf_traces.messages.communication import communication_of
 from perfcore.base.errors import DataError
 

@@ -6,10 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from perf_traces.messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE
-from perf_traces.messages.replay import Replay
-from perf_traces.messages.rules import bsc_rules, observed_rules
-from perf_traces.messages.search_kernels import last_not_after
+from perf_traces.messages.kernels import last_not_after
+from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, Replay, bsc_rules, observed_rules
 from perf_traces.messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from perf_analysis.overheads import passes as two_passes
-from perf_analysis.overheads import profile_overheads, read_categories
+from perf_analysis import moments as two_passes
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import read_categories
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
@@ -96,11 +97,7 @@ def test_measured_ready_work_decides_what_idle_time_is():
     trace = trace_of([(0, "run", 0, 100), (1, "idle", 0, 100)], 2)
     ready = Series([-10, 30, 60], {"tasks": [2.0, 0.0, 1.0]}, time_unit="ns")
     profile = profile_overheads(trace, ready=ready)
-    assert found(profile) == {
-        "pure computation": 100,
-        "load imbalance": 30 + 40,
-        "insufficient parallelism": 30,
-    }
+    assert found(profile) == {"pure computation": 100, "load imbalance": 30 + 40, "insufficient parallelism": 30}
     curve = UtilizationCurve([-10, 30, 60, 100], [2, 0, 1], "ns")
     assert found(profile_overheads(trace, ready=curve)) == found(profile)
     # Without it, one location computes at most.

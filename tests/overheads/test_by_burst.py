@@ -4,10 +4,8 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.overheads.by_burst import losses
-from perf_analysis.overheads.scaling import efficiencies_of_runs, work_differs
-from perf_traces.messages.burst_classes import burst_classes
-from perf_traces.messages.counters import Readings
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses, work_differs
+from perf_traces.messages.bursts import Readings, burst_classes
 from perfcore.base.errors import DataError
 
 EPOCH = "traces/paraver/epoch/epoch_{}proc.prv.gz"

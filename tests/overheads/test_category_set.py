@@ -2,8 +2,7 @@
 
 import pytest
 
-from perf_analysis.overheads import read_categories
-from perf_analysis.overheads.state_classes import NO_STATE, classify
+from perf_analysis.categories import NO_STATE, classify, read_categories
 from perfcore import Trace
 from perfcore.base.errors import DataError, InputError, UnknownNameError
 

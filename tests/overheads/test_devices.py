@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.overheads import overheads, profile_overheads
-from perf_analysis.overheads.attribution import usual_categories
+from perf_analysis.attribution import profile_overheads, usual_categories
+from perf_analysis.overheads import overheads
 from perf_traces.levels import located
 from perfcore import Trace
 from perfcore.base.errors import DataError

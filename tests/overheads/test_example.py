@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.overheads import profile_overheads, read_categories
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import read_categories
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.overheads.factors import factors_of, losses_of
-from perf_analysis.overheads.predicted import parts_of_runs
-from perf_analysis.overheads.scaling import efficiencies_of_runs
+from perf_analysis.efficiencies import factors_of, losses_of
+from perf_analysis.predicted_efficiencies import time_components
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
 from perf_traces.messages.testing import by_hand
@@ -35,14 +35,8 @@ def run_of(threads, source="run"):
 
 
 HYBRID = [
-    [
-        [(COMPUTES, 0, 60), (CALLS, 60, 100)],
-        [(COMPUTES, 20, 50), (WAITS, 50, 60)],
-    ],
-    [
-        [(COMPUTES, 0, 80), (STARTS, 80, 90), (CALLS, 90, 100)],
-        [(STARTS, 10, 15), (COMPUTES, 15, 90)],
-    ],
+    [[(COMPUTES, 0, 60), (CALLS, 60, 100)], [(COMPUTES, 20, 50), (WAITS, 50, 60)]],
+    [[(COMPUTES, 0, 80), (STARTS, 80, 90), (CALLS, 90, 100)], [(STARTS, 10, 15), (COMPUTES, 15, 90)]],
 ]
 
 
@@ -163,7 +157,7 @@ def test_runs_that_grow_in_two_ways_have_no_law(shapes, words):
 
 
 def test_one_process_tells_nothing_of_mpi():
-    parts = parts_of_runs(list(perfcore.overheads([threads_at(n) for n in (1, 2, 4)])))
+    parts = time_components(list(perfcore.overheads([threads_at(n) for n in (1, 2, 4)])))
     assert np.isnan(parts["MPI transfer"]).tolist() == [True, False, False]
     assert not np.isnan(parts["OpenMP serialisation"]).any()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.overheads import phase_edges
+from perf_analysis.stretches import phase_edges
 from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError

@@ -6,8 +6,8 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.overheads.predicted import parts_of_runs, sizes_at
-from perf_analysis.overheads.scaling import efficiencies_of_runs
+from perf_analysis.predicted_efficiencies import sizes_at, time_components
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perfcore.base.errors import DataError, OptionError
 
 
@@ -31,7 +31,7 @@ def runs(folder):
 
 def test_parts_sum_to_the_elapsed_time(folder):
     profiles = list(perfcore.overheads([trace_at(folder, p) for p in (1, 2, 4)]))
-    parts = parts_of_runs(profiles)
+    parts = time_components(profiles)
     lost = {name: parts.pop(name) for name in ("load imbalance", "serialisation", "transfer")}
     assert all(math.isnan(times[0]) for times in lost.values())
     for k in (1, 2):
@@ -43,7 +43,7 @@ def test_parts_sum_to_the_elapsed_time(folder):
 def test_the_next_run_is_inside_the_bounds(folder, runs):
     [found] = perfcore.overheads(trace_at(folder, 32))
     near, _ = runs.predicted
-    true = {name: times[0] for name, times in parts_of_runs([found]).items()}
+    true = {name: times[0] for name, times in time_components([found]).items()}
     for name, (_, low, high) in near.parts.items():
         if name == "elapsed":
             assert low <= found.elapsed_ns * 1e-9 <= high

@@ -8,14 +8,12 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_analysis.overheads import (
-    efficiencies,
-    phase_edges,
-    profile_overheads,
-    profile_tables,
-    read_categories,
-    stacked,
-)
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import read_categories
+from perf_analysis.efficiencies import efficiencies
+from perf_analysis.overhead_presenters import profile_tables
+from perf_analysis.overheads import stacked
+from perf_analysis.stretches import phase_edges
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from traces.kineto_files import START_US, read, write_rank
 
-from perf_analysis.overheads.attribution import profile_overheads
-from perf_analysis.overheads.category_set import STANDARD, STREAMS, read_categories
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import STANDARD, STREAMS, read_categories
 from perf_traces.levels import located
 from perf_traces.windows import part_of
 from perfcore import Trace

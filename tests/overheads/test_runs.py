@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_analysis.overheads import Efficiencies, OverheadRuns, efficiencies
+from perf_analysis.efficiencies import Efficiencies, efficiencies
+from perf_analysis.overheads import OverheadRuns
 from perfcore import Series, Trace
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result

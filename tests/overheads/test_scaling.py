@@ -3,7 +3,7 @@
 import pytest
 
 import perfcore
-from perf_analysis.overheads.scaling import efficiencies_of_runs, limit, scaling_tables
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs, limit, scaling_tables
 from perfcore import Trace
 from perfcore.base.errors import UnknownNameError
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_analysis.profile import NO_STATE, profile
+from perf_analysis.profile import profile
+from perf_analysis.profiles import NO_STATE
 from perfcore import Measurements, Trace
 from perfcore.base.errors import DataError, InputError, OptionError
 

@@ -8,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.profile import (
-    NO_STATE,
-    RunProfile,
-    Stretches,
-    marker_stretches,
-    phase_stretches,
-    profile_of,
-    whole_run,
-)
+from perf_analysis.profile import profile_of
+from perf_analysis.profiles import NO_STATE, RunProfile
+from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
 from perf_io.traces.nested_states import NestedStates
-from perf_traces.messages.counters import FACT, Counters, Readings
+from perf_traces.messages.bursts import FACT, Counters, Readings
 from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError
@@ -149,7 +143,7 @@ def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
     found = phase_stretches(trace, str(tmp_path / "model.json"))
     assert found.edges_ns.tolist() == [0, 4000, 9000]
     other = Trace([0], [0], [0], [500], ["a"], ["run"])
-    with pytest.raises(DataError, match="give the model of this trace"):
+    with pytest.raises(DataError, match="fit this trace"):
         phase_stretches(other, str(tmp_path / "model.json"))
 
 
@@ -162,7 +156,7 @@ def test_times_are_exact_beyond_what_floats_hold():
 def test_a_run_without_duration_or_with_too_many_parts_is_refused(monkeypatch):
     with pytest.raises(DataError, match="no duration"):
         profile_of(Trace([0], [0], [5], [5], ["a"], ["run"]))
-    monkeypatch.setattr("perf_analysis.profile.summing._MOST_CELLS", 1)
+    monkeypatch.setattr("perf_analysis.profile._MOST_CELLS", 1)
     with pytest.raises(DataError, match="2 functions x 1 locations x 1 parts"):
         profile_of(Trace([0], [0], [0], [5], ["a"], ["run"]))
 

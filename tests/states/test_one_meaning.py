@@ -8,8 +8,7 @@ from perf_analysis.overheads import overheads
 from perf_basics.describe import describe
 from perf_traces.levels import located
 from perf_traces.options import LEVELS
-from perf_traces.states.classes import class_of
-from perf_traces.states.table import CLASSES, COMPUTING, OTHER
+from perf_traces.states import CLASSES, COMPUTING, OTHER, class_of
 from perfcore import Trace
 from perfcore.base.errors import DataError, PerfError
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from perf_traces.states.classes import STANDARD, VARIABLE, class_of, computing_states, state_classes
-from perf_traces.states.table import CLASSES, read_table
+from perf_traces.states import CLASSES, STANDARD, VARIABLE, class_of, computing_states, read_table, state_classes
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
 

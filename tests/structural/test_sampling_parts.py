@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from backwards import Backwards
 
-from perf_statistics.executors.executors import LocalProcesses
 from perf_structural import StructuralModel, StructuralModelError, sampling
+from perfcore.base.executors import LocalProcesses
 
 EVERYTHING = StructuralModel(
     "sum_over(x) + max(z, y)/y + if(z > 2, sqrt(z - 2), log(z)) - z^2/3",

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_traces.summaries import stored_cells
+from perf_traces.summaries import summary as stored_cells
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.stored_cells import StoredCells
-from perf_traces.summaries.summary import Gathered, ordered_columns
+from perf_traces.summaries.summary import Gathered, StoredCells, ordered_columns
 from perf_traces.summaries.summary_file import load, save
 from perf_worley.trees.error_trees import moment_tree
 from perfcore import Trace

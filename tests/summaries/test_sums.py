@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_traces.summaries import stored_cells, summary_file
+from perf_traces.summaries import summary as stored_cells
+from perf_traces.summaries import summary_file
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summary import Gathered, ordered_columns

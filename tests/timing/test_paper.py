@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 import perfcore
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.goodness import r_squared
 
 # Total sums of squares: SP on the Cray T3D (Table 1), class A and class B (Tables 2 and 3).
 SP_ON_T3D, CLASS_A, CLASS_B = 3677.85, 13937.17, 10769.02

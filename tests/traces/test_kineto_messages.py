@@ -6,7 +6,7 @@ import pytest
 from traces.kineto_files import START_US
 
 import perfcore
-from perf_analysis.whatif.message_table import collective_rows
+from perf_analysis.messages import collective_rows
 from perf_traces.messages.communication import communication_of
 from perfcore.base.errors import DataError
 

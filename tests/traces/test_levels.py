@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_analysis.overheads import overheads
-from perf_traces import merging
+from perf_traces import nesting
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.options import recorded_by
 from perf_traces.windows import part_of
@@ -64,9 +64,9 @@ def test_many_intervals_are_merged_alike(monkeypatch):
     edges = np.sort(rng.integers(0, 5000, (6, 2 * n)), axis=1)
     columns[2], columns[3] = edges[:, ::2].ravel(), edges[:, 1::2].ravel()
     place, rank = np.array([0, 1, 0, 1, 2, 0]), np.array([2, 0, 1, 1, 2])
-    slow = merging.merged_states(*columns, place=place, rank=rank)
-    monkeypatch.setattr(merging, "_INTERPRETED", 0)
-    fast = merging.merged_states(*columns, place=place, rank=rank)
+    slow = nesting.merged_states(*columns, place=place, rank=rank)
+    monkeypatch.setattr(nesting, "_INTERPRETED", 0)
+    fast = nesting.merged_states(*columns, place=place, rank=rank)
     assert all((one == two).all() for one, two in zip(slow, fast, strict=True))
 
 

@@ -11,8 +11,7 @@ import pytest
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
-from perf_traces.markers import marker_lines, occurrences
-from perf_traces.windows import part_of, part_of_curve
+from perf_traces.windows import marker_lines, occurrences, part_of, part_of_curve
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError, OptionError, UnknownNameError

@@ -9,7 +9,7 @@ from traces.kineto_files import START_US, read, write_rank
 import perfcore
 from perf_traces.joined_trace import JoinedTrace, summed_curve
 from perf_traces.levels import located
-from perf_traces.rank_numbers import named_ranks
+from perf_traces.ranks import named_ranks
 from perfcore import Measurements, Trace
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perf_analysis.whatif.api import messages, whatif
-from perf_analysis.whatif.message_table import message_table
-from perf_analysis.whatif.network import network_from_text
+from perf_analysis.messages import message_table, messages
+from perf_analysis.replay_answers import network_from_text
+from perf_analysis.whatif import whatif
 from perf_explore.opening import DataViews
 from perf_traces.messages.communication import carry
 from perf_traces.messages.testing import by_hand, exchange

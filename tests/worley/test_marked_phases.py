@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.overheads import phase_edges
+from perf_analysis.stretches import phase_edges
 from perf_worley.iterations.marked_phases import marked_stretches
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError

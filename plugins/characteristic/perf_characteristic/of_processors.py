@@ -6,7 +6,7 @@ at p = 1.
 
 from __future__ import annotations
 
-from perf_formulas.functions import FormulaFunction
+from perf_formulas.formula import FormulaFunction
 
 
 class InverseSquare(FormulaFunction):

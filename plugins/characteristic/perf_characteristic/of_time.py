@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perf_formulas.functions import FormulaFunction
+from perf_formulas.formula import FormulaFunction
 
 
 class Reciprocal(FormulaFunction):

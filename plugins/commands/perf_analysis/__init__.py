@@ -1,1 +1,62 @@
 """Commands about traces: where time is lost, the time of each function, messages, what-if replay, summaries."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+_COMMANDS = {  # by function: group and help
+    "perf_analysis.overheads:overheads": ("Model", "Where the cycles of a trace go, by category."),
+    "perf_analysis.profile:profile": ("Model", "The time of every function of traces, as one table."),
+    "perf_analysis.messages:messages": ("Look", "Who sends how much to whom, and in messages of which sizes."),
+    "perf_analysis.whatif:whatif": (
+        "Model",
+        "How long a run takes with another network, faster or balanced computation, or noise.",
+    ),
+    "perf_analysis.summarize:summarize": (
+        "Look",
+        "Sum up the traces of a run, part by part, in a small file; or join such files.",
+    ),
+}
+_FORMER = {"overheads": ("--set=--label",), "summarize": ("merge", "--on=--parallel")}
+_PRESENTERS = (
+    ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
+    ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
+    ("perf_analysis.efficiencies:Efficiencies", "overhead_presenters:Efficiencies", "POP's efficiencies"),
+    ("perfcore.data.trace:Trace#overheads", "overhead_presenters:Trace", "a trace's time by overhead category"),
+    ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
+    ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
+    (
+        "perfcore.data.trace:Trace#messages",
+        "messages_presenter:Trace",
+        "a trace's messages by sender and receiver, and their sizes",
+    ),
+    ("perf_analysis.messages:MessageTable", "messages_presenter:MessageTable", "who sends how much to whom"),
+)
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the commands."""
+    for function, (group, text) in _COMMANDS.items():
+        name = function.partition(":")[2]
+        target = f"perf_analysis.cli.{name}:command"
+        register(name, target, group=group, help=text, function=function, former=_FORMER.get(name, ()))
+
+
+@hookimpl
+def register_readers(register: Register) -> None:
+    """Announce the reader of summaries."""
+    register(
+        "summary",
+        "perf_analysis.summarize:SummaryReader",
+        help="summaries of runs, by perf summarize",
+        suffixes=(".summary",),
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how results are shown, and the views that a trace has."""
+    for result, presenter, text in _PRESENTERS:
+        register(result, f"perf_analysis.{presenter}Presenter", help=text)

@@ -205,8 +205,7 @@ def gate(
     'failed'
     """
     from perf_gate.versions.layouts import LAYOUTS
-    from perf_statistics.gating.judging import Outcome
-    from perf_statistics.gating.multiple_tests import ERRORS
+    from perf_statistics.gating import ERRORS, Outcome
 
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")

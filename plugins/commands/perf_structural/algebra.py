@@ -15,8 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 
-from perf_formulas.parser import QUANTILE
-from perf_formulas.tree import INFIX
+from perf_formulas.parser import INFIX, QUANTILE
 from perf_structural.expression import SYMBOLS, Call, Constant, Expression, Extremum, Leaf, Product, Sum
 from perf_structural.language.functions import compute
 from perfcore.base.errors import DataError

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perf_formulas.parser import QUANTILE
-from perf_formulas.tree import (
+from perf_formulas.parser import (
     COMPARISON,
     FUNCTIONS,
     INFIX,
     PREFIX,
+    QUANTILE,
     Node,
     Number,
     Operation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_formulas.tree import INFIX, PREFIX
+from perf_formulas.parser import INFIX, PREFIX
 from perf_structural.language.functions import EQUATION_FUNCTIONS
 
 SYMBOLS = {

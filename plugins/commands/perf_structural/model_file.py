@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from perf_formulas.toml_file import read_toml
+from perf_formulas.formula import read_toml
 from perf_structural.fitted import check_places
 from perf_structural.mistakes import StructuralModelError
 from perfcore.base.errors import DataError, UnknownNameError, key_first

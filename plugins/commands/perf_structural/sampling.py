@@ -16,13 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.executors.tasks import in_order
-from perf_statistics.executors.threads import thread_count
 from perf_structural.correlation import Pair
 from perf_structural.drawing import Drawn, Formula, Nets, draw, evaluation_of, quantities_of
 from perf_structural.expression import Expression
 from perf_structural.sampling_parts import packed, sample_part, unpacked_part
 from perfcore.base.errors import DataError
+from perfcore.base.executors import in_order, thread_count
 from perfcore.stochastic import StochasticValue
 
 Floats = npt.NDArray[np.float64]

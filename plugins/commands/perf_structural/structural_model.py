@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_formulas.parser import Parser
-from perf_formulas.tree import Variable
+from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composition, compose
 from perf_structural.inputs import Input, read_input
 from perf_structural.judging.recalibration import Recalibration

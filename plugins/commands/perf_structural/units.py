@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perf_formulas.parser import FormulaError, Parser
-from perf_formulas.tree import Node, Number, Operation, Variable
+from perf_formulas.parser import FormulaError, Node, Number, Operation, Parser, Variable
 from perfcore.base.errors import DataError
 from perfcore.data.units import LABELS
 

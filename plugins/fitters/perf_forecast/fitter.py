@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 import perfcore
 from perf_forecast.model import Ahead, ForecastModel
-from perf_forecast.options import ForecastOptions
-from perf_forecast.support import Bounds, support_of
+from perf_forecast.options import Bounds, ForecastOptions, support_of
 from perf_tables.series.measured_durations import check_durations
 from perf_tables.series.window import Window, take_window
 from perfcore import Series, UtilizationCurve
@@ -55,7 +54,7 @@ class ForecastFitter(Fitter):
     Missing samples are left out; a step is the time between samples.
 
     Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
-    named in `perf_forecast.moving_forecasts` and `perf_forecast.horizon`.
+    named in `perf_forecast.predictors` and `perf_forecast.horizon`.
 
     Examples
     --------
@@ -103,7 +102,7 @@ class ForecastFitter(Fitter):
         except DataError as error:
             raise DataError(f"{window.source}: {window.column!r}: {error}") from None
         # Imported here, with pandas and scipy: help and completion ask this module for its options only.
-        from perf_forecast.seasons import find_seasons
+        from perf_forecast.predictors import find_seasons
 
         seasons, horizon = find_seasons(values), min(options.horizon, min(len(values), _KEPT) - 2)
         if horizon < options.horizon != ForecastOptions().horizon:
@@ -139,9 +138,8 @@ def distributions_ahead(
     """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives
     it.
     """
-    from perf_forecast.distributions import resolution_of
-    from perf_forecast.horizon import chosen_at, distribution_now
-    from perf_forecast.moving_forecasts import forecasts_ahead
+    from perf_forecast.horizon import chosen_at, distribution_now, resolution_of
+    from perf_forecast.predictors import forecasts_ahead
 
     first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)

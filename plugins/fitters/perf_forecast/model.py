@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_forecast.levels import JUDGED_COVERAGES, LEVELS
+from perf_forecast.options import JUDGED_COVERAGES, LEVELS
 from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
@@ -28,7 +28,7 @@ NOTEWORTHY = 0.25  # probability of a value of its own
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The value some steps ahead."""
 
-    quantiles: tuple[float, ...]  # at `perf_forecast.levels.LEVELS`, not decreasing
+    quantiles: tuple[float, ...]  # at `perf_forecast.options.LEVELS`, not decreasing
     chosen: tuple[str, ...]  # the predictors, each with what is carried over from its past, that are mixed evenly
     judged: int  # past forecasts that had no say in what was chosen to make them
     judged_at: int  # how many steps ahead these looked, which is as many as here or somewhat fewer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_forecast.levels import JUDGED_COVERAGES
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
+from perf_forecast.options import JUDGED_COVERAGES
 from perf_tables.series.window import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.functions import find_function, renamed
+from perf_formulas.formula import find_function, renamed
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.observations import Observations

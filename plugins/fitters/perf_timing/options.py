@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perf_formulas.formula import Formula, split_formulas
-from perf_formulas.functions import functions_of
-from perf_statistics.least_squares.criteria import CRITERIA
+from perf_formulas.formula import Formula, functions_of, split_formulas
+from perf_statistics.goodness import CRITERIA
 from perfcore.base.errors import OptionError
 from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option

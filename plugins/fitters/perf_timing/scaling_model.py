@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.goodness import relative_errors
+from perf_statistics.goodness import relative_errors
 from perf_tables.points.points import Places, places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.prepared import OverCode, Preparation, TimesParameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perf_formulas.functions import functions_of
+from perf_formulas.formula import functions_of
 from perf_worley.sensitivity import RULES
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import functions_of
-from perf_statistics.least_squares.goodness import r_squared
+from perf_formulas.formula import Formula, functions_of
+from perf_statistics.goodness import r_squared
 from perf_worley.phase import Evidence, Phase, Repetition, SequenceEntry
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function

@@ -13,7 +13,7 @@ def register_kinds(register: Register) -> None:
     """Announce the kind of tables that say what a location does while it is in a state."""
     register(
         "class_tables",
-        "perf_traces.states.table:ClassTable",
+        "perf_traces.states:ClassTable",
         help="classes of states by name: the path of a TOML file, asked before the standard one",
     )
 
@@ -21,15 +21,13 @@ def register_kinds(register: Register) -> None:
 @hookimpl
 def register_class_tables(register: Register) -> None:
     """Announce the bundled table."""
-    register(
-        "states", "perf_traces.states.classes:STANDARD", help="states of the tracers and libraries that are known here"
-    )
+    register("states", "perf_traces.states:STANDARD", help="states of the tracers and libraries that are known here")
 
 
 @hookimpl
 def register_classifiers(register: Register) -> None:
     """Announce which states compute."""
-    register("class-tables", "perf_traces.states.classes:computing_states", help="computing by the tables of classes")
+    register("class-tables", "perf_traces.states:computing_states", help="computing by the tables of classes")
 
 
 @hookimpl

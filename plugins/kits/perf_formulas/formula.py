@@ -1,22 +1,61 @@
-"""Formulas that a user types, such as ``p^(2/3)*log2(p)`` or ``idle > 0 and waiting == 0``.
+"""Formulas that a user types, such as ``p^(2/3)*log2(p)`` or ``idle > 0 and waiting == 0``, and functions.
 
-A text becomes a tree of numbers, variables and the operations of `perf_formulas.tree`, and nothing else: there is
-no way from a formula to Python.
+A text becomes a tree of numbers, variables and the operations of `perf_formulas.parser`, and nothing else: there is no
+way from a formula to Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from perf_formulas.parser import MAX_LENGTH, SPACE, Parser, excerpt, fail
-from perf_formulas.tree import Node, replaced, value_of, variables, written
-from perfcore.base.errors import DataError, UnknownNameError
+from perf_formulas.parser import (
+    MAX_LENGTH,
+    SPACE,
+    FormulaError,
+    Node,
+    Parser,
+    excerpt,
+    fail,
+    replaced,
+    value_of,
+    variables,
+    written,
+)
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.hooks.registry import registry
+from perfcore.models.function import Function
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+
+def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
+    """What a TOML file holds."""
+    import tomllib  # most commands read none
+
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(path, "; ".join(filter(None, ["there is no such file", hint]))) from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(path, f"not TOML: {error}") from None
+
+
+def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str]) -> str:
+    """A linear combination, its coefficients with six digits."""
+    text = ""
+    for coefficient, function in zip(coefficients, functions, strict=True):
+        sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
+        text += f"{sign}{abs(coefficient):.6g}" + ("" if function == "1" else f" {function}")
+    return text or "0"
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +65,7 @@ class Formula:
     text: str = field(compare=False)  # as given, without surrounding space
     canonical: str = field(init=False)  # written with the fewest parentheses; ``Formula(canonical)`` is this formula
     names: tuple[str, ...] = field(init=False, compare=False)  # variables in order of first appearance
-    tree: Node = field(init=False, compare=False)  # see `perf_formulas.tree`
+    tree: Node = field(init=False, compare=False)  # see `perf_formulas.parser`
 
     def __post_init__(self) -> None:
         text = self.text.strip(SPACE)
@@ -82,3 +121,70 @@ def split_formulas(text: str) -> list[str]:
             parts.append(text[begin:position])
             begin = position + 1
     return [part.strip(SPACE) for part in (*parts, text[begin:])]
+
+
+class FormulaFunction(Function):
+    """A function that its formula computes: a subclass gives `name`, `formula` and `variables`, and is complete."""
+
+    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Values of the formula at points; arguments and result as of `Function`."""
+        return _parsed(self.formula).evaluate(points)
+
+
+_parsed = functools.lru_cache(Formula)
+
+
+def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:
+    """Names of the registered functions of no other variables, in order of registration by name."""
+    names = []
+    for name, entry in registry().entries("functions").items():
+        try:
+            needed = entry.load().variables
+        except PerfError:  # one that lacks its library must not hide the others
+            continue
+        if set(needed) <= set(variables) and (needed or constant):
+            names.append(name)
+    return tuple(names)
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """A function in other names of its variables; one without them, or whose name is no formula, stays as it is."""
+    new = {name: Formula(other) for name, other in names.items() if name != other}
+    try:
+        formula = Formula(text)
+        return formula.substituted(new).canonical if new.keys() & set(formula.names) else text
+    except FormulaError:
+        return text
+
+
+def find_function(text: str, variables: Collection[str], own_names: Mapping[str, str] | None = None) -> Function:
+    """A function by its registered name, or one that is the formula typed."""
+    own_names = dict(own_names or {})
+    text = renamed(text.strip(), {own: variable for variable, own in own_names.items()})
+    if text in registry().entries("functions"):
+        function: Function = registry().load("functions", text)()
+    else:
+        try:
+            function = _of_formula(Formula(text))
+        except FormulaError as error:
+            raise OptionError(
+                f"{error}; or the name of a function: {listing(functions_of(variables, constant=True))}"
+            ) from None
+    registered = functions_of(variables, constant=True)
+    if function.variables == (text,) and text not in (*variables, *registered):
+        raise UnknownNameError("function", text, (*registered, *(own_names.get(name, name) for name in variables)))
+    unknown = [name for name in function.variables if name not in variables]
+    if unknown:
+        called = [own_names.get(name, name) for name in variables]
+        raise OptionError(
+            f"function {renamed(text, own_names)!r} is one of {unknown[0]!r}; the data have {listing(called)}"
+        )
+    return function
+
+
+def _of_formula(formula: Formula) -> Function:
+    class Typed(FormulaFunction):
+        name = formula.canonical
+
+    Typed.formula, Typed.variables = formula.canonical, formula.names
+    return Typed()

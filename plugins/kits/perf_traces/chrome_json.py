@@ -17,10 +17,10 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.lazy_columns import Columns, run_of
+from perf_traces.joined_trace import run_of
 from perf_traces.levels import level_names
-from perf_traces.nesting import nesting_of
-from perf_traces.states.classes import state_classes
+from perf_traces.nesting import Columns, nesting_of
+from perf_traces.states import state_classes
 from perfcore.data.trace import Trace
 from perfcore.data.units import shown_origin
 

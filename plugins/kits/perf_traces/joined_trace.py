@@ -1,26 +1,179 @@
-"""The traces of the ranks of one run as one trace, rank by rank on disk."""
+"""Traces on disk: those of single files, and those of the ranks of one run as one trace."""
 
 from __future__ import annotations
 
 import functools
+import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.lazy_columns import COLUMNS, Columns, LazyTrace, no_interval
-from perf_traces.merging import merged_states
-from perf_traces.stored_trace import StoredTrace
+from perf_traces.messages.matching import OF_RANK, RankCalls
+from perf_traces.nesting import Columns, merged_states
 from perfcore.base import progress
+from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_busy
 from perfcore.data.units import nanoseconds_per
+
+COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
+
+
+class LazyTrace(Trace):
+    """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers.
+
+    A class of its own says in ``_arrays`` how they are made, and what it can tell without them.
+    """
+
+    def __init__(
+        self,
+        locations: Sequence[str],
+        states: Sequence[str],
+        *,
+        time_unit: str,
+        span_ns: tuple[int, int],
+        source: str,
+        busy_states: Sequence[str] | None = None,
+        notes: Sequence[str] = (),
+        markers: Sequence[tuple[str, int, int]] = (),
+        levels: Mapping[str, Sequence[str]] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        # Trace's own constructor takes arrays; here they are the cached properties below.
+        self.locations, self.states = tuple(locations), tuple(states)
+        self.busy_states = default_busy(self.states) if busy_states is None else tuple(busy_states)
+        self.time_unit, self.span_ns, self.source = time_unit, span_ns, source
+        self.notes, self.markers = tuple(notes), tuple(markers)
+        self.levels, self.facts = dict(levels or {}), dict(facts or {})
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of state intervals."""
+        raise NotImplementedError
+
+    @property
+    def _arrays(self) -> Mapping[str, npt.NDArray[Any]]:
+        """All `COLUMNS`."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``locations`` (n,)."""
+        return self._arrays["location"]
+
+    @functools.cached_property
+    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``states`` (n,)."""
+        return self._arrays["state"]
+
+    @functools.cached_property
+    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Starts (n,), nanoseconds."""
+        return self._arrays["start_ns"]
+
+    @functools.cached_property
+    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Ends (n,), nanoseconds."""
+        return self._arrays["end_ns"]
+
+
+def no_interval(at_ns: int) -> Columns:
+    """Columns of one interval of no duration, for locations that are never in a state: a trace has one at least."""
+    times = np.full(1, at_ns, np.int64)
+    return np.zeros(1, np.int32), np.zeros(1, np.int32), times, times
+
+
+def run_of(trace: Trace) -> tuple[int, int]:
+    """When the run of a trace begins and ends, in nanoseconds."""
+    start, end = trace.span_ns
+    if not isinstance(trace, LazyTrace):
+        start, end = min(start, int(trace.start_ns.min())), max(end, int(trace.end_ns.max()))
+    if end <= start:
+        raise DataError(f"{trace.source}: the trace has no duration")
+    return start, end
+
+
+_PLAIN = (int, float, str, bool)
+
+
+@dataclass(frozen=True)
+class StoredTrace:
+    """What a trace says, and where its columns are."""
+
+    path: Path  # beginning of the names of its files
+    n_intervals: int
+    locations: tuple[str, ...]
+    states: tuple[str, ...]
+    busy_states: tuple[str, ...]
+    span_ns: tuple[int, int]  # all intervals lie within
+    time_unit: str
+    source: str
+    notes: tuple[str, ...]
+    markers: tuple[tuple[str, int, int], ...]
+    levels: dict[str, tuple[str, ...]]
+    facts: dict[str, Any]
+
+    @classmethod
+    def of(cls, trace: Trace, path: Path) -> Self:
+        """Write the columns of a trace beside each other, ``PATH.location.npy`` and so on."""
+        stored = cls(
+            path,
+            trace.n_intervals,
+            trace.locations,
+            trace.states,
+            tuple(trace.busy_states),
+            (
+                min(int(trace.span_ns[0]), int(trace.start_ns.min())),
+                max(int(trace.span_ns[1]), int(trace.end_ns.max())),
+            ),
+            trace.time_unit,
+            trace.source,
+            tuple(trace.notes),
+            tuple(trace.markers),
+            {level: tuple(names) for level, names in trace.levels.items()},
+            {name: value for name, value in trace.facts.items() if isinstance(value, _PLAIN)},
+        )
+        stored.put({name: getattr(trace, name) for name in COLUMNS})
+        if (calls := trace.facts.get(OF_RANK)) is not None:
+            calls.save(path)
+        return stored
+
+    def put(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write the columns."""
+        for name, values in columns.items():
+            np.save(f"{self.path}.{name}.npy", values.astype(COLUMNS[name], copy=False), allow_pickle=False)
+
+    def save(self) -> None:
+        """Write what it says to ``PATH.json``, for another process."""
+        document = {name: value for name, value in vars(self).items() if name != "path"}
+        Path(f"{self.path}.json").write_text(json.dumps(document), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What another process has saved."""
+        document = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+        for name in ("locations", "states", "busy_states", "span_ns", "notes"):
+            document[name] = tuple(document[name])
+        document["markers"] = tuple((str(name), int(start), int(end)) for name, start, end in document["markers"])
+        document["levels"] = {level: tuple(names) for level, names in document["levels"].items()}
+        return cls(path, **document)
+
+    def rank_calls(self) -> RankCalls | None:
+        """Calls of the communication library, whose partners are of other ranks; None where the file tells none."""
+        return RankCalls.load(self.path) if Path(f"{self.path}.calls.json").exists() else None
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
+        values: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
+        return values
+
 
 # How many locations compute, summed up over ranks of which no two are in memory together.
 #

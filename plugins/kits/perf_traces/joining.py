@@ -16,12 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from perf_traces.clock_repair import with_repaired_clocks
-from perf_traces.joined_trace import JoinedTrace
+from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.levels import located
-from perf_traces.options import MESSAGES, CurveOptions, TraceOptions
+from perf_traces.options import CurveOptions, TraceOptions
 from perf_traces.ranks import is_one_run, one_run, without_rank
-from perf_traces.stored_trace import StoredTrace
 from perf_traces.windows import wanted_part
 from perfcore.base import progress
 from perfcore.base.errors import DataError, PerfError
@@ -236,6 +234,4 @@ def _runs(
 
 def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
     """The part of a run that is asked for, with locations of the level that is."""
-    if options.clocks == MESSAGES:
-        trace = with_repaired_clocks(trace)
     return located(wanted_part(trace, options), options.locations)

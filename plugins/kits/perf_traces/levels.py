@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.joined_trace import JoinedTrace
-from perf_traces.lazy_columns import COLUMNS, LazyTrace, run_of
-from perf_traces.merging import merged_states
+from perf_traces.joined_trace import COLUMNS, JoinedTrace, LazyTrace, run_of
 from perf_traces.messages.communication import FACT, carry, on_locations
-from perf_traces.nesting import mark_nested
-from perf_traces.states.classes import state_classes
+from perf_traces.nesting import mark_nested, merged_states
+from perf_traces.states import state_classes
 from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve

@@ -8,8 +8,7 @@ from typing import Any
 from perfcore.hooks.options import option
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
-MESSAGES = "messages"
-CLOCKS = ("auto", "recorded", "collectives", "unaligned", MESSAGES)
+CLOCKS = ("auto", "recorded", "collectives", "unaligned")
 
 
 def _moment(value: Any) -> Any:
@@ -61,8 +60,7 @@ class TraceOptions(CurveOptions):
     clocks: str = option(
         "auto",
         "how times of ranks become times of one run: as recorded, by the ends of common collectives, or each from its "
-        "own first event; auto: as recorded if they are of one clock, else by collectives; messages: of ranks in one "
-        "file, shifted by as little as lets no message end before it is sent",
+        "own first event; auto: as recorded if they are of one clock, else by collectives",
         choices=CLOCKS,
     )
     processes: int = option(0, "that read ranks at once; 0: one on each core if the files are large", minimum=0)

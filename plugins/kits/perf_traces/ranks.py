@@ -1,22 +1,320 @@
-"""One run from the files of its ranks."""
+"""One run from the files of its ranks: their numbers, their clocks, and the joined trace."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perf_traces.clocks import aligned
-from perf_traces.joined_trace import JoinedTrace
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.messages.communication import carry
-from perf_traces.messages.rank_calls import communication_of_ranks
+from perf_traces.messages.matching import COLLECTIVE, COLUMNS, RankCalls, communication_of_ranks
 from perf_traces.options import TraceOptions
-from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, numbered
-from perf_traces.stored_trace import StoredTrace
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
+
+RANK = "rank"  # the field of a pattern for names, and the fact of a trace
+_SPELLED = re.compile(r"(?:^|[^a-z])rank[-_. =]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*")
+# As PyTorch's tensorboard_trace_handler names the trace of each process.
+_PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json(?:\.gz)?")
+
+
+def named_ranks(paths: Sequence[Path]) -> list[int | None]:
+    """The rank that each name says in one of the usual spellings; None where it says none."""
+    spelled = [_spelled(path) for path in paths]
+    if any(rank is not None for rank in spelled):
+        return spelled
+    counted = [_COUNTED.fullmatch(path.name) for path in paths]
+    numbers = {int(match["number"]) for match in counted if match}
+    stems = {(path.parent, match["stem"]) for path, match in zip(paths, counted, strict=True) if match}
+    if len(stems) == 1 and len(numbers) > 1 and numbers == set(range(len(numbers))):
+        return [int(match["number"]) if match else None for match in counted]
+    processes = [_PROCESS.fullmatch(path.name) for path in paths]
+    keys = [(match["host"], int(match["process"])) if match else None for match in processes]
+    order = {key: rank for rank, key in enumerate(sorted({key for key in keys if key is not None}))}
+    return [None if key is None else order[key] for key in keys] if len(order) > 1 else [None] * len(paths)
+
+
+def named_host(path: Path) -> str | None:
+    """The host that the name of a trace of PyTorch's profiler begins with."""
+    match = _PROCESS.fullmatch(path.name)
+    return match["host"] if match else None
+
+
+def _spelled(path: Path) -> int | None:
+    for name in (path.name, path.parent.name):
+        if numbers := _SPELLED.findall(name):
+            return int(numbers[-1])
+    return None
+
+
+AS_RUNS = ", or take them as runs with -r files=runs"
+
+
+def numbered(
+    parts: Sequence[StoredTrace],
+    paths: Sequence[Path],
+    fields: Sequence[Mapping[str, Any]],
+    named: Sequence[int | None],
+    name: str,
+    otherwise: str = AS_RUNS,
+) -> tuple[list[tuple[int, StoredTrace]], str]:
+    """The traces with their ranks, in the order of these, and what told the ranks."""
+    ranks = [part.facts.get(RANK) for part in parts]
+    how = "by what the files say"
+    if RANK in fields[0]:
+        ranks, how = [_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
+    elif None in ranks or len(set(ranks)) < len(ranks):
+        if None not in named and len(set(named)) == len(named):
+            ranks, how = list(named), "by the names of the files"
+        elif all(rank is None for rank in (*ranks, *named)):
+            ranks, how = list(range(len(parts))), "by the order of the files, as nothing tells their ranks"
+        else:
+            ranks = [of_name if rank is None else rank for rank, of_name in zip(ranks, named, strict=True)]
+            how = "by what the files and their names say"
+    if left_out := [str(path) for path, rank in zip(paths, ranks, strict=True) if rank is None]:
+        progress.note(f"{name}: left out, as nothing tells which rank it is: {listing(left_out, 3)}")
+    rank_paths: dict[int, Path] = {}
+    for path, rank in zip(paths, ranks, strict=True):
+        if rank is not None and rank_paths.setdefault(rank, path) is not path:
+            raise DataError(
+                f"{name}: rank {rank} is there twice, {rank_paths[rank]} and {path}; name the files of one run with a "
+                f"pattern, or their ranks with --from-name '...{{rank:int}}...'{otherwise}"
+            )
+    ranked = [(rank, part) for rank, part in zip(ranks, parts, strict=True) if rank is not None]
+    return sorted(ranked, key=lambda each: each[0]), how
+
+
+def _number(value: Any, path: Path) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise InputError(str(path), f"--from-name takes {value!r} for its rank, which is no whole number") from None
+
+
+def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str, otherwise: str = AS_RUNS) -> list[str]:
+    """Refuse ranks of different jobs; say which ranks are missing; ``otherwise`` as for `numbered`."""
+    sizes = {rank: part.facts["world_size"] for rank, part in parts if "world_size" in part.facts}
+    sources = {rank: part.source for rank, part in parts}
+    first = next(iter(sizes), None)
+    for rank, size in sizes.items():
+        if first is not None and size != sizes[first]:
+            raise DataError(
+                f"{name}: {sources[rank]} is of a job of {size} ranks and {sources[first]} of one of {sizes[first]}; "
+                f"name the files of one job with a pattern{otherwise}"
+            )
+        if rank >= size:
+            raise DataError(f"{name}: {sources[rank]} is rank {rank} of a job of {size} ranks, which count from 0")
+    present = [rank for rank, _ in parts]
+    expected = sizes[first] if first is not None else max(present) + 1
+    missing = sorted(set(range(expected)) - set(present)) if expected < 1 << 22 else []
+    if not missing:
+        return []
+    verb = "is" if len(missing) == 1 else "are"
+    return [f"of {expected} ranks {len(missing)} {verb} missing: {_ranges(missing)}"]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Whole numbers in order, those without a gap as ``2 to 9``."""
+    stretches: list[list[int]] = []
+    for number in numbers:
+        if stretches and stretches[-1][-1] == number - 1:
+            stretches[-1] = [stretches[-1][0], number]
+        else:
+            stretches.append([number])
+    return listing([" to ".join(map(str, stretch)) for stretch in stretches], 4)
+
+
+_COLLECTIVE = re.compile(
+    r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
+    re.IGNORECASE,
+)
+_LEAST_MATCHES = 2
+_LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
+YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
+
+Ends = Mapping[str, tuple[npt.NDArray[np.int64], int]]
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """How times of ranks become times of the run."""
+
+    how: str
+    shifts_ns: tuple[int, ...]  # added to the times of each rank; the run begins at 0
+    note: str  # which way the clocks were aligned, and how well
+    epoch_ns: int | None = None  # the moment of time 0, where clocks are as recorded
+    residual_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Common collectives of a rank with the first: how many, the shift that makes them end together, what is left."""
+
+    count: int
+    shift_ns: int = 0
+    residual_ns: int = 0
+    tolerance_ns: int = 0
+
+
+def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: str) -> Clocks:
+    """The clock of a run of several ranks."""
+    firsts = [part.span_ns[0] for part in parts]
+    if how == "unaligned":
+        shifts = tuple(-first for first in firsts)
+        return Clocks(how, shifts, "clocks: not aligned, each rank counts from its own first event")
+    if len(parts) == 1:
+        return _recorded(parts, ranks, [_Match(0)])
+    problem = no_common_clock(parts, ranks)
+    matches = [_matched(_ends(parts[0]), _ends(part)) for part in parts[1:]]
+    if how == "recorded" or (how == "auto" and problem is None):
+        return _recorded(parts, ranks, matches)
+    for rank, match in zip(ranks[1:], matches, strict=True):
+        if match.count < _LEAST_MATCHES:
+            why = "they have no collectives in common" if not match.count else "they have one collective in common"
+            raise _unalignable(name, ranks[0], rank, problem, f"{why} that both executed equally often")
+        if match.residual_ns > match.tolerance_ns:
+            why = f"half of the ends of their {match.count} common collectives"
+            raise _unalignable(
+                name, ranks[0], rank, problem, f"{why} lie more than {readable(match.residual_ns, 'ns')} apart"
+            )
+    shifts = (0, *(match.shift_ns for match in matches))
+    return _by_collectives(parts, ranks, shifts, matches)
+
+
+def _unalignable(name: str, one: int, other: int, recorded: str | None, collectives: str) -> DataError:
+    reasons = collectives if recorded is None else f"{recorded}, and {collectives}"
+    return DataError(
+        f"{name}: the clocks of ranks {one} and {other} cannot be aligned: {reasons}; -r clocks=recorded takes the "
+        "times as they are written, -r clocks=unaligned counts each rank from its own first event, and -r files=runs "
+        "takes the files as runs side by side"
+    )
+
+
+def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Sequence[_Match]) -> Clocks:
+    """Times as written; how well they agree is told by the collectives."""
+    epochs = [int(part.facts.get("epoch_ns", 0)) for part in parts]
+    zero = min(epoch + part.span_ns[0] for epoch, part in zip(epochs, parts, strict=True))
+    note = "clocks: as recorded"
+    residual = None
+    deviations = [
+        (abs(match.shift_ns - (epoch - epochs[0])), rank, match.count)
+        for match, epoch, rank in zip(matches, epochs[1:], ranks[1:], strict=False)
+        if match.count >= _LEAST_MATCHES and match.residual_ns <= match.tolerance_ns
+    ]
+    if deviations:
+        residual, rank, count = max(deviations)
+        note += (
+            f"; {count} collectives of ranks {ranks[0]} and {rank} end {readable(residual, 'ns')} apart (median), "
+            "no others more; -r clocks=collectives lets them end together"
+        )
+    elif len(parts) > 1:
+        note += "; no collectives tell how well they agree"
+    shifts = tuple(epoch - zero for epoch in epochs)
+    return Clocks("recorded", shifts, note, zero if zero >= YEAR_2000_NS else None, residual)
+
+
+def _by_collectives(
+    parts: Sequence[StoredTrace], ranks: Sequence[int], shifts: Sequence[int], matches: Sequence[_Match]
+) -> Clocks:
+    first = min(shift + part.span_ns[0] for shift, part in zip(shifts, parts, strict=True))
+    residual, rank, count = max(
+        (match.residual_ns, rank, match.count) for rank, match in zip(ranks[1:], matches, strict=True)
+    )
+    note = (
+        f"clocks: aligned by the ends of common collectives; half of the {count} of ranks {ranks[0]} and {rank} lie "
+        f"within {readable(residual, 'ns')}" + (", of other ranks closer" if len(ranks) > 2 else "")
+    )
+    return Clocks("collectives", tuple(shift - first for shift in shifts), note, None, residual)
+
+
+def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str | None:
+    """Why the recorded times are of no common clock; None where they are."""
+    spans = []
+    for part, rank in zip(parts, ranks, strict=True):
+        epoch = int(part.facts.get("epoch_ns", 0))
+        if epoch + part.span_ns[0] < YEAR_2000_NS:
+            return f"the times of rank {rank} are no times since 1970"
+        spans.append((epoch + part.span_ns[0], epoch + part.span_ns[1]))
+    latest, earliest = max(spans), min(spans, key=lambda span: span[1])
+    if latest[0] < earliest[1]:
+        return None
+    gap = readable(latest[0] - earliest[1], "ns")
+    return f"rank {ranks[spans.index(latest)]} begins {gap} after rank {ranks[spans.index(earliest)]} ended"
+
+
+def _ends(part: StoredTrace) -> Ends:
+    """Sorted ends and the median duration of each kind of collective; of each group of processes where these are told.
+
+    Ranks of different groups have no end of theirs in common.
+    """
+    if (calls := part.rank_calls()) is not None and (ends := _ends_in_groups(calls)):
+        return ends
+    kinds = [code for code, name in enumerate(part.states) if _COLLECTIVE.search(name)]
+    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    if not kinds:
+        return by_kind
+    is_kind = np.zeros(len(part.states), bool)
+    is_kind[kinds] = True
+    state = part.column("state")
+    rows = np.flatnonzero(is_kind[state])
+    state, start, end = state[rows], part.column("start_ns")[rows], part.column("end_ns")[rows]
+    for code in kinds:
+        of_kind = state == code
+        if of_kind.any():
+            by_kind[part.states[code]] = _ends_and_duration(start[of_kind], end[of_kind])
+    return by_kind
+
+
+def _ends_in_groups(calls: RankCalls) -> Ends:
+    of = dict(zip(COLUMNS, calls.columns.T, strict=True))
+    kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
+    rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
+    key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
+    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    for code in np.unique(key).tolist():
+        operation, group = divmod(code, len(calls.groups))
+        members = rows[key == code]
+        name = f"{calls.operations[operation]} of {calls.groups[group]}"
+        by_kind[name] = _ends_and_duration(of["enter_ns"][members], of["leave_ns"][members])
+    return by_kind
+
+
+def _ends_and_duration(
+    start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], int]:  # fmt: skip
+    return np.sort(end), _median(np.sort(end - start))
+
+
+def _matched(first: Ends, other: Ends) -> _Match:
+    """What the k-th ends of each kind, of which both ranks have as many, say of their clocks."""
+    kinds = [kind for kind in first if kind in other and len(first[kind][0]) == len(other[kind][0])]
+    if not kinds:
+        return _Match(0)
+    differences = np.sort(np.concatenate([first[kind][0] - other[kind][0] for kind in kinds]))
+    shift = _median(differences)
+    durations = np.sort([side[kind][1] for kind in kinds for side in (first, other)])
+    return _Match(
+        len(differences),
+        shift,
+        _median(np.sort(np.abs(differences - shift))),
+        max(_LEAST_TOLERANCE_NS, _median(durations)),
+    )
+
+
+def _median(ordered: npt.NDArray[np.int64]) -> int:
+    """Of sorted whole numbers, the lower one of two: as exact as they are."""
+    return int(ordered[(len(ordered) - 1) // 2])
+
 
 _ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
 

@@ -81,7 +81,7 @@ def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
     """How each of several runs is read, and what several files are, for a command that tells runs apart by their
     names.
     """
-    from perf_traces.rank_numbers import RANK
+    from perf_traces.ranks import RANK
     from perfcore.reading.many_files import NamePattern
 
     of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types

@@ -212,11 +212,13 @@ class Gamma(Family):
         return None if self.std else self.mean
 
     def _cdf(self, x: Floats) -> Floats:
-        level: Floats = gammainc((self.mean / self.std) ** 2, np.maximum(x, 0.0) * (self.mean / self.std / self.std))
+        level: Floats = np.asarray(
+            gammainc((self.mean / self.std) ** 2, np.maximum(x, 0.0) * (self.mean / self.std / self.std)), np.float64
+        )
         return level
 
     def _quantile(self, q: Floats) -> Floats:
-        return self.std * (self.std / self.mean) * gammaincinv((self.mean / self.std) ** 2, q)
+        return np.asarray(self.std * (self.std / self.mean) * gammaincinv((self.mean / self.std) ** 2, q), np.float64)
 
 
 @dataclass(frozen=True)

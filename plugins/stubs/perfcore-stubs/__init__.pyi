@@ -1,11 +1,10 @@
 """Written by plugins/stubs/write_stubs.py."""
 
-from perf_analysis.overheads.api import overheads as overheads
-from perf_analysis.profile.api import profile as profile
-from perf_analysis.summarize.api import merge as merge
-from perf_analysis.summarize.api import summarize as summarize
-from perf_analysis.whatif.api import messages as messages
-from perf_analysis.whatif.api import whatif as whatif
+from perf_analysis.messages import messages as messages
+from perf_analysis.overheads import overheads as overheads
+from perf_analysis.profile import profile as profile
+from perf_analysis.summarize import summarize as summarize
+from perf_analysis.whatif import whatif as whatif
 from perf_basics.api import formats as formats
 from perf_basics.api import info as info
 from perf_basics.api import plugins as plugins

@@ -42,7 +42,7 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 

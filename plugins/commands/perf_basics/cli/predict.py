@@ -82,8 +82,8 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_statistics.executors.executors import executor_of
         from perf_views.pictures.picture import check_files, plot
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.options import build
         from perfcore.models.fitting import NO_PARTS
 

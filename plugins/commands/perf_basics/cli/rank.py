@@ -35,7 +35,7 @@ def command(
     """
     with reporting():
         import perfcore
-        from perf_statistics.executors.executors import executor_of
+        from perfcore.base.executors import executor_of
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 

@@ -14,7 +14,7 @@ from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
 from perf_experiments.design.versions import VERSION, next_to_each_other
-from perf_formulas.toml_file import read_toml
+from perf_formulas.formula import read_toml
 from perf_tables.points.ranges import MOST_POINTS
 from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.results import Result

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perf_formulas.tree import FUNCTIONS
+from perf_formulas.parser import FUNCTIONS
 from perf_tables.points.ranges import parse_values
 from perfcore.base.errors import OptionError
 

@@ -25,8 +25,7 @@ from perf_experiments.runs.store import Store
 from perf_experiments.runs.study import check_command, commands_of, with_study
 from perf_experiments.runs.templates import filled
 from perf_experiments.runs.values import parse_patterns
-from perf_statistics.executors import slurm
-from perfcore.base import progress
+from perfcore.base import progress, slurm
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 

@@ -19,7 +19,7 @@ from perf_explore.shades import class_colour
 from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
-from perf_traces.model_phases import model_edges
+from perf_traces.windows import model_edges
 from perf_views.contents import (
     Block,
     Cell,

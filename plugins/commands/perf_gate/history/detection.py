@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating.arma_noise import GAIN, GRID, first_variance, whitened
+from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
 
 # Steps in noise with heavy tails: which are more than shocks that die away?
 #

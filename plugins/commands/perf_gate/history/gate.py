@@ -13,8 +13,7 @@ from perf_gate.history.detection import FEWEST_VALUES, Detected, Step, change_of
 from perf_gate.reading.cases import case_columns
 from perf_gate.reading.long_table import TABLES, LongTable, better_of
 from perf_gate.reading.matching import text_of
-from perf_statistics.gating.judging import Outcome
-from perf_statistics.gating.multiple_tests import benjamini_hochberg
+from perf_statistics.gating import Outcome, benjamini_hochberg
 from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.results import Result

@@ -10,7 +10,7 @@ import numpy as np
 from perf_gate.history.detection import FEWEST_VALUES, Step, change_of
 from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
 from perf_gate.presenters.reports import sparkline
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, DATA, MODEL, QUIET
 from perf_views.short_names import shortened
 from perfcore.results import Presenter, Tables

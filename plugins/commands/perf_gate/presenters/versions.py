@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_gate.versions.gate import VersionGate
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perf_views.colours import CAREFUL, GOOD, QUIET, RULE
 from perfcore.results import Presenter, Tables
 

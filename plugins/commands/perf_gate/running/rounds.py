@@ -13,7 +13,7 @@ from pathlib import Path
 from perf_gate.reading.long_table import VERSIONS, LongTable, long_table
 from perf_gate.versions.gate import VersionGate
 from perf_gate.versions.sequential import Look, next_look, sequential_plan
-from perf_statistics.gating.judging import Outcome
+from perf_statistics.gating import Outcome
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 

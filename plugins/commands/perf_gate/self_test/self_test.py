@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from perf_gate.reading.long_table import LongTable
 from perf_gate.reading.matching import match
-from perf_statistics.gating.judging import judge
-from perf_statistics.gating.rounds import in_turn
+from perf_statistics.gating import judge, paired_test
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
@@ -53,7 +52,7 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
             for benchmark_pairs in pairs
         ]
         slower = judge(
-            in_turn(
+            paired_test(
                 [benchmark_pairs[:, 0] for benchmark_pairs in sides],
                 [benchmark_pairs[:, 1] for benchmark_pairs in sides],
             ),
@@ -61,7 +60,7 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
         ).slower
         called += slower
         together += bool(slower.any())
-    estimates = in_turn(
+    estimates = paired_test(
         [benchmark_pairs[:, 0] for benchmark_pairs in pairs], [benchmark_pairs[:, 1] for benchmark_pairs in pairs]
     )
     unchanged = replace(estimates, log_ratio=np.zeros(len(series)))

@@ -13,12 +13,17 @@ from perf_gate.reading.long_table import LongTable
 from perf_gate.reading.matching import match
 from perf_gate.versions.layouts import Laid, laid_out
 from perf_gate.versions.sequential import Look, judge_in_looks
-from perf_statistics.gating.estimates import FEWEST_ROUNDS, Estimates
-from perf_statistics.gating.judging import Judged, Outcome, judge
-from perf_statistics.gating.known_order import in_known_order
-from perf_statistics.gating.rounding import last_digit
-from perf_statistics.gating.rounds import in_turn
-from perf_statistics.gating.sessions import apart
+from perf_statistics.gating import (
+    FEWEST_ROUNDS,
+    Estimates,
+    Judged,
+    Outcome,
+    judge,
+    paired_test,
+    resolution,
+    unpaired_test,
+)
+from perf_statistics.known_order import blocked_test
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
@@ -245,7 +250,7 @@ def _in_looks(
 
 
 def _last_digits(laid: Sequence[Laid]) -> Floats:
-    return np.array([last_digit(each.first) + last_digit(each.second) for each in laid])
+    return np.array([resolution(each.first) + resolution(each.second) for each in laid])
 
 
 def _estimates(
@@ -260,12 +265,12 @@ def _estimates(
         oriented = [(laid[k], bool(larger[k])) for k in chosen.tolist()]
         first, second = [_logs(e.first, up) for e, up in oriented], [_logs(e.second, up) for e, up in oriented]
         if layout == "turn":
-            estimates = in_turn(first, second, digits[chosen])
+            estimates = paired_test(first, second, digits[chosen])
         elif layout == "blocks":
             series = [_logs(each.series, up) for each, up in oriented]
-            estimates = in_known_order(series, [each.is_second for each, _ in oriented], log_threshold, digits[chosen])
+            estimates = blocked_test(series, [each.is_second for each, _ in oriented], log_threshold, digits[chosen])
         else:
-            estimates = apart(first, second, between, digits[chosen])
+            estimates = unpaired_test(first, second, between, digits[chosen])
         by_layout.append((chosen, estimates))
     order = np.argsort(np.concatenate([chosen for chosen, _ in by_layout]), kind="stable")
     fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")

@@ -32,10 +32,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating.estimates import FEWEST_ROUNDS, SURE, Estimates
-from perf_statistics.gating.judging import Judged
-from perf_statistics.gating.multiple_tests import adjusted
-from perf_statistics.gating.rounds import in_turn
+from perf_statistics.gating import FEWEST_ROUNDS, SURE, Estimates, Judged, adjusted, paired_test
 from perfcore.base.errors import OptionError
 
 Floats = npt.NDArray[np.float64]
@@ -93,7 +90,7 @@ def judge_in_looks(
     reached = [look for look in plan if (sizes >= look.rounds).any()]
     for look in reached:
         begun = [[side[: look.rounds] for side in sides] for sides in (first, second)]
-        look_estimates = in_turn(begun[0], begun[1], last_digits)
+        look_estimates = paired_test(begun[0], begun[1], last_digits)
         counts = sizes >= look.rounds
         slow = adjusted(np.where(counts, look_estimates.p_slow(log_threshold), 1.0), errors)
         not_slower = np.where(counts, look_estimates.p_not_slower(log_threshold), 1.0)
@@ -101,7 +98,7 @@ def judge_in_looks(
         p_slow = np.where(is_open, np.minimum(p_slow, level / look.slower * slow), p_slow)
         p_not_slower = np.where(is_open, np.minimum(p_not_slower, level / look.not_slower * not_slower), p_not_slower)
     latest = reached[-1] if reached else plan[0]
-    estimates = replace(in_turn(first, second, last_digits), sure=1.0 - latest.not_slower)
+    estimates = replace(paired_test(first, second, last_digits), sure=1.0 - latest.not_slower)
     return estimates, Judged(threshold, p_slow, p_not_slower, p_slow <= level, p_not_slower <= level)
 
 

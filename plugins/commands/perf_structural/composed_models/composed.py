@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import perfcore
 from perf_formulas.formula import Formula
-from perf_formulas.tree import Node, Number, Operation, Variable, written
+from perf_formulas.parser import Node, Number, Operation, Variable, written
 from perf_structural.composed_models.shared_points import (
     check_variables,
     count_of,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.parser import QUANTILE, Limits, Parser
-from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
+from perf_formulas.parser import FUNCTIONS, OR, QUANTILE, Limits, Node, Parser, Rule
 from perf_structural.language import barriers, copies, curves, pipeline, workers
 
 Floats = npt.NDArray[np.float64]

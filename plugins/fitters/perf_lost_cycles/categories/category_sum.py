@@ -10,11 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
-from perf_statistics.least_squares.goodness import r_squared
-from perf_statistics.least_squares.shape_average import expected_runs, shape_weights
-from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
+from perf_formulas.formula import Formula, renamed
+from perf_statistics.goodness import r_squared
+from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.categories.table import by_category
 from perf_tables.points.points import check_coverage, named_points
 from perfcore.base.errors import DataError, OptionError
@@ -130,7 +128,7 @@ def observed_by_category(model: Model, names: Sequence[str], data: Any, where: s
 # A category's chosen formula is one of several that its points hardly tell apart, and none of them is quite right. So
 # each category is averaged over its formulas, about which measurements scatter and from which they drift away with
 # the
-# distance; see `perf_statistics.least_squares.shape_average`. The total is averaged over sums of formulas that are
+# distance; see `perf_statistics.model_average`. The total is averaged over sums of formulas that are
 # drawn for the
 # categories, each as likely as its points make it; the totals that were measured say which sums are right, and how
 # far

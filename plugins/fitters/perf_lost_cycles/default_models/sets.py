@@ -14,9 +14,20 @@ from dataclasses import dataclass, field
 import msgspec
 
 from perf_formulas.formula import Formula
-from perf_formulas.parser import FormulaError, Parser
-from perf_formulas.toml_file import read_toml
-from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
+from perf_formulas.parser import (
+    INFIX,
+    PREFIX,
+    FormulaError,
+    Node,
+    Number,
+    Operation,
+    Parser,
+    Variable,
+    read_toml,
+    replaced,
+    variables,
+    written,
+)
 from perf_tables.categories.plain_name import plain_name
 from perfcore.base.errors import InputError, PerfError, UnknownNameError, listing
 from perfcore.base.files import write_bytes

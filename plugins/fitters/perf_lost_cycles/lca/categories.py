@@ -14,8 +14,8 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import VARIABLE, DefaultModel, models_for
 from perf_lost_cycles.options import LcaOptions
-from perf_statistics.least_squares.batched import fit_subsets
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.batched import fit_subsets
+from perf_statistics.goodness import r_squared
 from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
@@ -88,7 +88,7 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 # Every default model fitted to every category over one factor: general linear least squares by SVD, in batches.
 #
 # All categories that were measured at the same points share one design, whatever models they are fitted with; models of
-# equally many terms are one call of `perf_statistics.least_squares.batched.fit_subsets`. Nothing loops over categories.
+# equally many terms are one call of `perf_statistics.batched.fit_subsets`. Nothing loops over categories.
 #
 # Source: W. Meira, "Modeling performance of parallel programs", University of Rochester, 1995 (the tool `lca`); general
 # linear least squares after W. H. Press et al., "Numerical Recipes in C", 2nd edition, 1992, section 15.4. Deviation:

@@ -13,7 +13,7 @@ from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit, FittedCategories, fit_categories
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.options import CRITERIA, LcaOptions
-from perf_statistics.least_squares.goodness import r_squared
+from perf_statistics.goodness import r_squared
 from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 
 # Forms of models of several factors: sets of terms, each a product of one function of each factor.
 #

@@ -45,7 +45,7 @@ from perf_lost_cycles.modgen.forms import (
     union,
     weighted_r2,
 )
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from perf_lost_cycles.modgen.forms import Form, Grid, Terms, weighted_r2
 from perf_lost_cycles.modgen.generate import Generated, generate
 from perf_lost_cycles.modgen.model import CategoryFit, Generation, Measured, ModgenModel, UsedModel, generation_of
 from perf_lost_cycles.options import ModgenOptions
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 from perf_tables.categories.table import CategoryTable
 from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
@@ -40,7 +40,7 @@ class FormFit:
 def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFit]:
     """Fit each series with its own form on all points; one fit for each form that occurs.
 
-    Forms of one size are one call of `perf_statistics.least_squares.batched.fit_subsets`.
+    Forms of one size are one call of `perf_statistics.batched.fit_subsets`.
     """
     form_fits = []
     numbers, group = np.unique(of_series, return_inverse=True)

@@ -11,13 +11,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.formula import Formula
-from perf_formulas.functions import renamed
-from perf_formulas.sums import sum_of_terms
+from perf_formulas.formula import Formula, renamed, sum_of_terms
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.modgen.forms import Terms, weighted_r2
 from perf_lost_cycles.modgen.generate import Generated
-from perf_statistics.least_squares.batched import fit_subsets
+from perf_statistics.batched import fit_subsets
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Parameter
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.functions import renamed
+from perf_formulas.formula import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum
 from perf_lost_cycles.default_models.sets import formula_over
 from perf_lost_cycles.lca.model import LcaModel

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perf_scaling.posterior.family import changes, deviating_rate, deviating_variance, deviating_variances
 from perf_scaling.terms import Factor, Law, PathData, Term
-from perf_statistics.executors.threads import thread_count
+from perfcore.base.executors import thread_count
 
 Result = TypeVar("Result")
 

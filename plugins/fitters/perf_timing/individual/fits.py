@@ -14,9 +14,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.batched import SubsetFits, fit_subsets
-from perf_statistics.least_squares.goodness import information, r_squared
-from perf_statistics.least_squares.nonnegative import fit_nonnegative
+from perf_statistics.batched import SubsetFits, fit_nonnegative, fit_subsets
+from perf_statistics.goodness import information, r_squared
 
 # Stands in a ranking where the functions of one combination stand otherwise.
 BEST_OF_EACH = ("best of each pair",)

@@ -8,11 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_formulas.sums import sum_of_terms
-from perf_statistics.least_squares.goodness import information, r_squared
-from perf_statistics.least_squares.outliers import Outliers, find_outliers
-from perf_statistics.least_squares.shape_average import expected_runs
-from perf_statistics.least_squares.shapes import GatheredShapes, Shapes
+from perf_formulas.formula import sum_of_terms
+from perf_statistics.goodness import Outliers, find_outliers, information, r_squared
+from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points.points import Places, check_coverage
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets

@@ -2,7 +2,7 @@
 
 Work over speed is the same for all pairs, and no pair keeps to it exactly. So the logarithm of a value is that of the
 model, plus an effect of the pair, plus a misfit that grows with the distance over the parameters, of the pair and of
-all pairs together, plus noise, as `perf_statistics.least_squares.misfit` has them. About the estimate the model is
+all pairs together, plus noise, as `perf_statistics.model_average` has them. About the estimate the model is
 linear in its
 parameters; their errors are those of generalised least squares. What the measurements of a pair say about its own
 effect moves its bounds; for a pair that was never measured the whole effect stays open. How large effects, drift and
@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
-from perf_statistics.least_squares.misfit import (
+from perf_statistics.model_average import (
     DEVIATES,
+    NormalMixture,
     deviating_variance,
     drift_covariance,
     drift_variance,
     misfits,
 )
-from perf_statistics.least_squares.normal_mixture import NormalMixture
+from perf_statistics.trust_region import JacobianFactor
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_statistics.executors.tasks import as_they_end
-from perf_statistics.least_squares.goodness import information, r_squared
-from perf_statistics.least_squares.outliers import find_outliers
+from perf_statistics.goodness import find_outliers, information, r_squared
 from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.joint.descent import is_worth_compiling
 from perf_timing.joint.model import Interval, JointModel
@@ -38,6 +36,7 @@ from perf_timing.scaling_model import FittedObservations
 from perf_timing.single_thread import single_thread
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.base.executors import as_they_end
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations

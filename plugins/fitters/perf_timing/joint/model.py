@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares.goodness import information, r_squared, relative_errors
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
-from perf_statistics.least_squares.misfit import positions, run_variance
-from perf_statistics.least_squares.outliers import Outliers, find_outliers
+from perf_statistics.goodness import Outliers, find_outliers, information, r_squared, relative_errors
+from perf_statistics.model_average import positions, run_variance
+from perf_statistics.trust_region import JacobianFactor
 from perf_tables.points.points import Places, check_coverage
 from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem

@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.executors.tasks import as_they_end, in_order
-from perf_statistics.least_squares import trust_region
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
+from perf_statistics import trust_region
+from perf_statistics.trust_region import JacobianFactor
 from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit, JointStatus, data_driven_start, refine, search, solve
 from perf_timing.single_thread import single_thread
+from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
 #

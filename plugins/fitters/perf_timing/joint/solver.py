@@ -9,9 +9,8 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.least_squares import trust_region
-from perf_statistics.least_squares.jacobian_factor import JacobianFactor
-from perf_statistics.least_squares.robust_losses import influence
+from perf_statistics import trust_region
+from perf_statistics.trust_region import JacobianFactor, influence
 from perf_timing.joint.descent import CompressedProblem, Descent, evaluate
 from perf_timing.joint.problem import JointProblem, in_gauge, same_functions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.markers import CUT, families, occurrences
+from perf_traces.windows import CUT, families, occurrences
 from perf_views.function_names import plain_name
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from perf_traces.markers import occurrences
+from perf_traces.windows import occurrences
 from perf_worley.describe_phases import PhaseMaker
 from perf_worley.search import Found, with_errors
 from perfcore import Trace

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.states.classes import state_classes
-from perf_traces.states.table import COMPUTING, OTHER
+from perf_traces.states import COMPUTING, OTHER, state_classes
 from perf_views.function_names import plain_names
 from perf_worley.names.clipped_sums import clipped_sums
 from perfcore.data.trace import Trace, busy_mask

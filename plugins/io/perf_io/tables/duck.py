@@ -24,9 +24,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.executors.threads import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.base.executors import thread_count
 
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry beside their columns

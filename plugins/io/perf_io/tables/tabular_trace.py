@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import Database, quoted
-from perf_traces.lazy_columns import COLUMNS, LazyTrace
+from perf_traces.joined_trace import COLUMNS, LazyTrace
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import busy_mask, curve_from_intervals
 

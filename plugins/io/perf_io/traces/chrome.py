@@ -32,11 +32,10 @@ from perf_io.traces.trace_event import TraceEvent
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
-from perf_traces.messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
+from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
-from perf_traces.states.classes import class_of
-from perf_traces.states.table import MARKER
+from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 
 if TYPE_CHECKING:
     from perf_io.traces.trace_event import TraceEvent

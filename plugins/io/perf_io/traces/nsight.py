@@ -28,7 +28,7 @@ from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
 from perf_io.traces.options import NsightOptions
 from perf_traces.messages.communication import carry
-from perf_traces.messages.rank_calls import OF_RANK, communication_of_ranks
+from perf_traces.messages.matching import OF_RANK, communication_of_ranks
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, NOWHERE, RECEIVE, SEND, UNTOLD, RankCalls
 
 _MESSAGES, _COLLECTIVES, _WAITS, _OTHERS = (
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS"

@@ -26,9 +26,9 @@ from perf_io.traces.otf2_metrics import Metrics
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
+from perf_traces.messages.bursts import FACT as COUNTERS
+from perf_traces.messages.bursts import Counters, Readings
 from perf_traces.messages.communication import carry
-from perf_traces.messages.counters import FACT as COUNTERS
-from perf_traces.messages.counters import Counters, Readings
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import otf2  # type: ignore[import-untyped]
 
-from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Readings
+from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings
 from perfcore.base.errors import DataError
 
 _LARGEST_EXPONENT = 18  # 10 to it is nearly what 64 bits hold

@@ -24,10 +24,9 @@ from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
-from perf_traces.clock_repair import CLOCK
+from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Counters, Readings
+from perf_traces.messages.bursts import FACT as COUNTERS
 from perf_traces.messages.communication import Communication, carry, communication_of
-from perf_traces.messages.counters import CYCLES, INSTRUCTIONS, Counters, Readings
-from perf_traces.messages.counters import FACT as COUNTERS
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
@@ -283,7 +282,6 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
             )
 
     carry(trace, read_messages)
-    trace.facts[CLOCK] = tuple(name.rpartition(".")[0] for name in records.locations)  # threads share their task's
     counters = counter_types(named.types.items()) if named.types else USUAL
     if Path(source.name).is_file():
         trace.facts[COUNTERS] = Counters(trace.locations, tuple(counters), read_readings)

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_traces.messages.communication import Calls, Communication, Messages
+from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.matching import called_jointly, collectives_in_order
-from perf_traces.messages.search_kernels import last_not_after
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.reading.source import Source

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication, communication_of
-from perf_traces.messages.replay import Replay
-from perf_traces.messages.rules import bsc_rules
+from perf_traces.messages.replay import Replay, bsc_rules
 from perfcore.data.trace import Trace
 
 Definition = Literal["strict", "bsc"]

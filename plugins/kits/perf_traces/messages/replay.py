@@ -1,28 +1,245 @@
-"""A run once more, by its own computation and messages: as it was, on an ideal network, or with other times.
-
-What a call needs beyond waiting is its residual: the moment at which it was left minus the latest arrival of what it
-waited for. With bursts and residuals as they were the replay gives the run's own times to the nanosecond, which is
-tested whenever a run is read; without residuals it is the run on a network that takes no time. The order of messages
-stays that of the trace.
-"""
+"""Replay of a run: as recorded, on an ideal network, or with other times."""
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages import graph_kernels
+from perf_traces.messages import kernels as graph_kernels
 from perf_traces.messages.communication import Communication
-from perf_traces.messages.event_graph import BURST, COLLECTIVE, GATHERING, MESSAGE, POSTED, EventGraph, event_graph
-from perf_traces.messages.rules import Rules, observed_rules
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation
 
+Waits = Literal["all", "the root", "nobody"]
+
+# Sends of so few bytes do not wait for the receive in any library by its own settings: the smallest limit is that of
+# Open MPI within a node (btl sm), MPICH and Intel MPI have 16 KiB and more.
+EAGER_AT_LEAST = 4096
+_BSC_EAGER = 32768
+_FROM_ROOT = ("bcast", "scatter", "scatterv")
+_TO_ROOT = ("reduce", "gather", "gatherv")
+_OF_ALL = (
+    "barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
+    "reduce_scatter_block",
+)  # fmt: skip
+_ELSE_OF_ALL = ("init", "init_thread", "scan", "exscan")  # to BSC's tools; MPI says it of none of them
+_SYNCHRONOUS = ("ssend", "issend", "ssend_init")
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """What the trace says of one operation."""
+
+    operation: str
+    calls: int  # how many there are
+    tested: str  # the prerequisite
+    refuted: int  # calls that left before it was met
+    waits: str  # whom it is taken to wait for
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Whom calls wait for."""
+
+    name: str
+    eager_bytes: int  # sends of more wait until their receive is posted
+    waits: Mapping[str, Waits]  # of each collective operation, by name
+    refutations: tuple[Refutation, ...] = ()  # how that was found
+
+
+def bsc_rules(communication: Communication) -> Rules:
+    """Those that give the figures which BSC's tools publish: every collective and MPI_Init wait for all members."""
+    waits: dict[str, Waits] = {}
+    for name in _operations(communication):
+        waits[name] = "all" if _plain(name) in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL, *_ELSE_OF_ALL) else "nobody"
+    return Rules("bsc", _BSC_EAGER, waits)
+
+
+def observed_rules(communication: Communication) -> Rules:
+    """Those that the standard demands, and of the others those that the trace does not refute."""
+    waits: dict[str, Waits] = {}
+    table = []
+    calls, joined = communication.calls, communication.collectives
+    last = np.full(len(joined), np.iinfo(np.int64).min)
+    np.maximum.at(last, joined.member_of, calls.enter_ns[joined.member_call])
+    left = calls.leave_ns[joined.member_call]
+    early = left < last[joined.member_of]
+    operation = joined.operation[joined.member_of]
+    for name in _operations(communication):
+        of_name = operation == calls.operations.index(name)
+        count = int((early & of_name).sum())
+        plain = _plain(name)
+        if plain in (*_FROM_ROOT, *_TO_ROOT):
+            waits[name] = "the root"
+        elif plain in _OF_ALL or not count:
+            waits[name] = "all"
+        else:
+            waits[name] = "nobody"
+        if plain.startswith("i") and plain[1:] in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL):
+            waits[name] = "nobody"  # it only announces; the waiting is in a later call that the trace does not link
+        table.append(Refutation(name, int(of_name.sum()), "all members have arrived", count, waits[name]))
+    eager, sends = _eager(communication)
+    return Rules("observed", eager, waits, (*table, *sends))
+
+
+def _eager(communication: Communication) -> tuple[int, list[Refutation]]:
+    """The largest size of a send that did not wait for its receive, and what that was found from."""
+    messages, calls = communication.messages, communication.calls
+    finished = messages.send_done_call >= 0
+    size = messages.bytes[finished]
+    early = calls.leave_ns[messages.send_done_call[finished]] < calls.enter_ns[messages.post_call[finished]]
+    eager = max(EAGER_AT_LEAST, int(size[early].max(initial=0)))
+    if not len(size):
+        return eager, []
+    tested = "the receive is posted"
+    waits = f"the receive above {eager} bytes" if (size > eager).any() else "nobody"
+    return eager, [Refutation("sends", len(size), tested, int(early.sum()), waits)]
+
+
+def must_be_posted(communication: Communication, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Messages whose send waits until the receive is posted."""
+    messages, calls = communication.messages, communication.calls
+    names = np.array([_plain(name) in _SYNCHRONOUS for name in calls.operations], dtype=bool)
+    large = messages.bytes > rules.eager_bytes
+    if len(names):
+        large = large | names[calls.operation[messages.send_call]]
+    return large & (messages.send_done_call >= 0)
+
+
+def _operations(communication: Communication) -> Sequence[str]:
+    """Names of the collective operations that occur."""
+    return [communication.calls.operations[code] for code in np.unique(communication.collectives.operation).tolist()]
+
+
+def rooted(name: str) -> Literal["from", "to"] | None:
+    """Whether data go from the root to the others, or from them to it; None of operations without a root."""
+    plain = _plain(name)
+    return "from" if plain in _FROM_ROOT else "to" if plain in _TO_ROOT else None
+
+
+def _plain(name: str) -> str:
+    """A name without its library's prefix; tools that wrap it write PMPI."""
+    return re.sub(r"^p?mpi_", "", name.lower())
+
+
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+
+# Kinds of edges. What may be left out where they go in circles has the largest numbers.
+BURST, CALL, MESSAGE, GATHERING, COLLECTIVE, POSTED = range(6)
+_DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
+
+
+@dataclass(frozen=True, eq=False)
+class EventGraph:
+    """Edges sorted by the node that they lead to; nodes in an order in which causes come first."""
+
+    begins: Integers  # where the edges into each node begin
+    source: Codes  # the node that each edge comes from
+    kind: npt.NDArray[np.int8]
+    subject: Codes
+    call: Codes  # the call at whose end the edge leads, -1 of others
+    arrival: Codes  # nodes of arrivals and ends of calls, and of last records
+    end: Codes
+    last: Codes
+    dropped: tuple[tuple[int, int], ...]  # kind and subject of edges that were left out, since they went in circles
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of events."""
+        return len(self.begins) - 1
+
+
+def event_graph(communication: Communication, rules: Rules) -> EventGraph:
+    """The graph of a run.
+
+    Parameters
+    ----------
+    communication : Communication
+    rules : Rules
+    """
+    n_calls, n_locations, n_joined = (
+        len(communication.calls),
+        len(communication.locations),
+        len(communication.collectives),
+    )
+    joined, last = 2 * n_calls, 2 * n_calls + n_joined
+    n_nodes = last + 2 * n_locations  # last records, then beginnings
+    edges = _Edges()
+    calls, location = np.arange(n_calls), np.arange(n_locations)
+    first = communication.first_call
+    begins = np.full(n_locations, last + n_locations) + location
+    before = 2 * (calls - 1) + 1
+    has_calls = first[1:] > first[:-1]
+    before[first[:-1][has_calls]] = begins[has_calls]
+    edges.add(BURST, before, 2 * calls, calls)
+    edges.add(BURST, np.where(has_calls, 2 * (first[1:] - 1) + 1, begins), last + location, n_calls + location)
+    edges.add(CALL, 2 * calls, 2 * calls + 1, calls, calls)
+    messages = communication.messages
+    numbers = np.arange(len(messages))
+    edges.add(MESSAGE, 2 * messages.send_call, 2 * messages.receive_call + 1, numbers, messages.receive_call)
+    waiting = numbers[must_be_posted(communication, rules)]
+    done_call = messages.send_done_call[waiting]
+    edges.add(POSTED, 2 * messages.post_call[waiting], 2 * done_call + 1, waiting, done_call)
+    _add_collectives(edges, communication, rules, joined)
+    return edges.arranged(n_nodes, n_calls, last)
+
+
+def _add_collectives(edges: _Edges, communication: Communication, rules: Rules, joined: int) -> None:
+    together = communication.collectives
+    if not len(together):
+        return
+    names = communication.calls.operations
+    waits = np.array([rules.waits.get(name, "nobody") for name in names])[together.operation][together.member_of]
+    toward = np.array([rooted(name) or "" for name in names])[together.operation][together.member_of]
+    by_root = waits == "the root"
+    causes = (waits == "all") | (by_root & ((toward == "to") | together.member_is_root))
+    waiting = (waits == "all") | (by_root & ((toward == "from") | together.member_is_root))
+    member, call = together.member_of, together.member_call
+    edges.add(GATHERING, 2 * call[causes], joined + member[causes], member[causes])
+    edges.add(COLLECTIVE, joined + member[waiting], 2 * call[waiting] + 1, member[waiting], call[waiting])
+
+
+class _Edges:
+    """Edges as they are added, and then in order."""
+
+    def __init__(self) -> None:
+        self._columns: list[tuple[npt.NDArray[np.integer], ...]] = []
+
+    def add(
+        self, kind: int, source: Integers, target: Integers, subject: Integers, call: Integers | None = None
+    ) -> None:
+        calls = np.full(len(source), -1) if call is None else call
+        self._columns.append((np.full(len(source), kind, np.int8), source, target, subject, calls))
+
+    def arranged(self, n_nodes: int, n_calls: int, last: int) -> EventGraph:
+        kind = np.concatenate([columns[0] for columns in self._columns])
+        source, target, subject, call = (
+            np.concatenate([columns[k] for columns in self._columns]).astype(np.int32) for k in range(1, 5)
+        )
+        dropped: list[tuple[int, int]] = []
+        place, begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
+        for kinds in _DROPPED_FIRST:
+            if n_done == n_nodes:
+                break
+            backwards, *_ = graph_kernels.arrange(n_nodes, target, source)
+            on_circle = (place < 0) & (backwards < 0)
+            circular = np.isin(kind, kinds) & on_circle[source] & on_circle[target]
+            dropped += zip(kind[circular].tolist(), subject[circular].tolist(), strict=True)
+            kind, source, target, subject, call = (
+                column[~circular] for column in (kind, source, target, subject, call)
+            )
+            place, begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
+        return EventGraph(
+            begins, place[source[order]], kind[order], subject[order], call[order], place[0 : 2 * n_calls : 2],
+            place[1 : 2 * n_calls : 2], place[last : n_nodes - (n_nodes - last) // 2], tuple(dropped),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +247,7 @@ class Path:
     """The chain of events that took as long as the run."""
 
     runtime_ns: int  # of the run
-    kind: npt.NDArray[np.int8]  # the edges in order of time; see `perf_traces.messages.event_graph.EventGraph`
+    kind: npt.NDArray[np.int8]  # the edges in order of time; see `perf_traces.messages.replay.EventGraph`
     subject: Codes
     call: Codes
     cost_ns: Integers  # they sum to ``runtime_ns``

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 import msgspec
 
 from perf_traces.options import CLOCKS, TraceOptions
-from perf_traces.rank_numbers import RANK, named_host, named_ranks
+from perf_traces.ranks import RANK, named_host, named_ranks
 from perf_traces.summaries import CELLS
-from perf_traces.summaries.document import is_summary
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
@@ -23,6 +22,7 @@ from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
+DOCUMENT = "perfcore-summary.json"  # the first member of a summary file, a ZIP archive
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
@@ -30,6 +30,11 @@ _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
 _OF_A_FILE = ("locations",)
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
+
+
+def is_summary(head: bytes) -> bool:
+    """Whether a file that begins so is a summary."""
+    return head.startswith(b"PK\x03\x04") and head[30 : 30 + len(DOCUMENT)] == DOCUMENT.encode()
 
 
 class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -10,15 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.clocks import no_common_clock
-from perf_traces.joined_trace import levels_of_ranks
+from perf_traces.joined_trace import StoredTrace, levels_of_ranks
 from perf_traces.nesting import NESTED, mark_nested
-from perf_traces.rank_numbers import RANK, check_job, numbered
-from perf_traces.ranks import notes_of_ranks
-from perf_traces.stored_trace import StoredTrace
+from perf_traces.ranks import RANK, check_job, no_common_clock, notes_of_ranks, numbered
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.stored_cells import StoredCells, parts_of
-from perf_traces.summaries.summary import FileFacts, Summary
+from perf_traces.summaries.summary import FileFacts, StoredCells, Summary, parts_of
 from perfcore.base.errors import DataError, listing
 from perfcore.base.scratch_arrays import zeros
 from perfcore.data.curve import UtilizationCurve

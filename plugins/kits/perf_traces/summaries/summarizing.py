@@ -1,25 +1,81 @@
-"""Files to a summary: one at a time, here or by whatever runs tasks elsewhere."""
+"""Files to a summary, with a checkpoint, and parts of a run to the whole."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from perf_statistics.executors.tasks import as_they_end
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import Gathered, Summary, ordered_columns
-from perf_traces.summaries.summary_file import decode, encode
-from perf_traces.summaries.unfinished import Unfinished
+from perf_traces.summaries.summary_file import decode, encode, load, save
 from perfcore.base import progress
-from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
+from perfcore.base.executors import as_they_end
 from perfcore.data.kinds import type_in_words
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read
+
+_EVERY_S = 30.0
+_TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
+
+
+class Unfinished:
+    """The file beside an output that has the sums of the files that are done."""
+
+    def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
+        self.path = path
+        self._run, self._positions = run, positions
+        self._next = time.monotonic() + _EVERY_S
+
+    def earlier(self) -> Summary | None:
+        """What an earlier call left, if it is of the same files and options."""
+        if not self.path.is_file():
+            return None
+        with contextlib.suppress(InputError):  # damaged, or none of ours
+            summary, _ = load(self.path, checked=True)
+            if summary.run.identity == self._run.identity and summary.positions <= self._positions:
+                progress.note(
+                    f"going on after {len(summary.positions)} of {len(self._positions)} files, from {self.path}"
+                )
+                return summary
+        return None
+
+    def keep(self, gathered: Gathered) -> None:
+        """Write the sums if it is time to."""
+        if time.monotonic() >= self._next:
+            self.save(gathered)
+
+    def save(self, gathered: Gathered) -> int:
+        """Write the sums as far as they go; how many files are in what was written.
+
+        Files that could not be read are not among them: they are tried again.
+        """
+        began = time.monotonic()
+        try:
+            summary = replace(gathered.summary(), left_out={})
+            save(summary, self.path)
+        except DataError:  # nothing is summed up yet
+            return 0
+        except InputError as error:  # the sums in memory are still good
+            progress.note(f"what is summed up so far cannot be kept: {error}")
+            return 0
+        finally:
+            ended = time.monotonic()
+            self._next = ended + max(_EVERY_S, _TIMES * (ended - began))
+        return len(summary.files)
+
+    def remove(self) -> None:
+        """The output is written."""
+        self.path.unlink(missing_ok=True)
+
 
 _BYTES_OF_A_TASK = 1 << 26  # read in some seconds
 _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
@@ -142,3 +198,56 @@ def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[li
             task, task_size = [], 0
     if task:
         yield task
+
+
+_MOST_NAMED = 3
+
+Named = str | os.PathLike[str]
+
+
+def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
+    """The sum of the summaries in files."""
+    if not paths:
+        raise OptionError("there are no parts; name those that perf summarize --part has made")
+    gathered: Gathered | None = None
+    holder: dict[int, Named] = {}
+    counts = set()
+    with progress.bar("merging", len(paths)) as advance:
+        for path in paths:
+            summary, part = load(path)
+            if gathered is None:
+                gathered = Gathered(summary.run)
+            elif (difference := gathered.run.difference(summary.run)) is not None:
+                raise DataError(f"{os.fspath(path)} does not belong to {os.fspath(paths[0])}: {difference}")
+            _check_doubled(gathered.run, summary, path, holder)
+            holder |= dict.fromkeys(summary.positions, path)
+            counts.add(None if part is None else part[1])
+            gathered.add(summary)
+            advance(1)
+    assert gathered is not None
+    total = gathered.summary()
+    missing = total.missing()
+    if missing and not allow_missing:
+        raise DataError(_missing(total.run, missing, counts.pop() if len(counts) == 1 else None))
+    return total
+
+
+def _check_doubled(run: Run, summary: Summary, path: Named, holder: dict[int, Named]) -> None:
+    doubled = sorted(summary.positions & holder.keys())
+    if doubled:
+        if holder[doubled[0]] == path:
+            raise DataError(f"{os.fspath(path)} is named twice; name each part once")
+        names = listing([run.files[position].name for position in doubled], _MOST_NAMED)
+        raise DataError(
+            f"{os.fspath(path)} and {os.fspath(holder[doubled[0]])} both hold {names}; leave one of them out"
+        )
+
+
+def _missing(run: Run, missing: Sequence[int], n_parts: int | None) -> str:
+    names = listing([run.files[position].name for position in missing], _MOST_NAMED)
+    text = f"{len(missing)} of {len(run.files)} files are in none of the parts: {names}; "
+    if n_parts is None:
+        return f"{text}--allow-missing merges without them"
+    parts = sorted({position % n_parts + 1 for position in missing})
+    named = listing([f"--part {k}/{n_parts}" for k in parts], _MOST_NAMED)
+    return f"{text}summarize the same files with {named}, or merge without them by --allow-missing"

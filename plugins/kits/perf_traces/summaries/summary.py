@@ -1,9 +1,9 @@
-"""A summary of some files of a run, and the sum of several."""
+"""Sums over files of a run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,14 +11,87 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.clocks import YEAR_2000_NS
-from perf_traces.summaries.dyadic import add_joined, coarsest, n_stretches
+from perf_traces.ranks import YEAR_2000_NS
 from perf_traces.summaries.run import Run
-from perf_traces.summaries.stored_cells import StoredCells
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
+
+_AT_ONCE = 1 << 20  # of a part, which is a member of a summary file: another number is another format
+
+Integers = npt.NDArray[np.int64]
+
+
+class StoredCells:
+    """Cells of a file."""
+
+    def __init__(self, count: int, read: Callable[[int, int], Integers]) -> None:
+        self.shape = (count,)
+        self._read = read
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def parts(self) -> Iterator[tuple[int, Integers]]:
+        """Where each part begins, and its cells."""
+        for number, first in enumerate(range(0, len(self), _AT_ONCE)):
+            yield first, self._read(number, min(_AT_ONCE, len(self) - first))
+
+
+def n_parts(count: int) -> int:
+    """How many parts so many cells have."""
+    return -(-count // _AT_ONCE)
+
+
+def parts_of(sums: StoredCells | npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """Where each part of sums begins, and the part."""
+    if isinstance(sums, StoredCells):
+        yield from sums.parts()
+    else:
+        for first in range(0, len(sums), _AT_ONCE):
+            yield first, sums[first : first + _AT_ONCE]
+
+
+def n_stretches(span_ns: tuple[int, int], bits: int) -> int:
+    """How many stretches of 2^bits nanoseconds a span touches."""
+    return (max(span_ns[1] - 1, span_ns[0]) >> bits) - (span_ns[0] >> bits) + 1
+
+
+def coarsest(span_ns: tuple[int, int], most: int) -> int:
+    """The least bits with which a span touches at most so many stretches."""
+    bits = max(0, ((span_ns[1] - span_ns[0]) // most).bit_length() - 1)
+    while n_stretches(span_ns, bits) > most:
+        bits += 1
+    return bits
+
+
+def joined_pairs(first: int, sums: npt.NDArray[Any], times: int) -> tuple[int, npt.NDArray[Any]]:
+    """Number of the first stretch, and the sums (along the first axis), after neighbours were joined so many times."""
+    for _ in range(times):
+        before, after = first & 1, (first + len(sums)) & 1
+        if before or after:
+            sums = np.concatenate([np.zeros_like(sums[:before]), sums, np.zeros_like(sums[:after])])
+        sums = sums[0::2] + sums[1::2]
+        first >>= 1
+    return first, sums
+
+
+def add_joined(
+    total: npt.NDArray[Any],
+    begin: int,
+    first: int,
+    sums: StoredCells | npt.NDArray[Any],
+    times: int,
+    columns: npt.NDArray[np.int64] | None = None,
+) -> None:
+    """Add sums, whose neighbours are joined so many times, to those of the stretches from ``begin`` on."""
+    for start, part in parts_of(sums):
+        # Parts that meet within a stretch add to it one after the other.
+        place, joined = joined_pairs(first + start, part, times)
+        rows = slice(place - begin, place - begin + len(joined))
+        total[rows if columns is None else (rows, columns)] += joined
+
 
 Array = npt.NDArray[Any]
 
@@ -94,7 +167,6 @@ LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so th
 _ROOM = 8  # the share of the stretches that is added where a run grows
 _BEFORE = np.iinfo(np.int64).min
 
-Integers = npt.NDArray[np.int64]
 Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 Marker = tuple[int, int, str, int]
 

@@ -1,10 +1,4 @@
-"""Summaries as files: a zip of one JSON document and the arrays as ``.npy``, the same bytes for the same summary.
-
-Cells are in parts of 2^20, each a member that can be read alone: those of a curve larger than memory stay in the file
-until they are asked for. Numbers are kept as their first bytes, then their second, and so on, which zip packs to three
-quarters: arrays have an axis for that in front. `numpy.load` opens them too. Nothing is unpickled, nothing is unpacked
-that is larger than the file may be, and zip's check sums tell damage.
-"""
+"""Summaries as files."""
 
 from __future__ import annotations
 
@@ -24,11 +18,20 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.summaries.document import DOCUMENT, is_summary
-from perf_traces.summaries.dyadic import coarsest, n_stretches
-from perf_traces.summaries.run import Run
-from perf_traces.summaries.stored_cells import StoredCells, n_parts, parts_of
-from perf_traces.summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, hull, most_windows
+from perf_traces.summaries.run import DOCUMENT, Run, is_summary
+from perf_traces.summaries.summary import (
+    LARGEST,
+    MOST_MARKERS,
+    FileFacts,
+    StoredCells,
+    Summary,
+    coarsest,
+    hull,
+    most_windows,
+    n_parts,
+    n_stretches,
+    parts_of,
+)
 from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
 from perfcore.base.scratch_arrays import fits

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_statistics.gating.multiple_tests import holm
+from perf_statistics.gating import holm
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]

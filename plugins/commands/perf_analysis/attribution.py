@@ -1,0 +1,448 @@
+"""A trace to the cycles of each overhead category, with completeness and orthogonality checked.
+
+Source: M. E. Crovella and T. J. LeBlanc, "Performance Debugging Using Parallel Performance Predicates" (1993). There a
+predicate is evaluated for one processor at a time; here it is split into the class of that processor's state and a
+formula over the counts of all processors, so that all locations in one class share one evaluation.
+
+Costs of n intervals: one sort of 2 n whole numbers, which is about a third of the time (more where the intervals stand
+in no order), and two passes over them; some 90 bytes for each interval beside the trace. Predicates are evaluated on
+the different vectors of counts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.categories import (
+    GPU,
+    LOCATIONS,
+    READY,
+    STANDARD,
+    STREAMS,
+    WAITING,
+    WORK_EXISTS,
+    CategorySet,
+    StateClasses,
+    classify,
+    read_categories,
+    time_by_state,
+)
+from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
+from perf_analysis.concurrency import (
+    DeviceTimes,
+    MarkedStretches,
+    MarkerTimes,
+    Unions,
+    device_times,
+    devices_of,
+    unions_of,
+)
+from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
+from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
+from perf_traces.joined_trace import no_interval, run_of
+from perf_traces.levels import LocatedTrace, level_names, parts_of
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_views.function_names import short_name
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per, readable
+
+
+def runnable_count(
+    data: Any, start_ns: int, end_ns: int, column: str | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Times and values of the steps."""
+    times, values = _samples(data, column)
+    factor = nanoseconds_per(data.time_unit)
+    times_ns = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
+    if times_ns[0] > start_ns:
+        raise DataError(
+            f"{data.source}: the amount of ready work is known from {times_ns[0]} ns on, but the run starts at "
+            f"{start_ns} ns; give a series that begins before the run, on the same clock"
+        )
+    if times_ns[-1] < start_ns and len(times_ns) > 1:
+        raise DataError(
+            f"{data.source}: the amount of ready work is known until {times_ns[-1]} ns, but the run starts at "
+            f"{start_ns} ns; give a series on the clock of the trace"
+        )
+    first = int(np.searchsorted(times_ns, start_ns, side="right")) - 1
+    times_ns, values = times_ns[first:], values[first:]
+    inside = times_ns < end_ns
+    times_ns, values = times_ns[inside], values[inside]
+    if np.isnan(values).any():
+        missing = int(times_ns[int(np.argmax(np.isnan(values)))])
+        raise DataError(f"{data.source}: the amount of ready work is missing at {missing} ns; fill the gap")
+    return np.maximum(times_ns - start_ns, 0), values
+
+
+def _samples(data: Any, column: str | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    if isinstance(data, UtilizationCurve):
+        return data.edges[:-1], data.heights
+    if not isinstance(data, Series):
+        raise DataError(f"{type(data).__name__} is no series of the amount of ready work; give times and values")
+    if column is None and len(data.columns) > 1:
+        raise OptionError(f"{data.source}: name the column of ready work: {listing(data.columns)}")
+    name = next(iter(data.columns)) if column is None else column
+    if name not in data.columns:
+        raise UnknownNameError("column", name, data.columns)
+    return data.times, data.columns[name]
+
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Time of some locations, in nanoseconds."""
+
+    cycles_ns: Integers
+    class_cycles_ns: Integers
+    timeline_ns: Integers  # of all locations together
+    pieces_ns: Integers  # between the edges of markers, of all locations together
+
+    @classmethod
+    def joined(cls, parts: Sequence[Cycles], places: Sequence[Integers] | None = None) -> Cycles:
+        """Those of several parts, one behind the other, or at their places among all of them."""
+        order = slice(None) if places is None else np.argsort(np.concatenate(places))
+        return cls(
+            np.concatenate([part.cycles_ns for part in parts], axis=1)[:, order],
+            np.concatenate([part.class_cycles_ns for part in parts], axis=1)[:, order],
+            np.sum([part.timeline_ns for part in parts], axis=0),
+            np.sum([part.pieces_ns for part in parts], axis=0),
+        )
+
+
+@dataclass(frozen=True)
+class Division:
+    """By what the time of every part of a run is divided."""
+
+    rules: CategorySet
+    names: StateClasses
+    run_ns: tuple[int, int]  # start and end of the run on the clock of the trace
+    ready: tuple[Integers, npt.NDArray[np.float64]] | None
+    edges_ns: Integers
+    bins_ns: Integers
+    pieces_ns: Integers
+    source: str  # for messages
+
+    def of(self, part: Trace) -> Cycles:
+        """The time of the locations of a trace, whose predicates count these locations.
+
+        Raises
+        ------
+        DataError
+            A location is in no category, or in two.
+        """
+        rules, names = self.rules, self.names
+        steps = (np.zeros(0, np.int64), np.zeros(0)) if self.ready is None else self.ready
+        values, index = np.unique(steps[1], return_inverse=True)
+        moments = Moments(state_events(part, self.run_ns), steps[0], index.astype(np.int64), len(part.locations))
+        ids, vectors = numbered(moments, names)
+        counts = {name: vectors[:, d].astype(np.float64) for d, name in enumerate(names.counted)}
+        counts[LOCATIONS] = np.full(len(vectors), float(len(part.locations)))
+        if self.ready is not None:
+            counts[READY] = values[vectors[:, -1]]
+            counts[WORK_EXISTS] = (counts[READY] > 0).astype(np.float64)
+        elif WORK_EXISTS in rules.variables:
+            counts[WORK_EXISTS] = (counts["computing"] > 1).astype(np.float64)
+        clocks = _clocks(rules, names.classes, counts, len(vectors))
+        spent, timeline, _ = attributed(moments, ids, names.class_of, clocks, self.edges_ns, self.bins_ns)
+        if any(len(group) != 1 and spent[:, :, clock].any() for clock, group in enumerate(clocks.categories)):
+            raise DataError(self._violations(counts, moments, ids))
+        single = [group[0] if len(group) == 1 else -1 for group in clocks.categories]
+        n_categories = len(rules.categories)
+        pieces = np.zeros((0, len(clocks.classes)), np.int64)
+        if len(self.pieces_ns) > 1:
+            _, pieces, _ = attributed(moments, ids, names.class_of, clocks, self.edges_ns, self.pieces_ns)
+        return Cycles(
+            _summed(spent, single, n_categories),
+            _summed(spent, clocks.classes, len(names.classes)),
+            _summed(timeline[:, None], single, n_categories)[:, 0],
+            _summed(pieces[:, None], single, n_categories)[:, 0],
+        )
+
+    def _violations(
+        self, counts: Mapping[str, npt.NDArray[np.float64]], moments: Moments, ids: npt.NDArray[np.int32]
+    ) -> str:
+        """Which states are in no category or in several, how long, and from when on: each state as its own class."""
+        rules, names = self.rules, self.names
+        of_state = [names.classes[k] for k in names.class_of]
+        clocks = _clocks(rules, of_state, counts, len(counts[LOCATIONS]))
+        run_edges_ns = self.edges_ns[[0, -1]]
+        spent, _, first = attributed(moments, ids, np.arange(len(names.states)), clocks, run_edges_ns, run_edges_ns)
+        lines = []
+        for i, group in enumerate(clocks.categories):
+            duration = int(spent[:, :, i].sum())
+            if len(group) == 1 or not duration:
+                continue
+            where = " and ".join(f"{rules.categories[g].name!r}" for g in group)
+            place = f"in {len(group)} categories, {where}," if group else "in no category"
+            lines.append(
+                f"state {names.states[clocks.classes[i]]!r} (class {of_state[clocks.classes[i]]}) is {place} for "
+                f"{readable(duration, 'ns')}, first at {int(first[i]) + self.run_ns[0]} ns"
+            )
+        return (
+            f"{self.source}: the categories of {rules.source} are not complete and orthogonal: "
+            f"{'; '.join(lines)}; change `when` so that one holds at a time"
+        )
+
+
+def by_device(trace: Trace) -> Iterator[tuple[Integers, Trace]]:
+    """The streams of each GPU, with their positions among all; a location that is a GPU is by itself."""
+    devices = trace.locations if isinstance(trace, LocatedTrace) else level_names(trace, "device")
+    distinct = dict.fromkeys(devices)
+    if len(distinct) == 1:
+        yield np.arange(len(devices)), trace
+        return
+    for device in distinct:
+        places = np.flatnonzero([device == each for each in devices])
+        of_device = np.full(len(devices), -1, np.int32)
+        of_device[places] = np.arange(len(places))
+        rows = np.flatnonzero(of_device[trace.location] >= 0)
+        columns = (
+            (of_device[trace.location[rows]], trace.state[rows], trace.start_ns[rows], trace.end_ns[rows])
+            if len(rows)
+            else no_interval(trace.span_ns[0])
+        )
+        yield (
+            places,
+            Trace(
+                *columns,
+                [trace.locations[place] for place in places.tolist()],
+                trace.states,
+                time_unit=trace.time_unit,
+                busy_states=trace.busy_states,
+                span_ns=trace.span_ns,
+                source=trace.source,
+            ),
+        )
+
+
+def _clocks(
+    rules: CategorySet, class_names: Sequence[str], counts: Mapping[str, npt.NDArray[np.float64]], n_vectors: int
+) -> Clocks:
+    """Which categories each class belongs to under each vector; one class may come several times."""
+    holds = [
+        np.ones(n_vectors, dtype=bool) if category.predicate is None else category.predicate.evaluate(counts) != 0
+        for category in rules.categories
+    ]
+    owners: list[int] = []
+    groups: list[tuple[int, ...]] = []
+    clock_of = np.empty((n_vectors, len(class_names)), dtype=np.int32)
+    for k, name in enumerate(class_names):
+        taking = [g for g, category in enumerate(rules.categories) if name in category.classes]
+        bits = np.zeros(n_vectors, dtype=np.int64)
+        for g in taking:
+            bits |= holds[g].astype(np.int64) << g
+        distinct, number = np.unique(bits, return_inverse=True)
+        clock_of[:, k] = len(owners) + number
+        owners += [k] * len(distinct)
+        groups += [tuple(g for g in taking if int(mask) >> g & 1) for mask in distinct]
+    return Clocks(tuple(owners), tuple(groups), clock_of)
+
+
+def _summed(spent: Integers, owner: Sequence[int], n_owners: int) -> Integers:
+    """Time (n_phases, n_locations, n_clocks) as (n_owners, n_locations, n_phases), summed over each owner's clocks."""
+    result = np.zeros((n_owners, spent.shape[1], spent.shape[0]), dtype=np.int64)
+    for clock, row in enumerate(owner):
+        if row >= 0:
+            result[row] += spent[:, :, clock].T
+    return result
+
+
+_BINS = 240  # of the picture over time
+
+
+def profile_overheads(
+    trace: Trace,
+    categories: CategorySet | None = None,
+    *,
+    classes: Mapping[str, Sequence[str]] | None = None,
+    ready: Any = None,
+    ready_column: str | None = None,
+    phase_edges_ns: Sequence[int] | None = None,
+    by_marker: bool = False,
+) -> OverheadProfile:
+    """Cycles of a run by category, location and phase."""
+    rules = usual_categories(trace) if categories is None else categories
+    if isinstance(trace, SummarizedTrace):
+        if ready is not None or phase_edges_ns is not None or by_marker:
+            raise whole_run_only(trace)
+        profile, names = summary_breakdown(trace, rules, classes)
+        return replace(
+            profile, notes=(*profile.notes, *_about_states(trace, rules, names)), untold=_untold(rules, names)
+        )
+    names = recorded_names = classify(trace, rules, classes)
+    ranks = matched_collectives(trace, names) if WAITING in rules.classes else None
+    waits = ranks is not None and ranks.start_ns.shape[1] > 0
+    if waits:
+        names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
+    if READY in rules.variables and ready is None:
+        raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
+    start, end = run_of(trace)
+    edges = _phase_edges(phase_edges_ns, (start, end), trace.source)
+    n_bins = min(_BINS, end - start)
+    stretches = MarkedStretches.of(trace) if by_marker else None
+    division = Division(
+        rules,
+        names,
+        (start, end),
+        None if ready is None else runnable_count(ready, start, end, ready_column),
+        edges,
+        np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64),
+        np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start,
+        trace.source,
+    )
+    on_gpus = devices_of(trace) is not None
+    cycles, hidden, in_markers = [], [], []
+    devices: list[DeviceTimes] = []
+    for first, part in _parts(trace, rules, on_gpus):
+        unions = unions_of(part, recorded_names) if on_gpus else ()
+        if ranks is not None and waits:
+            part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
+        if on_gpus and rules.counts_over == "device":
+            places, pieces = zip(*((where, division.of(each)) for where, each in by_device(part)), strict=True)
+            cycles.append(Cycles.joined(pieces, places))
+        else:
+            cycles.append(division.of(part))
+        devices += device_times(unions, (start, end))
+        hidden.append(_hidden(unions, edges + start))
+        if stretches is not None:
+            in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
+    every = Cycles.joined(cycles)
+    return OverheadProfile(
+        categories=tuple(category.name for category in rules.categories),
+        texts=tuple(category.text for category in rules.categories),
+        classes=names.classes,
+        locations=trace.locations,
+        cycles_ns=every.cycles_ns,
+        class_cycles_ns=every.class_cycles_ns,
+        edges_ns=edges + start,
+        timeline_ns=every.timeline_ns,
+        timeline_edges_ns=division.bins_ns + start,
+        states={name: names.states_of(name) for name in names.classes},
+        source=trace.source,
+        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, ranks)),
+        devices=tuple(devices),
+        hidden_ns=np.concatenate(hidden, axis=1),
+        ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
+        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
+        untold=_untold(rules, names),
+    )
+
+
+def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[int, Trace]]:
+    """The ranks one after the other where no location needs those of other ranks; else the trace as it is."""
+    if not rules.variables or (on_gpus and rules.counts_over == "device"):
+        return parts_of(trace)
+    return [(0, trace)]
+
+
+def usual_categories(trace: Trace) -> CategorySet:
+    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
+    devices = devices_of(trace)
+    if devices is None:
+        return read_categories(STANDARD)
+    # A summary keeps GPUs, and none of their streams.
+    return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)
+
+
+def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
+    """Communication and copies beside computing (2, n_devices, n_phases)."""
+    windows = edges_ns[:-1], edges_ns[1:]
+    parts = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
+    return np.array(parts, dtype=np.int64).reshape(2, len(unions), len(edges_ns) - 1)
+
+
+def _ranks(
+    trace: Trace, collectives: Collectives | None, class_cycles_ns: Integers, names: StateClasses
+) -> tuple[RankTimes, ...]:
+    if collectives is None:
+        return ()
+    computing = class_cycles_ns[names.classes.index("computing")].sum(axis=1)
+    of_location = level_names(trace, "process")
+    return collectives.times(
+        [
+            int(sum(time for time, name in zip(computing.tolist(), of_location, strict=True) if name == rank))
+            for rank in collectives.ranks
+        ]
+    )
+
+
+def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | None) -> list[str]:
+    if WAITING not in rules.classes:
+        return []
+    if collectives is None:
+        return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
+    notes = []
+    if collectives.n_unmatched:
+        one = collectives.n_unmatched == 1
+        who = "1 call of a collective that runs" if one else f"{collectives.n_unmatched} calls of collectives that run"
+        notes.append(
+            f"{who} on some ranks only, or not at once, {'counts' if one else 'count'} as communication: "
+            f"{listing(collectives.unmatched, 4)}"
+        )
+    size = trace.facts.get("world_size")
+    if isinstance(size, int) and size > len(collectives.ranks):
+        notes.append(
+            f"{len(collectives.ranks)} of {size} ranks are here: those that are not may have entered later, so that "
+            "waiting for other ranks is at least what is told"
+        )
+    return notes
+
+
+def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    """Categories of whose classes the trace has no state."""
+    present = {name for name in names.classes if names.states_of(name)}
+    return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
+
+
+def _phase_edges(edges_ns: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
+    """From the start of the run."""
+    start, end = run_ns
+    inner = [] if edges_ns is None else [int(edge) - start for edge in edges_ns][1:-1]
+    edges = np.array([0, *inner, end - start], dtype=np.int64)
+    if not (np.diff(edges) > 0).all():
+        phase = int(np.argmin(np.diff(edges) > 0))
+        raise OptionError(f"{source}: phase {phase + 1} is empty; the edges of phases must increase within the run")
+    return edges
+
+
+def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:
+    notes = []
+    if WORK_EXISTS in rules.variables:
+        if with_ready:
+            notes.append("work exists while the amount of ready work is above 0")
+        else:
+            notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
+            if len(trace.locations) == 2:
+                notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
+    if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
+        notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
+    return (*notes, *_about_states(trace, rules, names))
+
+
+def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    notes = []
+    if empty := _untold(rules, names):
+        notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
+    times, without = time_by_state(trace)
+    by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
+    unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
+    if unnamed:
+        notes.append(
+            f"in no class, so counted as {rules.computing_states}: {listing(unnamed, 4)}; --class CLASS=STATE,... says "
+            "otherwise"
+        )
+    if names.unmet:
+        notes.append(f"--class: no state fits {listing(map(repr, names.unmet), 6)}")
+    if without:
+        notes.append(f"{without} of the locations have no states at all")
+    return tuple(notes)

@@ -1,0 +1,318 @@
+"""Stretches of time: what intervals cover together, leave free, and share; each disjoint and in order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.categories import StateClasses
+from perf_traces.joined_trace import run_of
+from perf_traces.levels import LocatedTrace, level_names, parts_of
+from perf_traces.messages.communication import Communication
+from perfcore.data.trace import Trace
+
+Integers = npt.NDArray[np.int64]
+Stretches = tuple[Integers, Integers]
+
+
+def union(start: Integers, end: Integers) -> Stretches:
+    """The disjoint stretches that intervals cover together."""
+    lasting = end > start
+    start, end = start[lasting], end[lasting]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    begins = np.append(True, start[1:] > end[:-1])[: len(start)]
+    return start[begins], end[np.append(begins[1:], True)[: len(start)]]
+
+
+def complement(stretches: Stretches, first: int, last: int) -> Stretches:
+    """What disjoint stretches leave free from ``first`` to ``last``."""
+    start, end = (np.clip(each, first, last) for each in stretches)
+    begins, ends = np.append(first, end), np.append(start, last)
+    lasting = ends > begins
+    return begins[lasting], ends[lasting]
+
+
+def overlap(one: Stretches, other: Stretches, first: int, last: int) -> Stretches:
+    """What two sets of disjoint stretches share from ``first`` to ``last``."""
+    free = (complement(each, first, last) for each in (one, other))
+    return complement(union(*map(np.concatenate, zip(*free, strict=True))), first, last)
+
+
+def measure(stretches: Stretches, starts: Integers, ends: Integers) -> Integers:
+    """How much of each window disjoint stretches cover (n_windows,)."""
+    first, last = stretches
+    total = np.concatenate([[0], np.cumsum(last - first)])
+
+    def until(times: Integers) -> Integers:
+        positions = np.searchsorted(first, times, side="right")
+        sums: Integers = total[positions]
+        inside = positions > 0
+        sums[inside] -= np.maximum(last[positions[inside] - 1] - times[inside], 0)
+        return sums
+
+    return until(ends) - until(starts)
+
+
+_ACTIVITIES = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}
+
+
+@dataclass(frozen=True)
+class DeviceTimes:
+    """What the streams of one GPU do, in nanoseconds."""
+
+    device: str
+    n_streams: int
+    span_ns: int  # from the first beginning to the last end of what its streams do
+    computing_ns: int  # while at least one stream does so
+    communicating_ns: int
+    hidden_communication_ns: int  # while a stream communicates, or copies, and another one computes
+    copying_ns: int
+    hidden_copies_ns: int
+    idle_ns: int  # of the run, while no stream does anything of these
+
+
+@dataclass(frozen=True)
+class Unions:
+    """When any stream of one GPU is in the states of a group: disjoint stretches, in order."""
+
+    device: str
+    n_streams: int
+    stretches: dict[str, tuple[Integers, Integers]]
+
+    def within(self, group: str, starts: Integers, ends: Integers) -> Integers:
+        """How much of each window is covered (n_windows,)."""
+        return measure(self.stretches[group], starts, ends)
+
+    def hidden(self, activity: str, starts: Integers, ends: Integers) -> Integers:
+        """How much of ``communicating`` or ``copying`` runs in each window while another stream computes."""
+        both = self.within(f"computing or {activity}", starts, ends)
+        return self.within("computing", starts, ends) + self.within(activity, starts, ends) - both
+
+
+def devices_of(trace: Trace) -> tuple[str, ...] | None:
+    """The location that each recorded stream belongs to; None unless all that was recorded are streams of GPUs."""
+    recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
+    names = level_names(recorded, "device")
+    if not all(names):
+        return None
+    return tuple(trace.locations[place] for place in trace.place.tolist()) if isinstance(trace, LocatedTrace) else names
+
+
+def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
+    """What runs at once on each GPU; empty unless all that was recorded are streams."""
+    devices = devices_of(trace)
+    if devices is None:
+        return ()
+    recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
+    kinds = np.array([names.classes[code] for code in names.class_of[:-1]])
+    masks = {name: np.isin(kinds, group)[: len(recorded.states)] for name, group in _ACTIVITIES.items()}
+    for name in ("communicating", "copying"):
+        masks[f"computing or {name}"] = masks["computing"] | masks[name]
+    masks["any"] = masks["computing"] | masks["communicating"] | masks["copying"]
+    pieces: dict[str, list[dict[str, tuple[Integers, Integers]]]] = {device: [] for device in devices}
+    for first, part in parts_of(recorded):
+        owners = devices[first : first + len(part.locations)]
+        for device in dict.fromkeys(owners):
+            on_device = np.array([each == device for each in owners])[part.location]
+            start, end, state = part.start_ns[on_device], part.end_ns[on_device], part.state[on_device]
+            pieces[device].append({name: union(start[mask[state]], end[mask[state]]) for name, mask in masks.items()})
+    unions = []
+    for device, parts in pieces.items():
+        stretches = parts[0]
+        if len(parts) > 1:  # of several ranks
+            both = ((name, zip(*(part[name] for part in parts), strict=True)) for name in masks)
+            stretches = {name: union(*map(np.concatenate, columns)) for name, columns in both}
+        unions.append(Unions(device, devices.count(device), stretches))
+    return tuple(unions)
+
+
+def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[DeviceTimes, ...]:
+    """What each GPU does in the run, from its start to its end in nanoseconds."""
+    starts, ends = np.array([run[0]]), np.array([run[1]])
+    times = []
+    for each in unions:
+        first, last = each.stretches["any"]
+        total = {name: int(each.within(name, starts, ends)[0]) for name in each.stretches}
+        times.append(
+            DeviceTimes(
+                each.device,
+                each.n_streams,
+                int(last[-1] - first[0]) if len(first) else 0,
+                total["computing"],
+                total["communicating"],
+                int(each.hidden("communicating", starts, ends)[0]),
+                total["copying"],
+                int(each.hidden("copying", starts, ends)[0]),
+                run[1] - run[0] - total["any"],
+            )
+        )
+    return tuple(times)
+
+
+@dataclass(frozen=True)
+class MarkerTimes:
+    """What lies within the markers of one name."""
+
+    name: str
+    count: int
+    elapsed_ns: int  # of the run within them; where they overlap, once
+    cycles_ns: tuple[int, ...]  # of all locations, by category
+    hidden_communication_ns: int = 0  # of all GPUs, beside computing
+    hidden_copies_ns: int = 0
+
+    @classmethod
+    def sum(cls, parts: Sequence[MarkerTimes]) -> MarkerTimes:
+        """Those of several GPUs as one."""
+        first = parts[0]
+        return cls(
+            first.name,
+            first.count,
+            first.elapsed_ns,
+            tuple(map(sum, zip(*(part.cycles_ns for part in parts), strict=True))),
+            sum(part.hidden_communication_ns for part in parts),
+            sum(part.hidden_copies_ns for part in parts),
+        )
+
+
+@dataclass(frozen=True)
+class MarkedStretches:
+    """The run, cut wherever a marker begins or ends."""
+
+    edges_ns: Integers  # on the clock of the trace
+    windows: dict[str, tuple[int, Integers, Integers]]
+
+    @classmethod
+    def of(cls, trace: Trace) -> MarkedStretches:
+        """Those of a trace's markers, as far as they lie within the run."""
+        start, end = run_of(trace)
+        intervals: dict[str, list[tuple[int, int]]] = {}
+        for name, first, last in trace.markers:
+            if min(last, end) > max(first, start):
+                intervals.setdefault(name, []).append((max(first, start), min(last, end)))
+        windows = {name: (len(each), *union(*np.array(each, dtype=np.int64).T)) for name, each in intervals.items()}
+        edges = np.unique(np.concatenate([[start, end], *(part for _, *parts in windows.values() for part in parts)]))
+        return cls(edges, windows)
+
+    def times(self, pieces_ns: Integers, unions: Sequence[Unions]) -> tuple[MarkerTimes, ...]:
+        """What lies within markers, by name, the longest first."""
+        until = np.concatenate([np.zeros((len(pieces_ns), 1), np.int64), pieces_ns.cumsum(axis=1)], axis=1)
+        marker_times = []
+        for name, (count, starts, ends) in self.windows.items():
+            first, last = np.searchsorted(self.edges_ns, starts), np.searchsorted(self.edges_ns, ends)
+            marker_times.append(
+                MarkerTimes(
+                    name,
+                    count,
+                    int((ends - starts).sum()),
+                    tuple((until[:, last] - until[:, first]).sum(axis=1).tolist()),
+                    *(int(sum(each.hidden(activity, starts, ends).sum() for each in unions)) for activity in _HIDEABLE),
+                )
+            )
+        return tuple(sorted(marker_times, key=lambda each: -each.elapsed_ns))
+
+
+_HIDEABLE = ("communicating", "copying")
+
+
+# Classes in which a thread has nothing to do with the others', and those in which it is with them or at work.
+_ABSENT = ("idle", "not_running")
+_OUTSIDE = ("computing", "synchronizing", "contending", "runtime", "idle")
+
+
+@dataclass(frozen=True)
+class ThreadTimes:
+    """One process, times in nanoseconds."""
+
+    process: str
+    n_threads: int
+    computing_ns: int  # of all its threads
+    outside_ns: int  # while the process is outside of calls
+    regions_ns: int  # of these, in parallel regions
+    longest_ns: int  # in each parallel region the computing of the thread that computes longest, summed
+    serial_ns: int  # computing outside of calls and of parallel regions
+
+
+def threads_beside(trace: Trace, communication: Communication | None) -> tuple[str, ...] | None:
+    """The process of each location, where a run that calls MPI has several threads in some; else None."""
+    if communication is None or not len(communication.calls) or any(level_names(trace, "device")):
+        return None
+    processes = level_names(trace, "process")
+    return processes if all(processes) and len(set(processes)) < len(processes) else None
+
+
+def thread_times(
+    trace: Trace, communication: Communication, processes: Sequence[str], states: Mapping[str, Sequence[str]]
+) -> tuple[ThreadTimes, ...]:
+    """Times of each process."""
+    by_state = {name: kind for kind, names in states.items() for name in names}
+    kinds = np.array([by_state[name] for name in trace.states], object)
+    masks = {
+        "computing": kinds == "computing",
+        "elsewhere": ~np.isin(kinds, _OUTSIDE),
+        "present": ~np.isin(kinds, _ABSENT),
+    }
+    order = np.argsort(trace.location, kind="stable")
+    first = np.searchsorted(trace.location[order], np.arange(len(trace.locations) + 1))
+    rows = [order[a:b] for a, b in itertools.pairwise(first)]
+
+    def stretches(location: int, mask: str) -> Stretches:
+        selected = rows[location][masks[mask][trace.state[rows[location]]]]
+        return union(trace.start_ns[selected], trace.end_ns[selected])
+
+    calls = communication.first_call
+    of_process: dict[str, list[int]] = {}
+    for location, process in enumerate(processes):
+        of_process.setdefault(process, []).append(location)
+    times = []
+    for process, threads in of_process.items():
+        caller = next((each for each in threads if calls[each + 1] > calls[each]), threads[0])
+        own_calls = (
+            communication.calls.enter_ns[calls[caller] : calls[caller + 1]],
+            (communication.calls.leave_ns[calls[caller] : calls[caller + 1]]),
+        )
+        inside = union(*map(np.concatenate, zip(own_calls, stretches(caller, "elsewhere"), strict=True)))
+        computing = [stretches(each, "computing") for each in threads]
+        others = [stretches(each, "present") for each in threads if each != caller]
+        times.append(_of_process(process, inside, computing, threads.index(caller), others, trace.span_ns))
+    return tuple(times)
+
+
+def _of_process(
+    process: str,
+    inside: Stretches,
+    computing: Sequence[Stretches],
+    caller: int,
+    others: Sequence[Stretches],
+    span_ns: tuple[int, int],
+) -> ThreadTimes:
+    """Times of one process from the stretches inside calls, and those of its threads."""
+    caller_computing = computing[caller]
+    free = complement(inside, *span_ns)
+    outside = union(
+        np.concatenate([free[0], caller_computing[0]]), np.concatenate([free[1], caller_computing[1]])
+    )  # computing is outside
+    at_work = (
+        union(*map(np.concatenate, zip(*others, strict=True)))
+        if others
+        else (caller_computing[0][:0], caller_computing[1][:0])
+    )
+    regions = overlap(outside, at_work, *span_ns)
+    by_thread = np.array([measure(each, *regions) for each in computing])
+    return ThreadTimes(
+        process,
+        len(computing),
+        sum(_lasting(each) for each in computing),
+        _lasting(outside),
+        _lasting(regions),
+        int(by_thread.max(axis=0).sum()),
+        _lasting(caller_computing) - int(by_thread[caller].sum()),
+    )
+
+
+def _lasting(stretches: Stretches) -> int:
+    return int((stretches[1] - stretches[0]).sum())

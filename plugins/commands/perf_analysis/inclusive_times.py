@@ -1,0 +1,206 @@
+"""Counters by function, location and part: what was counted until a reading belongs to where the location then was.
+
+A reading counts what passed since the one before it, and tracers read when a region is entered or left. So all of it
+was counted in the state that ends there, and functions sum to the trace's total. Where a reading covers several states,
+as samples do, it stands in the last of them, and it is said how much that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.stretches import Stretches
+from perf_traces.messages import bursts as papi
+from perf_traces.messages.bursts import Readings
+from perf_traces.messages.kernels import last_not_after
+from perf_traces.nesting import Nesting
+from perfcore.base.errors import listing
+from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.data.trace import Trace
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+_BEFORE = np.iinfo(np.int64).min
+
+
+@kernel
+def _unite(
+    cell: Integers, start: Integers, end: Integers, edges: Integers, part: Integers, pieces: Integers
+) -> int:  # pragma: no cover
+    """Unite each cell's intervals, sorted by cell and start and cut at edges: row, part, start and end of pieces."""
+    n_stretches, reach, count = len(part), _BEFORE, 0
+    for row in range(len(cell)):
+        if row == 0 or cell[row] != cell[row - 1]:
+            reach = _BEFORE
+        first, last = max(start[row], reach), end[row]
+        reach = max(reach, last)
+        if first >= last:
+            continue
+        stretch = min(max(np.searchsorted(edges, first, "right") - 1, 0), n_stretches - 1)
+        while first < last:
+            until = last if stretch == n_stretches - 1 else min(last, edges[stretch + 1])
+            if count < len(pieces):
+                pieces[count, 0], pieces[count, 1] = row, part[stretch]
+                pieces[count, 2], pieces[count, 3] = first, until
+            count += 1
+            first = until
+            stretch += 1
+    return count
+
+
+class UnitedCalls:
+    """When locations are in functions that have callees, and how often each is called."""
+
+    def __init__(
+        self, trace: Trace, nesting: Nesting, function: Codes, stretches: Stretches, shape: tuple[int, ...]
+    ) -> None:
+        self._shape = shape
+        self._stretches = stretches
+        calling = self._cells(nesting.location, function[nesting.state])
+        rest = np.flatnonzero(~nesting.is_call)
+        self._more_calls = self._count(calling, nesting.start_ns) - self._count(
+            self._cells(trace.location[rest], function[trace.state[rest]]), trace.start_ns[rest]
+        )
+        self._has_callees = np.zeros(shape[:2], bool)
+        self._has_callees.ravel()[calling] = True
+        leaves = np.flatnonzero(self._has_callees[function[trace.state], trace.location] & nesting.is_call)
+        cell = np.concatenate([calling, self._cells(trace.location[leaves], function[trace.state[leaves]])])
+        start = np.concatenate([nesting.start_ns, trace.start_ns[leaves]])
+        end = np.concatenate([nesting.end_ns, trace.end_ns[leaves]])
+        order = np.lexsort((start, cell))
+        cell, columns = cell[order], (start[order], end[order], stretches.edges_ns, stretches.part)
+        announce_compilation(_unite)
+        pieces = np.empty((_unite(cell, *columns, np.empty((0, 4), np.int64)), 4), np.int64)
+        _unite(cell, *columns, pieces)
+        self._location = cell[pieces[:, 0]] % shape[1]
+        self._entry = cell[pieces[:, 0]] * shape[2] + pieces[:, 1]
+        self._start_ns, self._end_ns = pieces[:, 2].copy(), pieces[:, 3].copy()
+
+    def calls(self, begun: Integers) -> Integers:
+        """Calls (n_functions, n_locations, n_parts), from how many intervals begin."""
+        return np.asarray(begun + self._more_calls)
+
+    def times(self, exclusive_ns: Integers) -> Integers:
+        """Inclusive times (n_functions, n_locations, n_parts), in nanoseconds, from exclusive ones."""
+        return self._united(exclusive_ns, self._end_ns - self._start_ns)
+
+    def counted(self, exclusive: Integers, passed: Callable[[Integers, Integers], Integers]) -> Integers:
+        """What a counter counted inclusively (n_functions, n_locations, n_parts)."""
+        counts = passed(self._location, self._end_ns) - passed(self._location, self._start_ns)
+        return self._united(exclusive, counts)
+
+    def _united(self, exclusive: Integers, values: Integers) -> Integers:
+        # What has no callees is entered by whole intervals only, which do not overlap.
+        inclusive = np.where(self._has_callees[:, :, None], 0, exclusive)
+        np.add.at(inclusive.reshape(-1), self._entry, values)
+        return inclusive
+
+    def _cells(self, location: Codes, function: Codes) -> Integers:
+        return np.asarray(function.astype(np.int64) * self._shape[1] + location)
+
+    def _count(self, cell: Integers, start_ns: Integers) -> Integers:
+        part = self._stretches.part
+        stretch = np.clip(np.searchsorted(self._stretches.edges_ns, start_ns, "right") - 1, 0, len(part) - 1)
+        number: Integers = np.bincount(cell * self._shape[2] + part[stretch], minlength=int(np.prod(self._shape)))
+        return number.reshape(self._shape)
+
+
+INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
+_COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
+_LEAST_SHARE = 0.01  # of a counter, that is said
+
+
+class Counted(NamedTuple):
+    """What the counters of a trace counted, and what a reader of the numbers must know."""
+
+    exclusive: Mapping[str, Integers]  # by counter, in functions themselves and with their callees
+    inclusive: Mapping[str, Integers]
+    notes: tuple[str, ...]
+
+
+def counted_by_function(
+    trace: Trace,
+    function: npt.NDArray[np.int32],
+    no_state: int,
+    stretches: Stretches,
+    shape: tuple[int, ...],
+    united: UnitedCalls | None = None,
+) -> Counted:
+    """What the counters of a trace counted in each function."""
+    counters = getattr(trace, "facts", {}).get(papi.FACT)
+    if counters is None or not counters.names:
+        return Counted({}, {}, ())
+    if counters.locations != trace.locations:
+        return Counted({}, {}, ("counters are left out: they belong to the run's own locations; read it as it is",))
+    order: Any = slice(None)
+    same = trace.location[1:] == trace.location[:-1]
+    in_order = (trace.location[1:] >= trace.location[:-1]).all()
+    if not in_order or not (trace.start_ns[1:] >= trace.start_ns[:-1])[same].all():
+        order = np.lexsort((trace.start_ns, trace.location))
+    first = np.searchsorted(trace.location[order], np.arange(shape[1] + 1)).astype(np.int64)
+    intervals = (first, trace.start_ns[order], trace.end_ns[order], function[trace.state[order]].astype(np.int64))
+    lasting = np.unique(trace.location[trace.end_ns > trace.start_ns])
+    begin, end = stretches.edges_ns[[0, -1]]
+    exclusive: dict[str, Integers] = {}
+    inclusive: dict[str, Integers] = {}
+    notes = []
+    for name, readings in counters.read(counters.names).items():
+        column = _COLUMNS.get(name, name)
+        inside = (readings.time_ns >= begin) & (readings.time_ns <= end)  # of a part of the run that was read
+        contained = Readings(readings.location[inside], readings.time_ns[inside], readings.value[inside])
+        if not contained.value.any():
+            continue
+        if len(lacking := np.setdiff1d(lasting, contained.location)):
+            notes.append(
+                f"{column} are left out: {name} was read at {len(lasting) - len(lacking)} of {len(lasting)} locations, "
+                f"not at {listing([trace.locations[location] for location in lacking.tolist()], 4)}"
+            )
+            continue
+        exclusive[column], share = _summed(contained, intervals, no_state, stretches, shape)
+        inclusive[column] = (
+            exclusive[column] if united is None else united.counted(exclusive[column], _passed(contained, shape[1]))
+        )
+        if share >= _LEAST_SHARE:
+            notes.append(f"{share:.1%} of {column} were counted over several functions, and stand in the last of them")
+    return Counted(exclusive, inclusive, tuple(notes))
+
+
+def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integers], Integers]:
+    """What was counted of a location until a time, up to what no difference of two times shows."""
+    first = np.searchsorted(readings.location, np.arange(n_locations + 1)).astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(readings.value)])
+
+    def passed(location: Integers, time_ns: Integers) -> Integers:
+        positions = last_not_after(first, readings.time_ns, location, time_ns)
+        return np.asarray(total[np.where(positions >= 0, positions + 1, first[location])])
+
+    return passed
+
+
+def _summed(
+    readings: Readings,
+    intervals: tuple[Integers, Integers, Integers, Integers],
+    no_state: int,
+    stretches: Stretches,
+    shape: tuple[int, ...],
+) -> tuple[Integers, float]:
+    """Sums of one counter, and which share of it was counted over several functions."""
+    first, start, end, function = intervals
+    # The state that lasts until a reading began before it.
+    positions = last_not_after(first, start, readings.location, readings.time_ns - 1)
+    inside = (positions >= 0) & (end[positions] >= readings.time_ns)
+    functions = np.where(inside, function[positions], no_state)
+    stretch = np.searchsorted(stretches.edges_ns, readings.time_ns, "left") - 1
+    part = stretches.part[np.clip(stretch, 0, len(stretches.part) - 1)]
+    total = np.zeros(shape, np.int64)
+    np.add.at(total, (functions, readings.location, part), readings.value)
+    before = np.roll(readings.time_ns, 1)
+    follows = np.zeros(len(before), bool)
+    follows[1:] = readings.location[1:] == readings.location[:-1]
+    several = follows & inside & (before < start[positions])
+    return total, float(readings.value[several].sum() / max(1, readings.value.sum()))

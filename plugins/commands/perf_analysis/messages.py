@@ -1,0 +1,208 @@
+"""Who sends how much to whom, and in messages of which sizes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.messages.communication import Communication, communication_of
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.errors import DataError
+from perfcore.data.trace import Trace
+from perfcore.reading.many_files import named_files
+from perfcore.reading.recognise import read as read_data
+from perfcore.results import Result
+
+
+@dataclass(frozen=True)
+class CollectiveRow:
+    """Collectives of one operation."""
+
+    operation: str
+    count: int
+    bytes: int  # the most that one member sends or receives, summed up
+    timed: int  # those that have several members, all of which the trace holds; times are of these
+    until_all_ns: int  # how long members were in the call before the last of them came, and from then on
+    after_ns: int
+
+
+def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
+    """Sum up collectives of data and barriers, those with most bytes first."""
+    calls, collectives = communication.calls, communication.collectives
+    collectives = collectives.only(collectives.of_data)
+    member_counts = np.bincount(collectives.member_of, minlength=len(collectives))
+    complete = (member_counts == collectives.size) & (member_counts > 1)
+    enter, leave = (times[collectives.member_call] for times in (calls.enter_ns, calls.leave_ns))
+    last = np.full(len(collectives), np.iinfo(np.int64).min)
+    np.maximum.at(last, collectives.member_of, enter)
+    arrived = np.clip(last[collectives.member_of], enter, leave)
+    operation = collectives.operation
+    of_member, timed = operation[collectives.member_of], complete[collectives.member_of]
+    columns = (
+        (operation, np.ones(len(collectives), np.int64)),
+        (operation, collectives.bytes),
+        (operation[complete], np.ones(int(complete.sum()), np.int64)),
+        (of_member[timed], (arrived - enter)[timed]),
+        (of_member[timed], (leave - arrived)[timed]),
+    )
+    sums = np.zeros((len(columns), len(calls.operations)), np.int64)
+    for total, (where, values) in zip(sums, columns, strict=True):
+        np.add.at(total, where, values)
+    rows = [CollectiveRow(name, *of) for name, of in zip(calls.operations, sums.T.tolist(), strict=True) if of[0]]
+    return tuple(sorted(rows, key=lambda row: -row.bytes))
+
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MessageTable(Result):
+    """Messages by sender and receiver, and by size; collectives by operation."""
+
+    source: str
+    locations: tuple[str, ...]  # those that send or receive
+    count: Integers  # from the row's location to the column's
+    bytes: Integers
+    sizes: Integers  # upper ends of classes of sizes, powers of 2 and 0, and how many messages each has
+    of_size: Integers
+    bytes_of_size: Integers
+    collectives: tuple[CollectiveRow, ...] = ()
+    remarks: tuple[str, ...] = ()  # what is wrong with the trace
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a message nor a collective."""
+        return not len(self.sizes) and not self.collectives
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "source": self.source,
+            "locations": list(self.locations),
+            "messages": self.count.tolist(),
+            "bytes": self.bytes.tolist(),
+            "sizes": [
+                {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
+                for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
+            ],
+            "collectives": [asdict(row) for row in self.collectives],
+            "remarks": list(self.remarks),
+        }
+
+
+def message_table(communication: Communication) -> MessageTable:
+    """Sum up the messages of a run."""
+    ends = np.concatenate([communication.sender, communication.receiver])
+    ranks, code = np.unique(ends, return_inverse=True)
+    code = code.reshape(-1)
+    pair = code[: len(code) // 2] * len(ranks) + code[len(code) // 2 :]
+    size = communication.messages.bytes
+    count = np.bincount(pair, minlength=len(ranks) ** 2).reshape(len(ranks), len(ranks))
+    total = np.zeros(len(ranks) ** 2, np.int64)
+    np.add.at(total, pair, size)
+    ceiling = np.where(size > 0, 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64), 0)
+    sizes, which = np.unique(ceiling, return_inverse=True)
+    of_size, bytes_of_size = np.bincount(which.reshape(-1), minlength=len(sizes)), np.zeros(len(sizes), np.int64)
+    np.add.at(bytes_of_size, which.reshape(-1), size)
+    names = tuple(communication.locations[place] for place in ranks.tolist())
+    return MessageTable(
+        communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
+        of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
+    )  # fmt: skip
+
+
+def messages_by_phase(communication: Communication, edges_ns: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of what is sent in each phase: messages, and collectives of data by when the first rank is
+    there.
+    """
+    messages = communication.messages
+    sent, begun = _phases(communication, edges_ns)
+    begun = begun[communication.collectives.of_data]
+    pairs = communication.sender.astype(np.int64) * len(communication.locations) + communication.receiver
+    rows = []
+    for phase in range(1, len(edges_ns)):
+        here = sent == phase
+        figures = here.sum(), messages.bytes[here].sum(), len(np.unique(pairs[here])), (begun == phase).sum()
+        rows.append([str(phase), *map(str, figures)])
+    return ["phase", "messages", "bytes", "pairs", "collectives"], rows
+
+
+def of_phase(communication: Communication, edges_ns: Sequence[int], phase: int) -> Communication:
+    """What `messages_by_phase` counts in one phase, from 1 on."""
+    sent, begun = _phases(communication, edges_ns)
+    return replace(
+        communication,
+        messages=communication.messages.only(sent == phase),
+        collectives=communication.collectives.only(begun == phase),
+        source=f"{communication.source}, phase {phase}",
+    )
+
+
+def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Integers, Integers]:
+    """The phase, from 1 on, that each message is sent in, and in which the first member of each collective is there."""
+    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
+    begins = np.full(len(collectives), np.iinfo(np.int64).max)
+    np.minimum.at(begins, collectives.member_of, calls.enter_ns[collectives.member_call])
+    edges = np.asarray(edges_ns)
+    sent: Integers = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
+    begun: Integers = np.searchsorted(edges, begins, side="right")
+    return sent, begun
+
+
+def read_trace(path: str, types: Sequence[type]) -> Any:
+    """Read one file as `perfcore.read` does."""
+    return read_data(path, wanted=types)
+
+
+def messages(
+    trace: str | os.PathLike[str] | Trace, *, read: Callable[[str, Sequence[type]], Any] = read_trace
+) -> MessageTable:
+    """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Raises
+    ------
+    DataError
+        The trace has neither messages nor collectives, or is a part of a run.
+
+    Examples
+    --------
+    >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
+    [20, 20, 20, 20]
+    """
+    data, communication = trace_and_calls(trace, read)
+    if not len(communication.messages) and not communication.collectives.n_on_communicators:
+        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
+    return message_table(communication)
+
+
+def trace_and_calls(
+    trace: str | os.PathLike[str] | Trace, read: Callable[[str, Sequence[type]], Any]
+) -> tuple[Trace, Communication]:
+    """A trace and its calls; an error where it has none."""
+    data = trace if isinstance(trace, Trace) else read(os.fspath(trace), (Trace,))
+    if not isinstance(data, Trace):
+        if not isinstance(trace, Trace) and len(named_files(os.fspath(trace)) or ()) > 1:
+            raise DataError(
+                f"{trace}: names several runs, and one is asked about; name its file, or give -r files=ranks where the "
+                "files are ranks of one run"
+            )
+        raise DataError(f"{trace}: holds no states or messages; give a trace of a run, such as one of Paraver or OTF2")
+    if isinstance(data, SummarizedTrace):
+        raise DataError(f"{data.source}: a summary keeps no calls and messages; give the traces that went into it")
+    communication = communication_of(data)
+    if communication is None or not len(communication.calls):
+        raise DataError(
+            f"{data.source}: holds no calls of a communication library; traces that recorded MPI or NCCL do"
+        )
+    return data, communication

@@ -1,0 +1,208 @@
+"""Messages of a run: as text, tables and picture, and on the page of its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_analysis.messages import MessageTable, message_table, messages_by_phase, of_phase
+from perf_traces.messages.communication import communication_of
+from perf_traces.windows import model_edges
+from perf_views.colours import SIZES
+from perf_views.short_names import shortened
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.data.units import readable
+from perfcore.results import Presenter, Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perf_traces.messages.communication import Communication
+    from perf_views.contents import Query, Table, View, Viewable, ViewPath
+    from perfcore.data.trace import Trace
+
+
+_MOST_PAIRS = 12
+_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
+_PAIRS = ["from", "to", "messages", "bytes"]
+_TITLE, _PHASE = "Messages", "phase"
+
+
+class MessageTablePresenter(Presenter):
+    """Who sends to whom."""
+
+    def title(self, result: MessageTable) -> str:
+        """What it is of."""
+        return f"Messages of {Path(result.source).name or result.source}"
+
+    def summary(self, result: MessageTable) -> list[str]:
+        """How many, of how many bytes, and what is wrong with them."""
+        pairs = int((result.count > 0).sum())
+        lines = []
+        if pairs:
+            lines.append(
+                f"{result.count.sum():,} messages of {result.bytes.sum():,} bytes between {pairs:,} pairs of ranks"
+            )
+        if result.collectives:
+            count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
+            of = "it" if count == 1 else str(timed)
+            which = f"; times are of {of}, with all members there, and summed up over them" if timed else ""
+            lines.append(f"{count} collective{'s' * (count != 1)}{which}")
+        return [*lines, *result.remarks]
+
+    def tables(self, result: MessageTable) -> Tables:
+        """The pairs with most bytes, and sizes; collectives by operation."""
+        pairs = self._pairs(result)
+        title = f"The {_MOST_PAIRS} pairs with most bytes" if len(pairs) > _MOST_PAIRS else "Pairs"
+        sizes = [
+            [str(size), str(count), str(total)]
+            for size, count, total in zip(result.sizes, result.of_size, result.bytes_of_size, strict=True)
+        ]
+        messages: Tables = [
+            (title, _PAIRS, pairs[:_MOST_PAIRS]),
+            ("Sizes", ["bytes at most", "messages", "bytes"], sizes),
+        ]
+        return [*(messages if pairs else []), *self._collectives(result)]
+
+    def _collectives(self, result: MessageTable) -> Tables:
+        rows = [
+            [
+                row.operation,
+                str(row.count),
+                str(row.bytes),
+                str(row.timed),
+                *(readable(time, "ns") if row.timed else "-" for time in (row.until_all_ns, row.after_ns)),
+            ]
+            for row in result.collectives
+        ]
+        header = ["operation", "collectives", "bytes", "timed", "until all are there", "from then on"]
+        return [("Collectives", header, rows)] if rows else []
+
+    def plain_tables(self, result: MessageTable) -> Tables:
+        """All pairs, or collectives where there are no messages."""
+        return [("", _PAIRS, pairs)] if (pairs := self._pairs(result)) else self._collectives(result)
+
+    def _pairs(self, result: MessageTable) -> list[list[str]]:
+        rows, columns = np.nonzero(result.count)
+        order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
+        names = result.locations
+        return [
+            [names[k], names[j], str(result.count[k, j]), str(result.bytes[k, j])]
+            for k, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
+        ]
+
+    def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
+        """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
+        from matplotlib.ticker import EngFormatter, MaxNLocator
+
+        if not len(result.sizes):
+            axes = figure.subplots()
+            axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
+            axes.xaxis.set_major_formatter(EngFormatter("B"))
+            axes.set(xlabel="bytes", ylabel="collective")
+            axes.invert_yaxis()
+            figure.suptitle(self.title(result), fontsize="medium")
+            return
+        matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
+        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
+        figure.colorbar(image, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
+        matrix.set(xlabel="receiver", ylabel="sender")
+        names = list(result.locations)
+        for axis, turned in ((matrix.xaxis, 90), (matrix.yaxis, 0)):
+            if len(names) <= _MOST_NAMED:
+                axis.set_ticks(range(len(names)), [shortened(name, _LETTERS) for name in names], rotation=turned)
+            else:
+                axis.set_major_locator(MaxNLocator(integer=True))
+        figure.suptitle(self.title(result), fontsize="medium")
+        sizes.bar(range(len(result.sizes)), result.of_size)
+        sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
+        sizes.set(xlabel="bytes at most", ylabel="messages")
+
+
+class TracePresenter(Presenter):
+    """What the page of a trace has of messages, and the question that one can ask of it."""
+
+    def title(self, result: Trace) -> str:
+        """On the link that leads there."""
+        return _TITLE
+
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
+        """Messages by sender and receiver, and by phase where a model has phases; None where there are none."""
+        communication = _communication(result)
+        if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
+            return None
+        return _MessageViews(communication, model_edges(data) if getattr(data, "phases", None) else None)
+
+    def commands(self, result: Trace, file: str) -> list[str]:
+        """What if, where calls can be replayed; else who sends to whom."""
+        communication = _communication(result)
+        if communication is None or not len(communication.calls):
+            return []
+        return [f"perf messages {file}" if communication.not_replayed else f"perf whatif {file}"]
+
+
+def _communication(trace: Trace) -> Communication | None:
+    """That of a trace; None where it has none, or is a part of a run."""
+    try:
+        return communication_of(trace)
+    except PerfError:
+        return None
+
+
+class _MessageViews:
+    """One view: of the whole run or, where there are phases, of the one that the address names."""
+
+    def __init__(self, communication: Communication, edges_ns: Sequence[int] | None) -> None:
+        self._communication, self._edges_ns = communication, edges_ns
+        self._whole = message_table(communication)
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return _TITLE
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one."""
+        return [()]
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
+        from perf_views.contents import Link, NoViewError, Table, Text, View
+        from perf_views.drawable import drawing_of
+
+        if path:
+            raise NoViewError(path)
+        phase = self._phase(query.get(_PHASE, ""))
+        if phase is None or self._edges_ns is None:
+            table = self._whole
+        else:
+            table = message_table(of_phase(self._communication, self._edges_ns, phase))
+        tables = [Table.of(*each) for each in table.tables()]
+        if self._edges_ns is not None:
+            tables.insert(0, self._phase_table(self._edges_ns))
+        lines = table.summary() or ["nothing is sent here"]
+        drawing = () if table.is_empty else (drawing_of(table),)
+        if phase is None:
+            return View(_TITLE, (Text(tuple(lines)), *drawing, *tables))
+        return View(f"{_TITLE} of phase {phase}", (Text(tuple(lines)), *drawing, *tables), (), (Link(_TITLE, ()),))
+
+    def _phase(self, text: str) -> int | None:
+        """The phase that an address names; None for the whole run."""
+        if not text:
+            return None
+        n_phases = 0 if self._edges_ns is None else len(self._edges_ns) - 1
+        if text not in map(str, range(1, n_phases + 1)):
+            raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
+        return int(text)
+
+    def _phase_table(self, edges_ns: Sequence[int]) -> Table:
+        from perf_views.contents import Cell, Link, Table
+
+        header, rows = messages_by_phase(self._communication, edges_ns)
+        linked: list[tuple[Cell | str, ...]] = [
+            (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
+        ]
+        return Table(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

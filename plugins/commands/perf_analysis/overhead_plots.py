@@ -1,0 +1,262 @@
+"""Pictures of lost cycles: categories over time, by location, and the phases' edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.efficiencies import FACTORS
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs
+from perf_views.colours import AREAS, CLASS_COLOURS, INK, PAPER, SIZES, pale, size_colour, text_on
+from perf_views.file_names import told_apart
+from perf_views.pictures.data_pictures import time_axis
+from perf_views.short_names import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perf_analysis.efficiencies import Efficiencies
+    from perf_analysis.overhead_profile import OverheadProfile
+    from perf_analysis.overheads import ExternalMetrics, OverheadRuns
+    from perf_analysis.predicted_efficiencies import Predicted
+
+
+# How far a factor stands below those whose product it is part of.
+_LEVEL = {
+    "global": 0, "parallel": 1, "computation scalability": 1, "serialisation": 3, "transfer": 3,
+    "MPI load balance": 3, "MPI communication": 3, "MPI serialisation": 4, "MPI transfer": 4,
+    "OpenMP serialisation": 3, "OpenMP load balance": 3, "OpenMP scheduling": 3,
+    "GPU communication": 3, "GPU orchestration": 3,
+}  # fmt: skip
+_MOST_COLUMNS = 16  # whose numbers can be read; of more, some that lie evenly between the first and the last
+_MOST_LETTERS_EFFICIENCY_PICTURE = 14
+_LABEL_POINTS = 125  # as wide as the longest name with its indentation
+# Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
+_DARKEST, _LIGHTEST = 0.4, 1.0
+
+Column = tuple[str, dict[str, float | None], dict[str, tuple[float, float]]]
+
+
+def efficiency_columns(
+    profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = (), predicted: Sequence[Predicted] = ()
+) -> list[Column]:
+    """What stands above each column, its factors, and bounds of those that were predicted; in the order of
+    locations.
+    """
+    rows = efficiencies_of_runs(profiles) or []
+    columns_by_p: list[tuple[float, Column]] = []
+    for profile, row in zip(profiles, rows, strict=False):
+        columns_by_p.append((len(profile.locations), (_named(profile.source, len(profile.locations)), row, {})))
+    for other in others:
+        columns_by_p.append((other.p, (_named(other.source, other.p), dict(other.factors), {})))
+    for each in predicted:
+        values: dict[str, float | None] = {name: row[0] for name, row in each.factors.items()}
+        bounds = {name: (row[1], row[2]) for name, row in each.factors.items()}
+        columns_by_p.append((each.p, (f"{each.p:g}\npredicted", values, bounds)))
+    return [column for _, column in sorted(columns_by_p, key=lambda item: item[0])]
+
+
+def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
+    """Draw numbers in cells, darker for less, so that they can be read without colours."""
+    if len(columns) > _MOST_COLUMNS:
+        columns = [columns[index] for index in np.unique(np.linspace(0, len(columns) - 1, _MOST_COLUMNS).astype(int))]
+    names = [name for name in FACTORS if any(values.get(name) is not None for _, values, _ in columns)]
+    shares = np.array([[_number(values.get(name)) for _, values, _ in columns] for name in names])
+    axes.imshow(
+        np.ma.masked_invalid(shares), cmap=SIZES, vmin=_DARKEST, vmax=_LIGHTEST, aspect="auto",
+        interpolation="nearest", label="efficiency",
+    )  # fmt: skip
+    for (row, column), share in np.ndenumerate(shares):
+        _write(axes, column, row, share, columns[column][2].get(names[row]))
+    axes.set_xticks(range(len(columns)), [title for title, _, _ in columns], fontsize=7, parse_math=False)
+    labels = ["    " * _LEVEL.get(name, 2) + name for name in names]
+    axes.set_yticks(range(len(names)), labels, fontsize=8, ha="left")
+    axes.tick_params(axis="y", pad=_LABEL_POINTS)
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(names) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color=PAPER, linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.set_title("POP efficiencies in % (locations; darker is less)", fontsize=9, loc="left")
+
+
+def _write(axes: Axes, column: int, row: int, share: float, bounds: tuple[float, float] | None) -> None:
+    if np.isnan(share):
+        axes.text(column, row, "-", ha="center", va="center", fontsize=8)
+        return
+    place = (share - _DARKEST) / (_LIGHTEST - _DARKEST)
+    colour = text_on(size_colour(place))
+    has_bounds = bounds is not None and bool(np.isfinite(bounds).all())
+    axes.text(column, row - 0.15 * has_bounds, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
+    if bounds is not None and has_bounds:
+        text = f"{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f}"
+        axes.text(column, row + 0.25, text, ha="center", va="center", fontsize=6, color=colour)
+
+
+def _named(source: str, p: int) -> str:
+    return f"{p}\n{shortened(PurePath(source).name, _MOST_LETTERS)}"
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+# The class of states whose colour a category has, so that the timeline and this say the same; those of other sets take
+# what is left.
+_CLASS_OF = {
+    "pure computation": "computing", "computing": "computing", "other": "other",
+    "load imbalance": "waiting", "waiting for other ranks": "waiting", "insufficient parallelism": "idle",
+    "communication loss": "communicating", "exposed communication": "communicating",
+    "synchronization loss": "synchronizing", "exposed copies": "transferring", "input and output": "io",
+    "resource contention": "contending", "runtime overhead": "runtime", "waiting for the host": "runtime",
+    "launched, not started": "unknown", "idle": "idle", "not running": "not_running",
+}  # fmt: skip
+_HIDDEN = {"hidden communication": "communicating", "hidden copies": "transferring"}  # under computing
+_MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_MOST_IN_TITLE = 90
+_MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
+_BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around all of them
+
+
+def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
+    """Draw a profile."""
+    n_bars = min(len(profile.locations), _MOST_BARS)
+    figure.set_size_inches(11, max(5.0, _BAR * n_bars + _FRAME))
+    over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
+    present = np.flatnonzero(profile.by_category_ns)
+    by_category = _category_colours(profile.categories)
+    colours = [by_category[index] for index in present]
+    _draw_time(profile, over_time, present, colours)
+    over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
+    _draw_locations(profile, by_location, present, colours)
+    _name_categories(over_time, figure)
+
+
+def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
+    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies."""
+    profiles = list(runs)
+    columns = efficiency_columns(profiles, runs.others, runs.predicted)
+    if columns:
+        figure.set_size_inches(max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
+        axes, below = figure.subplots(2, 1, height_ratios=[2, 3])
+        draw_efficiency_table(columns, below)
+    else:
+        axes = figure.add_subplot()
+    shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
+    rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
+    colours = _category_colours(profiles[0].categories)
+    for category in np.flatnonzero(shares.any(axis=1)):
+        label, colour = profiles[0].categories[category], colours[category]
+        axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
+        left += 100.0 * shares[category]
+    called = told_apart([profile.source for profile in profiles])
+    names = [
+        f"{shortened(name, _MOST_LETTERS)} ({len(profile.locations)})"
+        for name, profile in zip(called, profiles, strict=True)
+    ]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
+    axes.set_ylabel("run (locations)")
+    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+    _name_categories(axes, figure)
+
+
+def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
+    """Draw each efficiency over the stretches, as far as it is known."""
+    axes = figure.add_subplot()
+    columns = {name: column for name, column in stretches.columns.items() if column is not None}
+    width = 0.8 / len(columns)
+    for number, (name, column) in enumerate(columns.items()):
+        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(columns) - 1)) * width
+        axes.bar(places, 100.0 * column, width, color=AREAS[number], label=name.replace("_", " "))
+    axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
+    axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
+    figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+
+
+def _category_colours(names: Sequence[str]) -> list[str]:
+    known = {name: CLASS_COLOURS[_CLASS_OF[name]] for name in names if name in _CLASS_OF}
+    known |= {name: pale(CLASS_COLOURS[_HIDDEN[name]]) for name in names if name in _HIDDEN}
+    used = {colour.lower() for colour in known.values()}
+    left = itertools.cycle([colour for colour in AREAS if colour.lower() not in used])
+    return [known[name] if name in known else next(left) for name in names]
+
+
+def _name_categories(axes: Axes, figure: Figure) -> None:
+    """A legend below everything."""
+    handles, labels = axes.get_legend_handles_labels()
+    labels = [shortened(label, _MOST_LETTERS) for label in labels]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+
+
+def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    edges = profile.timeline_edges_ns
+    place = time_axis(axes, float(edges[0]), float(edges[-1]), "ns")
+    below = np.zeros(len(edges) - 1)
+    for index, colour in zip(present, colours, strict=True):
+        above = below + profile.timeline_ns[index] / np.diff(edges)
+        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[index])
+        below = above
+    for index, edge in enumerate(profile.edges_ns[1:-1]):
+        label = "phases" if index == 0 else None
+        axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=label)
+    axes.set_ylim(0.0, len(profile.locations))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("locations")
+
+
+def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
+    bars = _location_bars(profile)
+    rows = np.arange(len(bars.members))
+    shares = np.column_stack([bars.shares[:, group].mean(axis=1) for group in bars.members])
+    left = np.zeros(len(rows))
+    for index, colour in zip(present, colours, strict=True):
+        height = 0.9 if len(rows) < 20 or bars.is_grouped else 1.0
+        axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
+        left += 100.0 * shares[index]
+    names = [
+        shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
+        for group in bars.members
+    ]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0.0, 100.0)
+    axes.set_xlabel("share of time (%)")
+    axes.set_title(bars.title, fontsize=9, parse_math=False)
+
+
+@dataclass(frozen=True)
+class _LocationBars:
+    """Which locations each bar stands for."""
+
+    shares: npt.NDArray[np.float64]  # of each location's time (n_categories, n_locations)
+    members: list[npt.NDArray[np.int64]]
+    title: str
+    is_grouped: bool
+
+
+def _location_bars(profile: OverheadProfile) -> _LocationBars:
+    """Each location by itself; of many the extreme ones, and the others as means of those that are like them."""
+    count = len(profile.locations)
+    shares = profile.by_location_ns / profile.elapsed_ns
+    if count <= _MOST_BARS:
+        return _LocationBars(shares, np.split(np.arange(count), count), "by location", False)
+    category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
+    order = np.argsort(-shares[category], kind="stable")
+    most, others, least = order[:_EXTREME], order[_EXTREME:-_EXTREME], order[-_EXTREME:]
+    n_groups = min(len(others), _MOST_BARS - 2 * _EXTREME)
+    members = [*np.split(most, _EXTREME), *np.array_split(others, n_groups), *np.split(least, _EXTREME)]
+    name = shortened(profile.categories[category], _MOST_LETTERS)
+    title = f"by location: most and least\n{name}"
+    return _LocationBars(shares, members, title, True)

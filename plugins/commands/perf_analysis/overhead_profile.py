@@ -1,0 +1,265 @@
+"""What the calls of a communication library add to a profile: serialisation and transfer, bursts, threads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
+from perf_analysis.collectives import RankTimes
+from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
+from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors
+from perf_traces.messages.bursts import BurstClasses, burst_classes
+from perf_traces.messages.communication import communication_of
+from perf_traces.messages.pop_factors import Definition, PopFactors, pop_factors
+from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.trace import Trace
+from perfcore.results import Result
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverheadProfile(Result):
+    """Cycles of one run; the categories are complete and orthogonal, so that their sum is locations x elapsed time."""
+
+    categories: tuple[str, ...]  # names, and what each means
+    texts: tuple[str, ...]
+    classes: tuple[str, ...]  # classes of states
+    locations: tuple[str, ...]
+    cycles_ns: Integers
+    class_cycles_ns: Integers  # time in each class of states
+    edges_ns: Integers  # where phases begin and end, on the clock of the trace
+    timeline_ns: Integers  # cycles of all locations in short stretches of equal duration, for the picture
+    timeline_edges_ns: Integers
+    states: Mapping[str, tuple[str, ...]]  # the trace's states by class
+    source: str  # the trace
+    notes: tuple[str, ...] = ()  # what a reader of the numbers must know
+    devices: tuple[DeviceTimes, ...] = ()  # what runs at once on each GPU, where locations are GPUs or their streams
+    hidden_ns: Integers = field(default_factory=lambda: np.zeros((2, 0, 1), np.int64))
+    ranks: tuple[RankTimes, ...] = ()  # who waits for whom in collectives, where locations are GPUs of several ranks
+    markers: tuple[MarkerTimes, ...] = ()  # cycles within markers, where they were asked for
+    untold: tuple[str, ...] = ()  # categories that no state of the trace tells of
+    replayed: PopFactors | None = None  # of the whole run; None where there are no messages to replay
+    bursts: BurstClasses | None = None  # computing between calls, with its counters
+    threads: tuple[ThreadTimes, ...] = ()
+
+    @property
+    def elapsed_ns(self) -> int:
+        """Duration of the run."""
+        return int(self.edges_ns[-1] - self.edges_ns[0])
+
+    @property
+    def total_ns(self) -> int:
+        """All cycles: locations times elapsed time."""
+        return int(self.cycles_ns.sum())
+
+    @property
+    def n_phases(self) -> int:
+        """Number of phases; 1 where the run was not divided."""
+        return len(self.edges_ns) - 1
+
+    @functools.cached_property
+    def by_category_ns(self) -> Integers:
+        """Cycles of each category (n_categories,)."""
+        total: Integers = self.cycles_ns.sum(axis=(1, 2))
+        return total
+
+    @functools.cached_property
+    def by_phase_ns(self) -> Integers:
+        """Cycles of each category in each phase (n_categories, n_phases)."""
+        total: Integers = self.cycles_ns.sum(axis=1)
+        return total
+
+    @functools.cached_property
+    def by_location_ns(self) -> Integers:
+        """Cycles of each category in each location (n_categories, n_locations)."""
+        total: Integers = self.cycles_ns.sum(axis=2)
+        return total
+
+    def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
+        """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states."""
+        if COMPUTING not in self.classes:
+            return None
+
+        times: Integers = self.class_cycles_ns[self.classes.index(COMPUTING)]
+        if by_phase:
+            return efficiencies(times, np.diff(self.edges_ns))
+        serialisation = None if self.replayed is None else [self.replayed.serialisation]
+        return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
+        parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
+        levels = level_factors(self)
+        return {
+            "source": self.source,
+            "elapsed_ns": self.elapsed_ns,
+            "locations": list(self.locations),
+            "phase_edges_ns": self.edges_ns.tolist(),
+            "categories": [
+                {"category": name, "total_ns": int(total), "by_location_by_phase_ns": cycles.tolist()}
+                for name, total, cycles in zip(self.categories, self.by_category_ns, self.cycles_ns, strict=True)
+            ],
+            "classes": {name: list(states) for name, states in self.states.items()},
+            **{
+                name: [asdict(each) for each in times]
+                for name, times in (
+                    ("devices", self.devices),
+                    ("ranks", self.ranks),
+                    ("markers", self.markers),
+                    ("threads", self.threads),
+                )
+                if times
+            },
+            **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
+            **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
+            "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
+            **({"factors": levels} if levels else {}),
+            "notes": list(self.notes),
+        }
+
+
+def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:
+    columns = stretches.columns
+    return [
+        {
+            name: None if column is None or np.isnan(column[stretch]) else float(column[stretch])
+            for name, column in columns.items()
+        }
+        for stretch in range(len(stretches.load_balance))
+    ]
+
+
+def summary_breakdown(
+    trace: SummarizedTrace, rules: CategorySet, classes: Mapping[str, Sequence[str]] | None
+) -> tuple[OverheadProfile, StateClasses]:
+    """Cycles of a summarized run by category and location, to the nanosecond, and its states as the set sees them.
+
+    Categories that share a class of states, and are told apart by what other locations do at the same moment, are one
+    here: sums over time do not know it.
+    """
+    start, end = trace.span_ns
+    if end <= start:
+        raise DataError(f"{trace.source}: the trace has no duration")
+    names = classify(trace, rules, classes)
+    joined = without_counts(rules)
+    category_of = _category_of(joined, names)
+    times, _ = trace.times_and_entries()  # by location and state
+    by_state = np.column_stack([times, end - start - times.sum(axis=1)])
+    edges, windows = trace.windows()
+    over_time = np.column_stack([windows, len(trace.locations) * np.diff(edges) - windows.sum(axis=1)])
+    lost = np.flatnonzero((category_of < 0) & (by_state.sum(axis=0) > 0))
+    if len(lost):
+        states = listing([repr(names.states[index]) for index in lost.tolist()], 4)
+        raise DataError(f"{trace.source}: {states} is in a class that no category of {rules.source} takes")
+    counted = np.where(category_of < 0, 0, category_of)  # states that never last
+    profile = OverheadProfile(
+        categories=tuple(category.name for category in joined.categories),
+        texts=tuple(category.text for category in joined.categories),
+        classes=names.classes,
+        locations=trace.locations,
+        cycles_ns=_summed(by_state, counted, len(joined.categories))[:, :, None],
+        class_cycles_ns=_summed(by_state, names.class_of, len(names.classes))[:, :, None],
+        edges_ns=np.array([start, end]),
+        timeline_ns=_summed(over_time, counted, len(joined.categories)),
+        timeline_edges_ns=edges,
+        states={name: names.states_of(name) for name in names.classes},
+        source=trace.source,
+        notes=_notes(rules, joined),
+    )
+    return profile, names
+
+
+def whole_run_only(trace: SummarizedTrace) -> OptionError:
+    """What is said where more is asked for."""
+    return OptionError(
+        f"{trace.source}: a summary has cycles of the whole run only; leave out --phases, --by marker and --ready, or "
+        "give the traces"
+    )
+
+
+def without_counts(rules: CategorySet) -> CategorySet:
+    """The set in which categories that only their predicates tell apart are one."""
+    groups: list[list[Category]] = []
+    for category in rules.categories:
+        shares = [group for group in groups if any(set(category.classes) & set(each.classes) for each in group)]
+        merged = [*(each for group in shares for each in group), category]
+        if shares:
+            groups[groups.index(shares[0])] = merged
+            groups = [group for group in groups if not any(group is other for other in shares[1:])]
+        else:
+            groups.append(merged)
+    return replace(rules, categories=tuple(map(_united, groups)))
+
+
+def _united(group: Sequence[Category]) -> Category:
+    classes = tuple(dict.fromkeys(name for category in group for name in category.classes))
+    texts = "; ".join(category.text for category in group if category.text)
+    return Category(" or ".join(category.name for category in group), classes, None, texts)
+
+
+def _category_of(joined: CategorySet, names: StateClasses) -> Integers:
+    """The category of each state, -1 where its class is in none."""
+    of_class = [
+        next((index for index, category in enumerate(joined.categories) if name in category.classes), -1)
+        for name in names.classes
+    ]
+    categories: Integers = np.array(of_class, np.int64)[names.class_of]
+    return categories
+
+
+def _summed(times: Integers, to: Integers, count: int) -> Integers:
+    """Times (n, n_states) as (count, n), states of one kind together."""
+    sums = np.zeros((count, len(times)), np.int64)
+    np.add.at(sums, to, times.T)
+    return sums
+
+
+def _notes(rules: CategorySet, joined: CategorySet) -> tuple[str, ...]:
+    names = {category.name for category in rules.categories}
+    united = [category.name for category in joined.categories if category.name not in names]
+    notes = ["of a summary: serialisation and transfer, phases and markers need the traces themselves"]
+    if WAITING in rules.classes:
+        notes.append("waiting for other ranks in collectives counts as communication")
+    if united:
+        one = "is one category" if len(united) == 1 else "are one category each"
+        notes.append(
+            f"{listing(map(repr, united), 3)} {one} here: how many locations compute at one moment is not in a summary"
+        )
+    return tuple(notes)
+
+
+def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Definition = "strict") -> OverheadProfile:
+    """A profile of a whole run, also with what its messages, calls and counters say, as far as the trace has them.
+
+    They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
+    """
+    if isinstance(trace, SummarizedTrace):
+        return profile
+    if set(profile.states.get(COMPUTING, ())) != set(trace.busy_states):
+        return profile
+    notes: list[str] = []
+    replayed, bursts = None, None
+    threads: tuple[ThreadTimes, ...] = ()
+    try:
+        calls = communication_of(trace)
+        processes = threads_beside(trace, calls)
+        if calls is not None and processes is not None:
+            threads = thread_times(trace, calls, processes, profile.states)
+        replayed = pop_factors(trace, pop, processes)
+    except DataError as error:
+        notes.append(f"serialisation and transfer are not known: {error}")
+    try:
+        bursts = burst_classes(trace)
+    except DataError as error:
+        notes += [] if notes else [f"bursts between calls are not known: {error}"]
+    if bursts is not None:
+        notes += bursts.notes
+    return replace(profile, replayed=replayed, bursts=bursts, threads=threads, notes=(*profile.notes, *notes))

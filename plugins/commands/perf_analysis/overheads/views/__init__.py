@@ -1,1 +1,0 @@
-"""Overheads of a trace on the page."""

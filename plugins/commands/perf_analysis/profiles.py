@@ -1,0 +1,344 @@
+"""Profiles of runs as one result, and as one table of measurements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.runs import REPETITIONS, symbols_of
+from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import readable
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NO_STATE = "(no state)"  # where a location is in none
+
+
+@dataclass(frozen=True, eq=False)
+class RunProfile:
+    """Times of one run; of each location the exclusive ones sum to the time that the run took."""
+
+    functions: tuple[str, ...]  # states by name, each once, and the time in none of them
+    locations: tuple[str, ...]
+    parts: tuple[str, ...]  # phases or markers; one, without a name, for the whole run
+    times_ns: Integers
+    inclusive_ns: Integers  # with what callees take
+    calls: Integers  # calls that begin there; intervals where no states are nested
+    parts_ns: Integers  # duration of each part
+    computing: tuple[str, ...]  # functions that count as computing
+    source: str  # the trace
+    notes: tuple[str, ...] = ()  # what a reader of the numbers must know
+    ranks: tuple[str, ...] = ()  # the rank of each location, where it was asked for
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # what was varied
+    has_calls: bool = True
+    counted: Mapping[str, Integers] = field(default_factory=dict)
+    counted_inclusive: Mapping[str, Integers] = field(default_factory=dict)  # with their callees
+
+    @property
+    def elapsed_ns(self) -> int:
+        """Duration of the run."""
+        return int(self.parts_ns.sum())
+
+    @property
+    def total_ns(self) -> int:
+        """Locations times duration, which is what all functions sum to."""
+        return int(self.times_ns.sum())
+
+    @functools.cached_property
+    def by_location_ns(self) -> Integers:
+        """Time of each function in each location (n_functions, n_locations)."""
+        total: Integers = self.times_ns.sum(axis=2)
+        return total
+
+    @functools.cached_property
+    def by_function_ns(self) -> Integers:
+        """Time of each function in all locations (n_functions,)."""
+        total: Integers = self.by_location_ns.sum(axis=1)
+        return total
+
+    @functools.cached_property
+    def occurs(self) -> npt.NDArray[np.bool_]:
+        """Which functions the run has at all (n_functions,)."""
+        occurring = (self.by_function_ns > 0) | self.calls.any(axis=(1, 2))
+        for counts in self.counted.values():
+            occurring |= counts.any(axis=(1, 2))
+        return np.asarray(occurring)
+
+    @property
+    def present(self) -> frozenset[str]:
+        """Names of the functions that the run has."""
+        return frozenset(name for name, occurs in zip(self.functions, self.occurs.tolist(), strict=True) if occurs)
+
+
+def imbalance_of(times_ns: Integers) -> Floats:
+    """The largest time over the mean time of locations; NaN where there is no time."""
+    mean, ratio = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
+    np.divide(times_ns.max(axis=1), mean, out=ratio, where=mean > 0)
+    return ratio
+
+
+By = Literal["function", "location", "rank", "phase", "marker"]
+
+FUNCTION, PATH, STATE = "function", "path", "state"
+_ARROW = "->"  # as Extra-P's files part the names of a path
+_OWN = frozenset(
+    [
+        *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
+        *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
+    ]
+)
+_INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
+_ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profiles(Result):
+    """Times of every function of runs of one program."""
+
+    runs: tuple[RunProfile, ...]  # at least one
+    by: By = "function"  # what times are told for beside functions
+    notes: tuple[str, ...] = ()  # of all runs together
+
+    def __post_init__(self) -> None:
+        """Refuse runs that are no runs of one program."""
+        fields = [tuple(run.parameters) for run in self.runs]
+        if len(set(fields)) > 1:
+            raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
+        counted = {f"{prefix}{name}" for name in self.counters for prefix in ("", _INCLUSIVE)}
+        if clashes := (_OWN | counted) & set(fields[0]):
+            raise OptionError(f"--from-name: profiles have a column {min(clashes)!r}; call the field otherwise")
+        _refuse_different_programs(self.runs)
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[RunProfile]:
+        """The profiles, in the order of the traces."""
+        return iter(self.runs)
+
+    def __getitem__(self, run: int) -> RunProfile:
+        """The profile of one run, counted from 0."""
+        return self.runs[run]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
+        return symbols_of([run.parameters for run in self.runs])
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """Columns of what was counted in any run."""
+        return tuple(dict.fromkeys(name for run in self.runs for name in run.counted))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Functions that occur in any run, those with the longest times first and no state last."""
+        total: dict[str, float] = {}
+        for run in self.runs:
+            for name, time, occurs in zip(run.functions, run.by_function_ns.tolist(), run.occurs.tolist(), strict=True):
+                if occurs:
+                    total[name] = total.get(name, 0.0) + time / run.total_ns
+        return tuple(sorted(total, key=lambda name: (name == NO_STATE, -total[name])))
+
+    @property
+    def measurements(self) -> Measurements:
+        """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes."""
+        words = [
+            name
+            for name, value in self.runs[0].parameters.items()
+            if isinstance(value, str) and name not in REPETITIONS
+        ]
+        return Measurements(
+            self.table(),
+            self.parameters,
+            "time_s",
+            code=words,
+            system=(),
+            category=FUNCTION if self.by == "function" else PATH,
+            source=self.source,
+        )
+
+    @property
+    def source(self) -> str:
+        """The trace, or how many."""
+        return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
+
+    def table(self) -> pd.DataFrame:
+        """The rows of `measurements`."""
+        import pandas as pd
+
+        functions = self.functions
+        rows = [(index, row) for index, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
+        named = FUNCTION if self.by == "function" else PATH
+        values = ("calls", "all_locations_ns", *self.counters)
+        occurring = {row[named] for _, row in rows if not row["calls"] >= 0 or any(row.get(name, 0) for name in values)}
+        table_rows = []
+        for index, row in rows:
+            if row[named] not in occurring:
+                continue
+            names = {key: row.pop(key) for key in (FUNCTION, PATH, self.by, STATE) if key in row}
+            parameters = self.runs[index].parameters
+            number = {} if "run" in parameters else {"run": index + 1}
+            table_rows.append({**names, **parameters, **row, **number, "file": self.runs[index].source})
+        return pd.DataFrame(table_rows)
+
+    def remarks(self) -> list[str]:
+        """What a reader of the numbers must know."""
+        lines = list(self.notes)
+        if len(self.runs) == 1:
+            return [*lines, *self.runs[0].notes]
+        lines += [f"{run.source}: {note}" for run in self.runs for note in run.notes]
+        alone: dict[str, list[str]] = {}
+        for name in self.functions:
+            having = [run.source for run in self.runs if name in run.present]
+            if len(having) == 1 and name != NO_STATE:
+                alone.setdefault(having[0], []).append(name)
+        lines += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
+        for name in self.counters:
+            if lacking := [run.source for run in self.runs if name not in run.counted]:
+                lines.append(f"{name} have no values of {listing(lacking, 4)}")
+        lines += _different_sizes(self)
+        if self.by in ("phase", "marker") and len({run.parts for run in self.runs}) > 1:
+            counts = listing([f"{len(run.parts)} in {run.source}" for run in self.runs], 6)
+            lines.append(f"the runs have different {self.by}s: {counts}; a part that a run has not has no row")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """All as plain data; times in whole nanoseconds and, as means over locations, in seconds."""
+        return {
+            "by": self.by,
+            "runs": [
+                {
+                    "source": run.source,
+                    "parameters": dict(run.parameters),
+                    "elapsed_ns": run.elapsed_ns,
+                    "locations": list(run.locations),
+                    "parts": [
+                        {"name": name, "duration_ns": duration}
+                        for name, duration in zip(run.parts, run.parts_ns.tolist(), strict=True)
+                        if name
+                    ],
+                }
+                for run in self.runs
+            ],
+            "rows": self.table().to_dict("records"),
+            "notes": self.remarks(),
+        }
+
+
+def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of one run: of all functions, and of all locations, ranks or parts that it has."""
+    place = {name: index for index, name in enumerate(run.functions)}
+    order = [place.get(name) for name in functions]
+    if by == "function":
+        return _values(run, order, functions, _sums(run), {})
+    rows = []
+    if by in ("phase", "marker"):
+        for part, name in enumerate(run.parts):
+            label: dict[str, Any] = {by: part + 1 if by == "phase" else name, PATH: name}
+            rows += _values(run, order, functions, _sums(run, parts=slice(part, part + 1)), label)
+        return rows
+    names = run.locations if by == "location" else run.ranks
+    for name in dict.fromkeys(names):
+        members = [index for index, each in enumerate(names) if each == name]
+        rank_name = name or "(no rank)"
+        rows += _values(run, order, functions, _sums(run, members), {by: rank_name, PATH: rank_name}, members)
+    return rows
+
+
+class _Sums(NamedTuple):
+    """Exclusive times by function and location; inclusive times, calls and counts by function."""
+
+    times_ns: Any
+    inclusive_ns: Any
+    calls: Any
+    counted: dict[str, Any]  # by column
+
+
+def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> _Sums:
+    def by_function(table: Any) -> Any:
+        return table[:, locations, parts].sum(axis=(1, 2))
+
+    counted = {name: by_function(table) for name, table in run.counted.items()}
+    if run.has_calls:
+        counted |= {f"{_INCLUSIVE}{name}": by_function(table) for name, table in run.counted_inclusive.items()}
+    times_ns = run.times_ns[:, locations, parts].sum(axis=2)
+    return _Sums(times_ns, by_function(run.inclusive_ns), by_function(run.calls), counted)
+
+
+def _values(
+    run: RunProfile,
+    order: Sequence[int | None],
+    functions: Sequence[str],
+    sums: _Sums,
+    label: dict[str, Any],
+    locations: Sequence[int] | None = None,
+) -> list[dict[str, Any]]:
+    """A row for each function of what `_sums` gives."""
+    times_ns = sums.times_ns
+    n_locations = times_ns.shape[1]
+    longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
+    rows = []
+    for index, name in zip(order, functions, strict=True):
+        all_ns = 0 if index is None else int(total[index])
+        row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
+        row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
+        if run.has_calls:
+            row |= {"inclusive_s": 0.0 if index is None else int(sums.inclusive_ns[index]) / n_locations / 1e9}
+            row |= {"calls": 0 if index is None else int(sums.calls[index])}
+        if n_locations > 1 or locations is None:
+            where = None if index is None or not all_ns else int(longest[index])
+            row |= {
+                "longest_s": 0.0 if where is None else int(times_ns[index, where]) / 1e9,
+                "imbalance": float("nan") if where is None else float(spread[index]),
+                "longest_location": ""
+                if where is None
+                else run.locations[where if locations is None else locations[where]],
+            }
+        row |= {"all_locations_ns": all_ns}
+        row |= {name: 0 if index is None else int(counts[index]) for name, counts in sums.counted.items()}
+        rows.append(row)
+    return rows
+
+
+def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
+    """Refuse a run that computes in nothing in which any other one does."""
+    computing = [run.present & set(run.computing) for run in runs]
+    for index, (run, functions) in enumerate(zip(runs, computing, strict=True)):
+        others = set().union(*(names for k, names in enumerate(computing) if k != index))
+        if functions and others and not functions & others:
+            raise DataError(
+                f"{run.source}: computes in {listing(sorted(functions), 3)} only, and the others in "
+                f"{listing(sorted(others), 3)}: these are no runs of one program; profile them apart"
+            )
+
+
+def _different_sizes(profiles: Profiles) -> list[str]:
+    """Runs of one point that took very different times."""
+    points: dict[tuple[Any, ...], list[RunProfile]] = {}
+    for run in profiles.runs:
+        point = (value for name, value in run.parameters.items() if name not in REPETITIONS)
+        points.setdefault(tuple(point), []).append(run)
+    notes = []
+    for runs in points.values():
+        short, long = (choose(runs, key=lambda run: run.elapsed_ns) for choose in (min, max))
+        if long.elapsed_ns > _ALIKE * short.elapsed_ns:
+            notes.append(
+                f"runs of one point took from {readable(short.elapsed_ns, 'ns')} ({short.source}) to "
+                f"{readable(long.elapsed_ns, 'ns')} ({long.source}): if something was varied between them, such as the "
+                "size, say it by --from-name"
+            )
+    return notes

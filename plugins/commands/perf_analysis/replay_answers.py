@@ -1,0 +1,330 @@
+"""How long a run would take if something were different."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
+from perfcore.base.errors import OptionError
+from perfcore.data.units import readable, split_unit
+from perfcore.results import Result
+from perfcore.stochastic import StochasticValue
+
+_IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"
+_MOST_MESSAGES = 5
+
+
+@dataclass(frozen=True)
+class PathShares:
+    """Nanoseconds of a critical path."""
+
+    total_ns: int
+    by_class: Mapping[str, int]  # classes of states between calls
+    by_rank: Mapping[str, int]  # A message counts to who receives it
+    messages: Sequence[tuple[str, str, int, int]]
+    n_messages: int  # all by which the path goes from one rank to another
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        fields = ("sender", "receiver", "messages", "time_ns")
+        return {
+            "total_ns": self.total_ns,
+            "by_class_ns": dict(self.by_class),
+            "by_rank_ns": dict(self.by_rank),
+            "n_messages": self.n_messages,
+            "by_message": [dict(zip(fields, row, strict=True)) for row in self.messages],
+        }
+
+
+Change = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
+
+
+def path_shares(
+    path: Path,
+    replay: Replay,
+    times: BurstTimes,
+    classes: Sequence[str],
+    changes: Sequence[Change] = (),
+    silent_ns: int = 0,
+) -> PathShares:
+    """Sum up a path."""
+    communication = replay.communication
+    bursts = path.kind == BURST
+    number, cost = path.subject[bursts], path.cost_ns[bursts].astype(np.float64)
+    by_class: dict[str, float] = {}
+    rest = cost.sum()
+    changed = [(mask, delta[number], times.within(mask, number)) for mask, delta in changes]
+    for name in dict.fromkeys(classes):
+        mask = np.array([each == name for each in classes])
+        spent = float(times.within(mask, number).sum())
+        for states, delta, inside in changed:
+            class_ns = times.within(mask & states, number)
+            share = np.divide(class_ns, inside, out=np.zeros(len(class_ns)), where=inside > 0)
+            if mask[states.argmax()]:
+                share[inside <= 0] = 1.0  # what was added where nothing of it was
+            spent += float((delta * share).sum())
+        if round(spent):
+            by_class[name] = spent
+            rest -= spent
+    by_class |= {_NO_STATE: rest} if rest >= 1 else {}
+    by_class |= {_SILENT: silent_ns} if silent_ns else {}
+    if spent := float(path.cost_ns[np.isin(path.kind, (MESSAGE, POSTED))].sum()):
+        by_class[_IN_MESSAGES] = spent
+    is_call = np.isin(path.kind, (CALL, COLLECTIVE))
+    in_operation = np.bincount(
+        communication.calls.operation[path.call[is_call]],
+        path.cost_ns[is_call],
+        minlength=len(communication.calls.operations),
+    )
+    by_class |= {
+        f"in {communication.calls.operations[k]}": float(in_operation[k]) for k in np.flatnonzero(in_operation)
+    }
+    rank = np.where(bursts, times.location[np.where(bursts, path.subject, 0)], 0)
+    in_calls = path.call >= 0
+    rank[in_calls] = communication.calls.location[path.call[in_calls]]
+    of_rank = np.zeros(len(communication.locations), np.int64)
+    np.add.at(of_rank, rank, path.cost_ns)
+    by_rank = {communication.locations[k]: int(of_rank[k]) for k in np.argsort(-of_rank, kind="stable") if of_rank[k]}
+    ordered = dict(sorted(by_class.items(), key=lambda item: -item[1]))
+    return PathShares(
+        path.runtime_ns + silent_ns,
+        {name: round(spent) for name, spent in ordered.items()},
+        by_rank,
+        _pairs(path, replay),
+        path.n_messages,
+    )
+
+
+def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
+    """Pairs of ranks whose messages take longest on the path."""
+    communication = replay.communication
+    rows = path.kind == MESSAGE
+    sender, receiver = communication.sender[path.subject[rows]], communication.receiver[path.subject[rows]]
+    pair, which, count = np.unique(np.stack([sender, receiver], 1), axis=0, return_inverse=True, return_counts=True)
+    spent: npt.NDArray[np.int64] = np.zeros(len(pair), np.int64)
+    np.add.at(spent, which.reshape(-1), path.cost_ns[rows])
+    order = np.lexsort((-count, -spent))[:_MOST_MESSAGES]
+    names = communication.locations
+    return [(names[pair[k, 0]], names[pair[k, 1]], int(count[k]), int(spent[k])) for k in order.tolist()]
+
+
+_AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
+_FEWEST = 20  # messages of which a latency and a bandwidth are told
+_FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network in place of the run's own."""
+
+    factor: float = 1.0  # on what calls take beyond waiting; 0 where they take no time
+    latency_ns: float | None = None  # instead, what messages and collectives take: latency + bytes / bandwidth
+    bytes_per_ns: float | None = None
+
+    @property
+    def text(self) -> str:
+        """What it is, in words."""
+        if self.latency_ns is not None and self.bytes_per_ns is not None:
+            return f"a network of {readable(self.latency_ns, 'ns')} and {self.bytes_per_ns:.4g} GB/s"
+        if self.factor == 0:
+            return "a network that takes no time"
+        return f"a network {1 / self.factor:.4g} times as fast"
+
+    @property
+    def assumption(self) -> str:
+        """What is taken for true."""
+        if self.latency_ns is not None:
+            return (
+                "a message takes latency + bytes/bandwidth, a collective of n members that ceil(log2 n) times; calls "
+                "that wait for nobody take as long as they did"
+            )
+        if self.factor == 0:
+            return "no call takes longer than what it waits for"
+        return f"what calls take beyond waiting is divided by {1 / self.factor:.4g}, whatever their sizes"
+
+    def edge_costs(self, replay: Replay, burst_ns: Integers) -> Integers | None:
+        """Costs of all edges of a replay; None where a factor says all."""
+        if self.latency_ns is None or self.bytes_per_ns is None:
+            return None
+        costs = replay.edge_costs(1.0, burst_ns)
+        graph, communication = replay.graph, replay.communication
+        links = (graph.kind == MESSAGE) | (graph.kind == POSTED)
+        joined = graph.kind == COLLECTIVE
+        waits = np.zeros(len(communication.calls), bool)
+        waits[graph.call[links | joined]] = True
+        costs[(graph.kind == CALL) & waits[graph.call]] = 0
+        size = communication.messages.bytes[graph.subject[links]]
+        costs[links] = np.rint(self.latency_ns + size / self.bytes_per_ns).astype(np.int64)
+        of = graph.subject[joined]
+        steps = np.ceil(np.log2(np.maximum(communication.collectives.size[of], 2)))
+        costs[joined] = np.rint(
+            steps * (self.latency_ns + communication.collectives.bytes[of] / self.bytes_per_ns)
+        ).astype(np.int64)
+        return costs
+
+
+def network_from_text(text: str) -> Network:
+    """Read ``0``, ``x2`` or ``2us,10GB/s``."""
+    expected = "0, x2 (twice as fast) or latency,bandwidth such as 2us,10GB/s is expected"
+    plain = text.strip()
+    if plain == "0":
+        return Network(0.0)
+    if plain.lower().startswith("x"):
+        try:
+            times = float(plain[1:])
+        except ValueError:
+            times = 0.0
+        if not 0 < times < np.inf:
+            raise OptionError(f"--network {text}: {expected}")
+        return Network(1.0 / times)
+    parts = plain.split(",")
+    if len(parts) != 2:
+        raise OptionError(f"--network {text}: {expected}")
+    latency, bandwidth = _amount(parts[0], "time"), _amount(parts[1], "rate")
+    if latency is None or not bandwidth:
+        raise OptionError(f"--network {text}: {expected}")
+    return Network(1.0, latency * 1e9, bandwidth / 1e9)
+
+
+def _amount(text: str, kind: str) -> float | None:
+    """In seconds, or bytes per second."""
+    match = _AMOUNT.fullmatch(text)
+    unit = None if match is None else split_unit(f"amount [{match['unit']}]")[1]
+    if (
+        match is None
+        or unit is None
+        or unit.kind != kind
+        or (kind == "rate" and not unit.label.endswith(("B/s", "bit/s")))
+    ):
+        return None
+    return float(match["number"]) * unit.factor
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What messages of the run took: latency and bandwidth by least squares over the medians of each size."""
+
+    latency_ns: float
+    bytes_per_ns: float | None
+    n_messages: int
+    usual_bytes: float
+    usual_ns: float
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        took = f"{readable(self.usual_ns, 'ns')}, most of {self.usual_bytes:.6g} bytes"
+        if self.bytes_per_ns is not None:
+            took = f"{readable(self.latency_ns, 'ns')} + bytes / ({self.bytes_per_ns:.4g} GB/s)"
+        return f"{took} (of {self.n_messages} messages that somebody waited for)"
+
+    def is_far(self, network: Network) -> bool:
+        """Whether a usual message takes so much less or more on a network that the trace says little of that."""
+        if network.latency_ns is None or network.bytes_per_ns is None or not self.usual_ns:
+            return False
+        return not 1 / _FAR <= (network.latency_ns + self.usual_bytes / network.bytes_per_ns) / self.usual_ns <= _FAR
+
+
+def measured(replay: Replay) -> Measured | None:
+    """Latency and bandwidth of the messages that were waited for alone; None where there are too few."""
+    communication, graph = replay.communication, replay.graph
+    messages = communication.messages
+    into = np.bincount(
+        graph.call[np.isin(graph.kind, (MESSAGE, POSTED, COLLECTIVE))], minlength=len(communication.calls)
+    )
+    receive = messages.receive_call
+    alone = (into[receive] == 1) & (replay.waiting_ns[receive] > 0) & (replay.residual_ns[receive] >= 0)
+    if alone.sum() < _FEWEST:
+        return None
+    took, size = replay.residual_ns[receive[alone]], messages.bytes[alone]
+    sizes, which, count = np.unique(size, return_inverse=True, return_counts=True)
+    median = np.array([np.median(took[which == k]) for k in range(len(sizes))]) if len(sizes) <= 1000 else None
+    facts = int(alone.sum()), float(np.median(size)), float(np.median(took))
+    if len(sizes) < 2 or median is None:
+        return Measured(facts[-1], None, *facts)
+    slope, latency = np.polyfit(sizes.astype(float), median, 1, w=np.sqrt(count))
+    if slope <= 0 or latency <= 0:
+        return Measured(facts[-1], None, *facts)
+    return Measured(float(latency), float(1 / slope), *facts)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One question and its answer."""
+
+    question: str  # what is different
+    runtime_ns: int  # of the run then; with noise the mean
+    path: PathShares  # the critical path then; with noise without it
+    assumptions: tuple[str, ...]  # what is taken for true
+    otherwise_ns: Mapping[str, int] = field(default_factory=dict)
+    is_bound: bool = False  # whether it takes at least that long
+    value: StochasticValue | None = None  # with noise the runtime, in seconds
+
+    @property
+    def carried_by(self) -> tuple[str, float] | None:
+        """The alternative that moves the answer most, and by which share of it."""
+        if not self.otherwise_ns or not self.runtime_ns:
+            return None
+        name = max(self.otherwise_ns, key=lambda each: abs(self.otherwise_ns[each] - self.runtime_ns))
+        return name, self.otherwise_ns[name] / self.runtime_ns - 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "question": self.question,
+            "runtime_ns": self.runtime_ns,
+            "is_bound": self.is_bound,
+            "assumptions": list(self.assumptions),
+            "otherwise_ns": dict(self.otherwise_ns),
+            "value": None if self.value is None else self.value.to_dict(),
+            "critical_path": self.path.to_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers(Result):
+    """A run as it was, and what it would be."""
+
+    source: str
+    n_ranks: int  # what was replayed
+    n_calls: int
+    n_messages: int
+    n_collectives: int
+    runtime_ns: int  # of the run as it was
+    path: PathShares  # its critical path
+    answers: tuple[Answer, ...]
+    rules: Rules  # whom calls wait for, and how the trace shows it
+    contradictions: int  # calls that left before what the rules say they waited for
+    network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
+    remarks: tuple[str, ...]  # what was wrong with the trace
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "source": self.source,
+            "ranks": self.n_ranks,
+            "calls": self.n_calls,
+            "messages": self.n_messages,
+            "collectives": self.n_collectives,
+            "runtime_ns": self.runtime_ns,
+            "critical_path": self.path.to_dict(),
+            "answers": [answer.to_dict() for answer in self.answers],
+            "contradictions": self.contradictions,
+            "eager_bytes": self.rules.eager_bytes,
+            "rules": [
+                {"operation": each.operation, "calls": each.calls, "tested": each.tested, "refuted": each.refuted,
+                 "waits_for": each.waits}
+                for each in self.rules.refutations
+            ],
+            "network": self.network,
+            "remarks": list(self.remarks),
+        }  # fmt: skip

@@ -1,0 +1,315 @@
+"""POP's efficiencies of several runs of one program, and which of them limits how it scales.
+
+Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis": global efficiency is parallel efficiency
+times computation scalability, the computing time of all locations in the smallest run over that in another one. With
+counters that is the product of the scalabilities of instructions (fewer is better), of instructions per cycle, and of
+cycles per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perf_analysis.efficiencies import COMPUTING, FACTORS, factors_of, level_factors, losses_of, of_gpus
+from perf_analysis.overhead_profile import OverheadProfile
+from perf_analysis.overheads import ExternalMetrics
+from perf_traces.messages.bursts import BurstClasses
+from perf_views.file_names import told_apart
+from perfcore.data.units import readable
+
+_MOST_CLASSES = 20
+_FACTORS = ("instruction", "IPC", "frequency")
+
+
+@dataclass(frozen=True)
+class ClassLoss:
+    """What one class of bursts took in the smallest and in a larger run."""
+
+    name: str
+    small_ns: int  # of all locations
+    large_ns: int
+    lost: float  # what it took more, as a share of the larger run's computing time
+    factors: tuple[float | None, ...]  # instruction, IPC and frequency scalability of the class
+
+
+def counted_factors(
+    small: tuple[int, int] | None, large: tuple[int, int] | None, small_ns: int, large_ns: int
+) -> tuple[float | None, ...]:
+    """Instruction, IPC and frequency scalability, whose product is that of computing; None where not counted."""
+    if small is None or large is None or not all((*small, *large, small_ns, large_ns)):
+        return (None,) * len(_FACTORS)
+    ipc = (large[0] / large[1]) / (small[0] / small[1])
+    return small[0] / large[0], ipc, (large[1] / large_ns) / (small[1] / small_ns)
+
+
+def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
+    """Every class of two runs; the one that lost most comes first."""
+    before, after = small.total_ns, large.total_ns
+    total = sum(after.values())
+    class_losses = []
+    for name in {**after, **before}:
+        times = before.get(name, 0), after.get(name, 0)
+        lost = (times[1] - times[0]) / total if total else 0.0
+        factors = counted_factors(small.counted(name), large.counted(name), *times)
+        class_losses.append(ClassLoss(name, *times, lost, factors))
+    return sorted(class_losses, key=lambda each: -each.lost)
+
+
+def burst_table(profile: OverheadProfile) -> tuple[str, list[str], list[list[str]]] | None:
+    """Title, header and rows of one run's classes, the longest first; None where it has none."""
+    if profile.bursts is None:
+        return None
+    bursts = profile.bursts
+    total = max(1, int(bursts.time_ns.sum()))
+    rows = []
+    for name, class_ns in sorted(bursts.total_ns.items(), key=lambda item: -item[1])[:_MOST_CLASSES]:
+        times = bursts.time_ns[bursts.names.index(name)]
+        counted = bursts.counted(name)
+        ipc = f"{counted[0] / counted[1]:.3f}" if counted and counted[1] else "-"
+        gigahertz = f"{counted[1] / class_ns:.3f}" if counted and class_ns else "-"
+        rows.append(
+            [
+                name,
+                readable(class_ns, "ns"),
+                f"{class_ns / total:.2%}",
+                readable(int(times.max()), "ns"),
+                ipc,
+                gigahertz,
+            ]
+        )
+    more = len(bursts.names) - len(rows)
+    left = f" (the longest {len(rows)}; {more} more by --json)" if more else ""
+    header = ["burst", "time of all", "share", "longest location", "IPC", "GHz"]
+    if bursts.instructions is None:
+        header, rows = header[:-2], [row[:-2] for row in rows]
+    return f"Computing by burst between two calls{left}", header, rows
+
+
+def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Title, header and rows of a table for each larger run against the smallest; none of runs without bursts."""
+    tables = []
+    for smallest, profile, class_losses in _against_smallest(profiles):
+        listed = sorted(class_losses, key=lambda each: -abs(each.lost))[:_MOST_CLASSES]
+        rows = [
+            _cells(each, sum(row.large_ns for row in class_losses))
+            for each in sorted(listed, key=lambda each: -each.lost)
+        ]
+        if len(class_losses) > len(listed):
+            rest = [each for each in class_losses if each not in listed]
+            times = sum(each.small_ns for each in rest), sum(each.large_ns for each in rest)
+            other = ClassLoss(f"{len(rest)} others", *times, sum(each.lost for each in rest), (None,) * len(_FACTORS))
+            rows.append(_cells(other, sum(row.large_ns for row in class_losses)))
+        times = sum(each.small_ns for each in class_losses), sum(each.large_ns for each in class_losses)
+        rows.append(
+            ["sum", *(readable(time, "ns") for time in times), "100.00%", _percent(sum(e.lost for e in class_losses))]
+        )
+        rows[-1] += [_percent(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
+        header = ["burst", *told_apart([smallest.source, profile.source]), "share", "lost", "scalability", *_FACTORS]
+        columns = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
+        tables.append(
+            (
+                f"Computing by burst between two calls: what of the scalability was lost in each, from "
+                f"{len(smallest.locations)} to {len(profile.locations)} locations",
+                [header[k] for k in columns],
+                [[row[k] for k in columns] for row in rows],
+            )
+        )
+    return tables
+
+
+def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:
+    """The same of all classes, as plain data."""
+    return [
+        {
+            "run": profile.source,
+            "against": smallest.source,
+            "classes": [
+                {
+                    "burst": each.name,
+                    "small_ns": each.small_ns,
+                    "large_ns": each.large_ns,
+                    "lost": each.lost,
+                    **{f"{name} scalability": factor for name, factor in zip(_FACTORS, each.factors, strict=True)},
+                }
+                for each in class_losses
+            ],
+        }
+        for smallest, profile, class_losses in _against_smallest(profiles)
+    ]
+
+
+def _against_smallest(
+    profiles: Sequence[OverheadProfile],
+) -> Iterator[tuple[OverheadProfile, OverheadProfile, list[ClassLoss]]]:
+    """The smallest run, each larger one, and what its classes lost; nothing of runs without bursts."""
+    smallest = min(profiles, key=lambda each: len(each.locations))
+    for profile in profiles:
+        is_larger = len(profile.locations) > len(smallest.locations)
+        if is_larger and profile.bursts is not None and smallest.bursts is not None:
+            yield smallest, profile, losses(smallest.bursts, profile.bursts)
+
+
+def _cells(each: ClassLoss, total: int) -> list[str]:
+    scalability = each.small_ns / each.large_ns if each.large_ns and each.small_ns else None
+    times = [readable(time, "ns") for time in (each.small_ns, each.large_ns)]
+    share = f"{each.large_ns / total:.2%}" if total else "-"
+    return [each.name, *times, share, _percent(each.lost), _percent(scalability), *map(_percent, each.factors)]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"
+
+
+_OF_COMPUTATION = FACTORS[-3:]
+_LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
+# Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
+_MOST_INSTRUCTIONS = 1.5
+_ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
+
+
+def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
+    """Global and parallel efficiency and their factors for each run; None where the sets know no computing.
+
+    Factors of MPI x OpenMP, and of GPUs, are those of runs that have such levels.
+    """
+    run_efficiencies = [profile.efficiencies() for profile in profiles]
+    if any(each is None for each in run_efficiencies):
+        return None
+    computing = [int(each.class_cycles_ns[each.classes.index(COMPUTING)].sum()) for each in profiles]
+    counts = [len(each.locations) for each in profiles]
+    reference = int(np.argmin(counts))
+    rows: list[dict[str, float | None]] = []
+    for each, time in zip(run_efficiencies, computing, strict=True):
+        assert each is not None
+        shares = {
+            name.replace("_", " "): None if column is None or np.isnan(column[0]) else float(column[0])
+            for name, column in each.columns.items()
+        }
+        scalability = computing[reference] / time if time and len(set(counts)) > 1 else None
+        parallel = shares["parallel"]
+        global_efficiency = None if scalability is None or parallel is None else parallel * scalability
+        counted = _counted(profiles[reference], profiles[len(rows)]) if scalability is not None else (None,) * 3
+        rows.append(
+            {
+                "global": global_efficiency,
+                **shares,
+                "computation scalability": scalability,
+                **dict(zip(_OF_COMPUTATION, counted, strict=True)),
+                **{name: value for name, value in level_factors(profiles[len(rows)]).items() if name not in shares},
+            }
+        )
+    return rows
+
+
+def _counted(small: OverheadProfile, large: OverheadProfile) -> tuple[float | None, ...]:
+    """Instruction, IPC and frequency scalability."""
+    totals: list[tuple[int, int] | None] = []
+    for profile in (small, large):
+        bursts = profile.bursts
+        if bursts is None or bursts.instructions is None or bursts.cycles is None:
+            totals.append(None)
+        else:
+            totals.append((int(bursts.instructions.sum()), int(bursts.cycles.sum())))
+    times = [0 if each.bursts is None else int(each.bursts.time_ns.sum()) for each in (small, large)]
+    return counted_factors(totals[0], totals[1], *times)
+
+
+def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
+    """A line for each run whose instructions are far from those of the smallest; none where nothing was counted."""
+    rows = efficiencies_of_runs(profiles)
+    smallest = min(profiles, key=lambda each: len(each.locations))
+    lines = []
+    for profile, row in zip(profiles, rows or (), strict=False):
+        share = row["instruction scalability"]
+        if share is not None and not 1 / _MOST_INSTRUCTIONS < share < _MOST_INSTRUCTIONS:
+            lines.append(
+                f"{profile.source} has {1 / share:.3g} times the instructions of {smallest.source}: if the work is not "
+                "the same, computation scalability says nothing"
+            )
+    return lines
+
+
+def scaling_tables(
+    profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()
+) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Title, header and rows of tables with a row for each run; none where nothing computes.
+
+    One has the factors of the whole run; where processes have threads, one more has those of MPI x OpenMP.
+    """
+    rows = efficiencies_of_runs(profiles)
+    if rows is None:
+        return []
+    runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
+    runs += [(other.source, other.p, dict(other.factors)) for other in others]
+    named = told_apart([source for source, *_ in runs])
+    about = []
+    if any(row["computation scalability"] is not None for row in rows):
+        smallest = min(range(len(profiles)), key=lambda index: len(profiles[index].locations))
+        about.append(f"computation scalability: against {named[smallest]}, if the work is the same")
+    if others:
+        about.append("those of other tools as they say them")
+    if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
+        about.append("serialisation and transfer by BSC's rules")
+    title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
+    of_levels = [name for name in FACTORS if name.startswith(("MPI ", "OpenMP "))]
+    tables = []
+    for caption, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
+        factors = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
+        cells = [
+            [called, str(p), *(_share(row.get(name)) for name in factors)]
+            for called, (_, p, row) in zip(named, runs, strict=True)
+        ]
+        if factors:
+            tables.append((caption, ["run", "locations", *factors], cells))
+    return tables
+
+
+def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
+    """A line with the lowest factor of the largest run; none where all runs have as many locations."""
+    rows = efficiencies_of_runs(profiles)
+    counts = [len(each.locations) for each in profiles]
+    if rows is None or len(set(counts)) < 2:
+        return []
+    largest = int(np.argmax(counts))
+    row = rows[largest]
+    if row["global"] is None or row["computation scalability"] is None:
+        return []
+    profile = profiles[largest]
+    steps = (*factors_of(*losses_of(profile), products=False), "computation scalability")
+    value, name = min((value, name) for name in steps if (value := row[name]) is not None)
+    return [
+        f"what limits the scaling: {name}, {value:.2%} with {counts[largest]} {_locations(profile)}, where the global "
+        f"efficiency is {row['global']:.2%}"
+        f"{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
+    ]
+
+
+def _locations(profile: OverheadProfile) -> str:
+    if profile.threads:
+        return f"threads in {len(profile.threads)} process{'es' if len(profile.threads) > 1 else ''}"
+    return "GPUs" if of_gpus(profile) else "locations"
+
+
+def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict[str, float | None]) -> str:
+    """Which burst, and which of the counted factors, computation scalability was lost by."""
+    text = ""
+    small, large = min(profiles, key=lambda each: len(each.locations)).bursts, profiles[largest].bursts
+    lost = 1 - (row["computation scalability"] or 1)
+    if small is not None and large is not None and len(large.names) > 1 and lost > 0:
+        worst = losses(small, large)[0]
+        part = worst.lost / lost
+        share = f"{part:.0%}" if part <= _ALL else "more than all"
+        text += f"; {share} of what it lost is {worst.name}"
+    counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
+    if counted:
+        name, value = min(counted.items(), key=lambda item: item[1])
+        text += f"; of its factors {name} is the lowest, {value:.2%}"
+    return text
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"

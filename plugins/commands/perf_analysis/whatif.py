@@ -1,0 +1,315 @@
+"""The function behind ``perf whatif``."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_analysis.messages import read_trace, trace_and_calls
+from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
+from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.communication import Communication
+from perf_traces.messages.matching import numbered
+from perf_traces.messages.replay import Replay, bsc_rules
+from perf_traces.states import COMPUTING, OTHER, state_classes
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.trace import Trace
+from perfcore.stochastic import default_name, representation_named
+
+
+def classes_of(trace: Trace) -> tuple[str, ...]:
+    """The class of each state of a trace; what the trace counts as busy computes, so that no two commands disagree."""
+    busy = frozenset(trace.busy_states)
+    named = state_classes(trace.states)
+    return tuple(
+        COMPUTING if state in busy else OTHER if name == COMPUTING else name
+        for state, name in zip(trace.states, named, strict=True)
+    )
+
+
+def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
+    """The states of a class, or those that a name or a pattern with * and ? fits."""
+    of_class = np.array([each == name for each in classes])
+    named = np.array([fnmatch.fnmatchcase(state.lower(), name.lower()) for state in trace.states])
+    matches = of_class if of_class.any() else named
+    if not matches.any():
+        raise UnknownNameError("class or state", name, [*dict.fromkeys(classes), *trace.states])
+    return matches
+
+
+_LONGEST_NS = 2.0**62
+
+Integers = npt.NDArray[np.int64]
+
+
+def faster(burst_ns: Integers, inside_ns: Integers, times: float) -> Integers:
+    """Bursts whose part in a class takes so many times less."""
+    return burst_ns - inside_ns + np.rint(inside_ns / times).astype(np.int64)
+
+
+def balanced(
+    burst_ns: Integers, inside_ns: Integers, communication: Communication, times: BurstTimes
+) -> tuple[Integers, float]:
+    """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
+
+    Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
+    burst of one is the k-th of the others; elsewhere nobody can say which belong together, and they stay as they are.
+    """
+    together, calls, first = communication.collectives, communication.calls, communication.first_call
+    n_calls, has_calls = len(calls), np.diff(first) > 0
+    ranks = np.flatnonzero(has_calls)
+    of_all = np.bincount(together.member_of, minlength=len(together)) == len(ranks)
+    cuts = np.zeros(n_calls + 1, np.int64)
+    cuts[together.member_call[of_all[together.member_of]] + 1] = 1
+    stretch = np.cumsum(cuts)
+    stretch = stretch[:n_calls] - stretch[first[calls.location]]  # those that begin after a cut belong to the next
+    n_stretches = int(stretch.max(initial=0)) + 1
+    count = np.zeros((n_stretches, len(communication.locations)), np.int64)
+    np.add.at(count, (stretch, calls.location), 1)
+    matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
+    number = numbered(stretch * len(communication.locations) + calls.location)
+    chosen = np.flatnonzero(matching[stretch])
+    _, group = np.unique(stretch[chosen] * (int(number.max(initial=0)) + 1) + number[chosen], return_inverse=True)
+    # The burst after the last call is one more occurrence, of all ranks.
+    chosen = np.concatenate([chosen, n_calls + ranks])
+    group = np.concatenate([group.reshape(-1), np.full(len(ranks), group.max(initial=-1) + 1)])
+    mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
+    changed = burst_ns.copy()
+    changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
+    return changed, float(inside_ns[chosen].sum() / max(inside_ns.sum(), 1))
+
+
+def noisy(burst_ns: Integers, spread: float, rng: np.random.Generator) -> Integers:
+    """Bursts each times a lognormal factor of mean 1 and the given standard deviation."""
+    variance = np.log1p(spread * spread)
+    # In single precision, which is three times as fast: a factor of noise needs no more than seven digits.
+    factor = rng.standard_normal(len(burst_ns), dtype=np.float32)
+    factor *= np.float32(np.sqrt(variance))
+    factor -= np.float32(variance / 2)
+    with np.errstate(over="ignore"):
+        drawn = burst_ns * np.exp(factor, out=factor)
+    if not drawn.max(initial=0) < _LONGEST_NS:
+        raise DataError("the noise makes bursts longer than a clock counts")
+    return np.rint(drawn, out=drawn).astype(np.int64)
+
+
+_MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
+_BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
+_REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
+_USUAL_NOISE = 0.05
+_NEARLY_ALL = 0.999
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is different, all at once."""
+
+    network: Network | None = None
+    faster: tuple[tuple[str, float], ...] = ()
+    balance: tuple[str, ...] = ()
+    noise: float = 0.0
+
+    @property
+    def text(self) -> str:
+        parts = [self.network.text] if self.network else []
+        parts += [f"{name} {times:.4g} times as fast" for name, times in self.faster]
+        parts += [f"{name} balanced over ranks" for name in self.balance]
+        parts += [f"noise of {100 * self.noise:.3g} %"] if self.noise else []
+        return ", ".join(parts)
+
+
+def whatif(
+    trace: str | os.PathLike[str] | Trace,
+    *,
+    network: str | None = None,
+    faster: Mapping[str, float] | None = None,
+    balance: str | Sequence[str] = (),
+    noise: float = 0.0,
+    representation: str | None = None,
+    seed: int = 0,
+    read: Callable[[str, Sequence[type]], Any] = read_trace,
+) -> Answers:
+    """Repeat a run with something different: its messages in the same order, its computation as it was or changed.
+
+    Take it to see what limits a run: if another network does not make it shorter, its own computation or who waits for
+    whom does. All options together are one question; without any the usual questions are asked, each by itself.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+        Of a run with messages or collectives.
+    network : str, optional
+        ``"0"`` takes no time, ``"x2"`` is twice as fast, ``"2us,10GB/s"`` has this latency and bandwidth.
+    faster : mapping of str to float, optional
+        Classes of states, or names of states, and how many times as fast they are.
+    balance : str or sequence of str
+        Classes or states whose time each rank has the mean of, occurrence by occurrence; an upper bound of the gain.
+    noise : float, >= 0
+        Standard deviation of each stretch of computation as a share of it, such as 0.05.
+    representation : str, optional
+        Of the runtime with noise, such as ``"normal"``; by default what samples become.
+    seed : int
+        Of the noise.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Raises
+    ------
+    DataError
+        The trace has neither messages nor collectives, or is a part of a run.
+    OptionError, UnknownNameError
+        An option is not accepted, or names a class or a state that there is not.
+
+    Examples
+    --------
+    >>> from perf_traces.messages.communication import carry
+    >>> from perf_traces.messages.testing import exchange
+    >>> work = Trace([0, 1], [0, 0], [0, 0], [40, 10], ["rank 0", "rank 1"], ["solve"], span_ns=(0, 110))
+    >>> found = whatif(carry(work, exchange), network="0", faster={"computing": 2})
+    >>> found.runtime_ns, found.answers[0].runtime_ns
+    (110, 70)
+    """
+    data, communication = trace_and_calls(trace, read)
+    run = _Run(data, Replay(communication), representation, seed)
+    questions = _questions(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
+    if not questions:
+        questions = _usual(run)
+    replay = run.replay
+    speed = measured(replay)
+    return Answers(
+        source=data.source,
+        n_ranks=int((np.diff(communication.first_call) > 0).sum()),
+        n_calls=len(communication.calls),
+        n_messages=len(communication.messages),
+        n_collectives=communication.collectives.n_on_communicators,
+        runtime_ns=replay.runtime_ns() + run.silent_ns,
+        path=path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
+        answers=tuple(run.answer(each, speed) for each in questions),
+        rules=replay.rules,
+        contradictions=replay.n_contradictions,
+        network="" if speed is None else speed.text,
+        remarks=tuple(replay.remarks()),
+    )
+
+
+def _questions(
+    network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float
+) -> list[_Question]:
+    for name, times in faster.items():
+        if not 0 < times < np.inf:
+            raise OptionError(f"faster {name}={times:g}: a number above 0 is expected, such as 2 for twice as fast")
+    if not 0 <= noise < np.inf:
+        raise OptionError(f"noise {noise:g}: a share of 0 or more is expected, such as 5%")
+    if network is None and not faster and not balance and not noise:
+        return []
+    chosen = None if network is None else network_from_text(network)
+    return [_Question(chosen, tuple(faster.items()), tuple(balance), noise)]
+
+
+def _usual(run: _Run) -> list[_Question]:
+    """What one wants to know first."""
+    questions = [_Question(Network(0.0)), _Question(Network(0.5))]
+    if COMPUTING in run.classes:
+        questions += [_Question(faster=((COMPUTING, 2.0),)), _Question(balance=(COMPUTING,))]
+    return [*questions, _Question(noise=_USUAL_NOISE)]
+
+
+class _Run:
+    """A run with all that questions need."""
+
+    def __init__(self, trace: Trace, replay: Replay, representation: str | None, seed: int) -> None:
+        self.replay, self._trace, self._seed = replay, trace, seed
+        self._representation = representation_named(representation or default_name("samples"))
+        self.times = BurstTimes(trace, replay.communication)
+        self.classes = classes_of(trace)
+        elapsed = trace.span_ns[1] - trace.span_ns[0]
+        self.silent_ns = max(0, elapsed - replay.runtime_ns())  # after the last record; nothing makes it shorter
+        self._other = Replay(replay.communication, bsc_rules(replay.communication))
+
+    def answer(self, question: _Question, speed: Any) -> Answer:
+        """How long the run takes then."""
+        bursts, changes, shares = self._bursts(question)
+        network = question.network or Network()
+        replay = self.replay
+        how: dict[str, Any] = {"transfer": network.factor, "burst_ns": bursts}
+
+        def options(of: Replay) -> dict[str, Any]:
+            costs = network.edge_costs(of, bursts)
+            return how if costs is None else {"edge_cost_ns": costs}
+
+        runtime = replay.runtime_ns(**options(replay))
+        chain = replay.path(**options(replay))
+        path = path_shares(chain, replay, self.times, self.classes, changes, self.silent_ns)
+        otherwise = {"calls waited for whom BSC's rules say": self._other.runtime_ns(**options(self._other))}
+        if network.factor and network.latency_ns is None:
+            otherwise["calls took no time beyond waiting"] = replay.runtime_ns(0, burst_ns=bursts)
+        value = None
+        assumptions = [
+            *([network.assumption] if question.network else ["calls take as long beyond waiting as they did"])
+        ]
+        if question.faster:
+            assumptions.append("all else between calls takes as long as it did")
+        for name, share in shares.items():
+            assumptions.append(
+                f"work of {name} can be moved between ranks at will, at each occurrence: an upper bound of the gain"
+                + ("" if share > _NEARLY_ALL else f" from the {share:.0%} of it that lies alike on all ranks")
+            )
+        if speed is not None and speed.is_far(network):
+            assumptions.append(f"far from what the trace shows, {speed.text}: other limits may hold there")
+        if question.noise:
+            drawn = self._noisy(question.noise, bursts, network)
+            assumptions.append(f"stretches between calls vary independently of each other; {len(drawn)} replays")
+            value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
+            runtime = round(float(drawn.mean()))
+        assumptions.append("messages and collectives keep their order")
+        return Answer(
+            question.text, runtime + self.silent_ns, path, tuple(assumptions),
+            {} if question.noise else {name: time + self.silent_ns for name, time in otherwise.items()},
+            bool(question.balance), value,
+        )  # fmt: skip
+
+    def _bursts(
+        self, question: _Question
+    ) -> tuple[Integers, list[tuple[npt.NDArray[np.bool_], Integers]], dict[str, float]]:
+        """Bursts as they are then; which states changed by how much in each; which share of them was balanced."""
+        bursts = self.replay.burst_ns
+        changed = np.zeros(len(self._trace.states), bool)
+        changes, shares = [], {}
+        for name, times in [*question.faster, *((name, None) for name in question.balance)]:
+            states = meant(self._trace, self.classes, name)
+            if (states & changed).any():
+                raise OptionError(f"{name}: two options change the same states; ask them one after the other")
+            changed |= states
+            inside = np.minimum(self.times.within(states), self.replay.burst_ns)
+            if not inside.any():
+                raise OptionError(
+                    f"{name}: takes no time between calls of the communication library; what calls take is another "
+                    "network's: --network"
+                )
+            if times is None:
+                after, shares[name] = balanced(bursts, inside, self.replay.communication, self.times)
+            else:
+                after = faster(bursts, inside, times)
+            changes.append((states, after - bursts))
+            bursts = after
+        return bursts, changes, shares
+
+    def _noisy(self, noise: float, bursts: Integers, network: Network) -> Integers:
+        rng = np.random.default_rng(self._seed)
+        n_replays = max(_FEWEST_REPLAYS, min(_MOST_REPLAYS, _BURSTS_IN_ALL // len(bursts)))
+        drawn = np.empty(n_replays, np.int64)
+        for first in range(0, n_replays, _REPLAYS_AT_ONCE):
+            rows = drawn[first : first + _REPLAYS_AT_ONCE]
+            changed = np.array([noisy(bursts, noise, rng) for _ in rows])
+            if network.latency_ns is None or network.bytes_per_ns is None:
+                rows[:] = self.replay.runtimes_ns(changed, network.factor)
+            else:
+                costs = (network.edge_costs(self.replay, each) for each in changed)
+                rows[:] = [self.replay.runtime_ns(edge_cost_ns=cost) for cost in costs]
+        return drawn

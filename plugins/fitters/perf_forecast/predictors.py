@@ -1,0 +1,295 @@
+"""Forecasts that change with the steps ahead: trends, seasons and autoregressions, beside those that are held.
+
+Sources: C. C. Holt (1957) and E. S. Gardner, E. McKenzie, "Forecasting Trends in Time Series" (1985) for damped
+trends, with gains that compete as those of the Network Weather Service's smoothings do, instead of being optimised;
+P. R. Winters (1960) for seasons, whose profile is the mean of the last cycles here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import fft, stats
+from scipy.signal import lfilter
+
+# One-step forecasts of a sequence by many simple predictors at once, each from the samples before.
+#
+# Source: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", Cluster
+# Computing 1
+# (1998): means, medians and exponential smoothings compete, and past errors decide. Two things differ. The windows
+# and
+# gains are a selection of those there. And where his adaptive windows grow or shrink by one sample at a time, ours
+# choose
+# at each step among the fixed windows the one with the least recent error, which needs no loop over samples.
+
+Floats = npt.NDArray[np.float64]
+
+_MEAN_WINDOWS = (5, 10, 20, 50)
+_MEDIAN_WINDOWS = (5, 11, 21, 51)  # odd, so that the median is a sample
+_TRIMMED_WINDOWS = (11, 31, 51)
+_TRIMMED_SHARE = 0.3  # of the window, cut off at each end
+_GAINS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 0.9)
+_RECENT_GAIN = 0.1  # of the smoothing that says which window did best lately: the last ten errors count most
+_CHUNK = 20_000  # windows that are sorted at a time: bounded memory
+
+
+def one_step_forecasts(values: npt.ArrayLike) -> dict[str, Floats]:
+    """What each predictor says of each sample, knowing only those before it, and of the sample after the last.
+
+    Windows that reach back before the first sample use what there is.
+    """
+    history: Floats = np.asarray(values, dtype=np.float64)
+    samples = pd.Series(history)
+    after: dict[str, npt.ArrayLike] = {"last value": samples, "running mean": samples.expanding().mean()}
+    means = {f"mean of {width}": samples.rolling(width, min_periods=1).mean() for width in _MEAN_WINDOWS}
+    medians = {f"median of {width}": samples.rolling(width, min_periods=1).median() for width in _MEDIAN_WINDOWS}
+    trimmed = {f"trimmed mean of {width}": _trimmed_mean(history, width) for width in _TRIMMED_WINDOWS}
+    # Without adjustment this is simple exponential smoothing from the first sample on.
+    smoothed = {f"smoothing {gain:g}": samples.ewm(alpha=gain, adjust=False).mean() for gain in _GAINS}
+    forecasts = {
+        name: np.concatenate([[np.nan], np.asarray(forecast, dtype=np.float64)])
+        for name, forecast in (after | means | medians | trimmed | smoothed).items()
+    }
+    for name, group in (("adaptive mean", means), ("adaptive median", medians)):
+        forecasts[name] = _best_lately({member: forecasts[member] for member in group}, history)
+    return forecasts
+
+
+def _trimmed_mean(values: Floats, width: int) -> Floats:
+    """Mean of the middle of each window that ends at a sample (n,)."""
+    starting = min(width - 1, len(values))
+    means = np.empty(len(values))
+    for size in range(1, starting + 1):
+        means[size - 1] = stats.trim_mean(values[:size], _TRIMMED_SHARE)
+    if len(values) >= width:
+        windows = np.lib.stride_tricks.sliding_window_view(values, width)
+        for first in range(0, len(windows), _CHUNK):
+            middle: Floats = np.asarray(stats.trim_mean(windows[first : first + _CHUNK], _TRIMMED_SHARE, axis=1))
+            means[starting + first : starting + first + len(middle)] = middle
+    return means
+
+
+def _best_lately(forecasts: Mapping[str, Floats], values: Floats) -> Floats:
+    """At each step the forecast of the predictor whose recent squared errors are least (n + 1,)."""
+    table = np.array(list(forecasts.values()))
+    errors = pd.DataFrame((table[:, 1:-1] - values[1:]).T ** 2)
+    return _chosen(table, errors.ewm(alpha=_RECENT_GAIN).mean())
+
+
+def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
+    """From (m, n + 1) forecasts those of the predictor with the least of (n - 1, m) errors before each step."""
+    choice = np.zeros(table.shape[1], dtype=np.intp)  # the first two steps have no errors before them
+    choice[2:] = known_errors.to_numpy().argmin(axis=1)
+    chosen: Floats = table[choice, np.arange(table.shape[1])]
+    return chosen
+
+
+# Forecasts by regression on earlier samples, several steps ahead, as anybody would have made them at the time.
+#
+# The coefficients are least squares of a constant and the lags, as statsmodels' `AutoReg` has them. They are found
+# anew
+# a few times in the course of the series, from samples before alone.
+
+
+_FITS = 8  # in the course of the origins: a least-squares fit costs more than the forecasts of a hundred samples
+_MOST_FITTED = 2000  # samples before a fit that it is made of
+_FEWEST_ROWS = 3  # for each coefficient
+
+
+def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
+    """Forecasts of the samples one to ``steps`` after each origin."""
+    count, longest = len(values), lags[-1]
+    forecasts = np.full((steps, count - first), np.nan)
+    start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))
+    if start >= count:
+        return forecasts
+    fits = np.unique(np.linspace(start, count, _FITS, endpoint=False).astype(int)).tolist()
+    for fitted, after in zip(fits, [*fits[1:], count], strict=True):
+        history = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
+        coefficients = _coefficients(history, lags)
+        paths = _continued(values, np.arange(fitted, after), lags, coefficients, steps)
+        # A root outside of the unit circle must not lead far beyond what was seen.
+        reach = np.ptp(history)
+        forecasts[:, fitted - first : after - first] = np.clip(paths, history.min() - reach, history.max() + reach)
+    return forecasts
+
+
+def _coefficients(history: Floats, lags: Sequence[int]) -> Floats:
+    """A constant and a coefficient for each lag, by least squares (k + 1,)."""
+    longest = lags[-1]
+    rows = [history[longest - lag : len(history) - lag] for lag in lags]
+    design = np.column_stack([np.ones(len(history) - longest), *rows])
+    return np.asarray(np.linalg.lstsq(design, history[longest:], rcond=1e-8)[0], dtype=np.float64)
+
+
+def _continued(
+    values: Floats, origins: npt.NDArray[np.intp], lags: Sequence[int], coefficients: Floats, steps: int
+) -> Floats:
+    """Each forecast takes the ones before it for the samples that are not known yet (steps, origins)."""
+    paths = np.empty((steps, len(origins)))
+    for step in range(1, steps + 1):
+        paths[step - 1] = coefficients[0]
+        for coefficient, lag in zip(coefficients[1:], lags, strict=True):
+            paths[step - 1] += coefficient * (paths[step - lag - 1] if lag < step else values[origins + step - lag])
+    return paths
+
+
+_TRENDS = ((0.3, 0.1, 0.9), (0.5, 0.3, 0.9), (0.8, 0.3, 0.8), (0.2, 0.05, 0.98), (0.1, 0.1, 0.98))
+_LAGS = (1, 2, 4, 12)  # of autoregressions without a season: so many each
+_CYCLES = (1, 3)  # that a season's profile is the mean of
+_DRIFT_GAINS = (0.1, 0.5, 1.0)  # of the smoothing that says how far the series is off its profile lately
+_DRIFT_KEPT = (0.9, 0.97, 1.0)  # from one step to the next
+
+
+def forecasts_ahead(values: npt.ArrayLike, steps: int, seasons: Sequence[int], first: int) -> Mapping[str, Floats]:
+    """What each predictor says of the samples one to ``steps`` after each origin, knowing no later one."""
+    history: Floats = np.asarray(values, dtype=np.float64)
+    forecasts: dict[str, Floats] = {
+        name: np.broadcast_to(forecast[first + 1 :], (steps, len(history) - first))
+        for name, forecast in one_step_forecasts(history).items()
+    }
+    for level_gain, trend_gain, kept in _TRENDS:
+        name = f"damped trend {level_gain:g}, {trend_gain:g}, {kept:g}"
+        forecasts[name] = damped_trend(history, level_gain, trend_gain, kept, steps, first)
+    for count in _LAGS:
+        forecasts[f"autoregression of {count}"] = autoregression(history, range(1, count + 1), steps, first)
+    for season in seasons:
+        forecasts.update(_seasonal(history, season, steps, first))
+        for cycles in (1, 2):
+            around = [cycle * season + by for cycle in range(1, cycles + 1) for by in (-1, 0, 1)]
+            lags = sorted({1, 2, 3, *around})
+            name = f"autoregression of 3 and {cycles} season{'s' if cycles > 1 else ''} of {season}"
+            forecasts[name] = autoregression(history, lags, steps, first)
+    return forecasts
+
+
+def damped_trend(
+    values: Floats, level_gain: float, trend_gain: float, kept: float, steps: int, first: int = 0
+) -> Floats:
+    """Exponential smoothing of level and trend, of which a share is kept from step to step."""
+    differences = np.diff(values, prepend=values[0])
+    both = level_gain * trend_gain
+    errors = lfilter(
+        [1.0, -kept], [1.0, -(1.0 - level_gain + kept - kept * both), kept * (1.0 - level_gain)], differences
+    )
+    level = values - (1.0 - level_gain) * errors
+    trend = lfilter([both], [1.0, -kept], errors)
+    shares = np.cumsum(kept ** np.arange(1.0, steps + 1.0))
+    forecasts: Floats = level[first:] + shares[:, None] * trend[first:]
+    return forecasts
+
+
+def _seasonal(values: Floats, season: int, steps: int, first: int) -> Iterator[tuple[str, Floats]]:
+    """The profile of the last cycles, and how far the series has been off it lately, which fades out."""
+    import pandas as pd
+
+    count = len(values)
+    ahead = np.arange(1, steps + 1)[:, None]
+    targets = np.arange(first, count) + ahead
+    for cycles in _CYCLES:
+        profile = mean_of_cycles(values, season, cycles)
+        # Beyond one season the profile repeats itself: what would be needed of the next cycle is not known yet.
+        expected = profile[targets - season * ((ahead - 1) // season)]
+        off = pd.Series(values - profile[:count])
+        yield f"season of {season}, mean of {cycles}", expected
+        for gain in _DRIFT_GAINS:
+            lately = off.ewm(alpha=gain, adjust=False).mean().to_numpy()[first:]
+            for kept in _DRIFT_KEPT:
+                name = f"season of {season}, mean of {cycles}, off by smoothing {gain:g}, {kept:g} kept"
+                yield name, expected + kept**ahead * lately
+
+
+_SHORTEST = 4  # samples: what returns sooner is left to the autoregressions
+_LEAST_CYCLES = (
+    10  # that must have been seen: five to learn from and as many to judge; with fewer, steps look like seasons
+)
+_AVERAGED = 5  # cycles
+_LEAST_SKILL = 0.1  # share of the squared error without a season that it must explain
+_BESIDE = (0.8, 0.9, 1.1, 1.2)  # of the length: cycles as long as that must do worse
+_NEARLY = 0.12  # of a length: peaks of the autocorrelation nearer than this are one
+_UNSURE = 0.05  # of a length: how far noise moves a peak
+_LONGER_GAIN = 0.1  # share of the squared error that a multiple must still take away: a week after a day
+
+_AS_GOOD = 0.05  # share of the least error by which a shorter one may do worse: two weeks are no better than one
+
+
+def find_seasons(values: npt.ArrayLike) -> tuple[int, ...]:
+    """Lengths of the seasons in samples, shortest first; at most two, such as a day and a week."""
+    samples: Floats = np.asarray(values, dtype=np.float64)
+    if len(samples) < _LEAST_CYCLES * _SHORTEST or np.ptp(samples) == 0.0:
+        return ()
+    ranks = stats.rankdata(samples) / len(samples)
+    for peak in _peaks(ranks):
+        near = _best_within(ranks, peak, max(1, round(0.2 * _UNSURE * peak)))
+        if _stands_out(ranks, near, tuple({round(near * share) for share in _BESIDE} - {near})):
+            short = _best_within(ranks, near, round(_UNSURE * near))
+            long = _longer(ranks, short)
+            return (short,) if long is None else (short, long)
+    return ()
+
+
+def _peaks(ranks: Floats) -> list[int]:
+    """Lags at which the autocorrelation is positive and higher than at all that are nearly as long, shortest first."""
+    longest = len(ranks) // _LEAST_CYCLES
+    spectrum = fft.rfft(ranks - ranks.mean(), fft.next_fast_len(2 * len(ranks)))
+    correlation = fft.irfft(np.abs(spectrum) ** 2)
+    peaks = []
+    for lag in range(_SHORTEST, longest + 1):
+        reach = max(1, round(_NEARLY * lag))
+        if correlation[lag] > 0.0 and correlation[lag] >= correlation[lag - reach : lag + reach + 1].max():
+            peaks.append(lag)
+    return peaks
+
+
+def _best_within(ranks: Floats, length: int, reach: int) -> int:
+    lengths = range(max(_SHORTEST, length - reach), length + reach + 1)
+    return max(lengths, key=lambda each: (_skill(ranks, each), -each))
+
+
+def _stands_out(ranks: Floats, length: int, others: tuple[int, ...]) -> bool:
+    skill = _skill(ranks, length)
+    return skill >= _LEAST_SKILL and all(skill >= _skill(ranks, other) + _LEAST_SKILL for other in others)
+
+
+def _longer(ranks: Floats, short: int) -> int | None:
+    """The multiple of a season that foretells best, if it is better than the season and the multiples beside."""
+    multiples = [k * short for k in range(2, len(ranks) // (_LEAST_CYCLES * short) + 1)]
+    if not multiples:
+        return None
+    first = _AVERAGED * multiples[-1]
+    errors = {length: _errors(ranks, length, first)[0] for length in (short, *multiples)}
+    least = min(errors.values())
+    long = next(length for length in errors if errors[length] <= (1.0 + _AS_GOOD) * least)
+    better = errors[long] <= (1.0 - _LONGER_GAIN) * errors[short]  # not the season itself, then
+    return long if better and _stands_out(ranks, long, (long - short, long + short)) else None
+
+
+def _skill(values: Floats, length: int) -> float:
+    """Share of the squared error of the last cycle's level that the mean of the last cycles takes away."""
+    error, without = _errors(values, length, _AVERAGED * length)
+    return 1.0 - error / without if without > 0.0 else -np.inf
+
+
+def _errors(values: Floats, length: int, first: int) -> tuple[float, float]:
+    """Mean squared errors of samples from ``first`` on, with the season and with the level of the last cycle alone."""
+    now, before = values[first:], mean_of_cycles(values, length, _AVERAGED)[first : len(values)]
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(first, len(values))
+    level = (sums[ends] - sums[ends - length]) / length
+    levels = (sums[ends] - sums[ends - _AVERAGED * length]) / (_AVERAGED * length)
+    return float(np.mean((now - level - (before - levels)) ** 2)), float(np.mean((now - level) ** 2))
+
+
+def mean_of_cycles(values: Floats, length: int, cycles: int) -> Floats:
+    """The mean of the samples one to ``cycles`` lengths before, for each sample and one length beyond the last."""
+    count = len(values) + length
+    total, number = np.zeros(count), np.zeros(count)
+    for place in range(length, min(cycles * length, count - 1) + 1, length):
+        shifted = values[: count - place]
+        total[place : place + len(shifted)] += shifted
+        number[place : place + len(shifted)] += 1
+    means: Floats = np.divide(total, number, out=np.full(count, np.nan), where=number > 0)
+    return means

@@ -1,0 +1,324 @@
+"""Slower or not: paired rounds and unpaired sessions, in three verdicts, with probabilities of many tests at once.
+
+R. R. Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3: the trimmed mean and its standard
+error by the winsorised variance. Nothing is trimmed of fewer than 8 rounds, where it would cost more than it saves. One
+deviation: of h kept rounds the variance has (h - 1)(1 - share cut off) degrees of freedom, where Wilcox has h - 1. That
+is twice the squared mean over the variance of winsorised variances of normal values, to 1 % from 8 to 60 rounds
+(simulated); with h - 1 a probability of 0.0005 stood for up to 0.001, which many benchmarks together show.
+
+Variances of many benchmarks are moderated by what all of them say: G. K. Smyth, "Linear models and empirical Bayes
+methods for assessing differential expression in microarray experiments", Statistical Applications in Genetics and
+Molecular Biology 3, 2004, equations for d_0 and s_0. Three deviations, since noises of benchmarks (0.5 % to 20 %) are
+not drawn from one distribution: the degrees of freedom of the prior are capped, they count half (of 50 benchmarks and
+more, which know the prior better, three quarters), and no variance becomes smaller. As Smyth has it, three to a hundred
+benchmarks of unequal noise gave 6 to 12 % false alarms at three to five rounds, where 5 % were asked; so it is at most
+5 % (`benchmarks/gates.py`).
+
+Noise larger than the last digit of rounded values makes rounding harmless: it averages out. Where values hardly differ,
+it does not: 0.02 and 0.03, always, may be 0.0249 and 0.0251.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FEWEST_ROUNDS = 3  # fewer decide nothing
+SURE = 0.95  # of each bound, and of a verdict
+_EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Logarithms of ratios of n benchmarks, slower is positive."""
+
+    log_ratio: Floats
+    standard_error: Floats
+    freedom: Floats  # degrees of freedom of the standard error
+    rounding: Floats  # by how much the values' last digits may have moved the logarithm
+    rounds: Ints  # runs of each version that count
+    may_pass: npt.NDArray[np.bool_]
+    sure: float = SURE  # how sure either bound is: more than 95 % where it is looked at again and again
+
+    def __len__(self) -> int:
+        """How many benchmarks."""
+        return len(self.log_ratio)
+
+    def p_slow(self, log_threshold: float) -> Floats:
+        """Probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
+        return self._tail(self.log_ratio - self.rounding - log_threshold, self.rounds >= FEWEST_ROUNDS)
+
+    def p_not_slower(self, log_threshold: float) -> Floats:
+        """Probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
+        return self._tail(
+            log_threshold - self.log_ratio - self.rounding, (self.rounds >= FEWEST_ROUNDS) & self.may_pass
+        )
+
+    def bounds(self) -> Floats:
+        """Logarithms between which each ratio is, ``sure`` of either side (n, 2); NaN of too few rounds."""
+        from scipy.stats import t
+
+        side = t.ppf(self.sure, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
+        limits = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
+        limits[self.rounds < FEWEST_ROUNDS] = np.nan
+        return limits
+
+    def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
+        """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
+
+        k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
+        data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
+        """
+        from scipy.stats import t
+
+        bounds = self.bounds()
+        no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
+        distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
+        variance = self.standard_error**2 * self.rounds
+        ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
+        quantiles = t.ppf(self.sure, ladder - 1.0) + t.ppf(likely, ladder - 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enough = variance[:, None] * quantiles**2 <= ladder * distance[:, None] ** 2
+        enough &= (distance > 0.0)[:, None]
+        return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
+
+    def _tail(self, distance: Floats, counts: npt.NDArray[np.bool_]) -> Floats:
+        """One-sided probability that chance makes a distance this large."""
+        from scipy.stats import t
+
+        statistic = distance / np.maximum(self.standard_error, _EXACT)
+        return np.where(counts, t.sf(statistic, np.maximum(self.freedom, 1.0)), 1.0)
+
+
+ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
+
+
+def adjusted(probabilities: Floats, errors: str) -> Floats:
+    """Probabilities adjusted for the kind of errors that are to be rare: ``"fwer"`` by Holm, ``"fdr"`` by BH."""
+    return holm(probabilities) if errors == "fwer" else benjamini_hochberg(probabilities)
+
+
+def holm(probabilities: Floats) -> Floats:
+    """Probabilities of which those below a level have any false one among them with that probability at most.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+    """
+    order = np.argsort(probabilities, kind="stable")
+    count = len(probabilities)
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate((count - np.arange(count)) * probabilities[order]))
+    return adjusted
+
+
+def benjamini_hochberg(probabilities: Floats) -> Floats:
+    """Probabilities of which those below a level are false by that share, on average.
+
+    Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57,
+    1995.
+    """
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(probabilities), dtype=np.float64)
+
+
+Booleans = npt.NDArray[np.bool_]
+
+
+class Outcome(StrEnum):
+    """What a gate says."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Verdicts on n benchmarks."""
+
+    threshold: float  # how many times as slow is too slow
+    p_slow: Floats  # adjusted for their number
+    p_not_slower: Floats
+    slower: Booleans
+    not_slower: Booleans
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all together; of none undecided."""
+        if self.slower.any():
+            return Outcome.FAILED
+        return Outcome.PASSED if len(self.slower) and self.not_slower.all() else Outcome.UNDECIDED
+
+    def outcome_of(self, number: int) -> Outcome:
+        """Of one benchmark."""
+        if self.slower[number]:
+            return Outcome.FAILED
+        return Outcome.PASSED if self.not_slower[number] else Outcome.UNDECIDED
+
+
+def judge(estimates: Estimates, threshold: float, errors: str = "fwer") -> Judged:
+    """Say which benchmarks are slower than the threshold."""
+    log_threshold = math.log(threshold)
+    level = 1.0 - SURE
+    p_slow = adjusted(estimates.p_slow(log_threshold), errors)
+    p_not_slower = estimates.p_not_slower(log_threshold)
+    return Judged(threshold, p_slow, p_not_slower, p_slow <= level, p_not_slower <= level)
+
+
+_LOOKED_AT = 12  # values, which show how many digits a benchmark's have
+_MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
+
+
+def resolution(values: Floats) -> float:
+    """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits."""
+    if not len(values):
+        return 0.0
+    places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
+    decimals = [place for place in places if place is not None]
+    if len(decimals) < len(places):
+        return 0.0
+    return 0.5 * 10.0 ** -max(decimals) / float(np.median(values))
+
+
+def resolution_error(last_digits: Floats, spread: Floats) -> Floats:
+    """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it."""
+    return np.where(spread > last_digits / 2.0, 0.0, last_digits)
+
+
+def _decimals(value: float) -> int | None:
+    """Decimal places of a value; None where it has so many digits that it was computed."""
+    digits = f"{value:.{_MOST_DIGITS}g}"
+    if not math.isclose(float(digits), value, rel_tol=1e-12):
+        return None
+    mantissa, _, exponent = f"{value:.{_MOST_DIGITS - 1}e}".partition("e")
+    return max(0, len(mantissa.rstrip("0").partition(".")[2]) - int(exponent))
+
+
+_FEWEST = 10  # benchmarks from which on their variances say something of each other
+_MANY = 50
+_MOST_PRIOR = 20.0  # degrees of freedom that the others may be worth
+
+
+def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+    """Variances and degrees of freedom with those of the prior."""
+    positive = variances > 0.0
+    if positive.sum() < _FEWEST:
+        return variances, freedom
+    prior_freedom, prior = _prior(variances[positive], freedom[positive])
+    shared = (prior_freedom * prior + freedom * variances) / (prior_freedom + freedom)
+    counted = 0.75 if positive.sum() >= _MANY else 0.5
+    return np.maximum(shared, variances), freedom + counted * prior_freedom
+
+
+def _prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
+    from scipy.special import digamma, polygamma
+
+    logs = np.log(variances) - digamma(freedom / 2.0) + np.log(freedom / 2.0)
+    excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2.0).mean())
+    if excess <= 0.0:
+        return _MOST_PRIOR, float(np.exp(logs.mean()))
+    half = _inverse_trigamma(excess)
+    scale = float(np.exp(logs.mean() + digamma(half) - np.log(half)))
+    return min(2.0 * half, _MOST_PRIOR), scale
+
+
+def _inverse_trigamma(value: float) -> float:
+    from scipy.optimize import brentq
+    from scipy.special import polygamma
+
+    # trigamma(x) lies between 1/x and 1/x + 1/x^2
+    low, high = 0.5 / value, 2.0 / value + 2.0 / math.sqrt(value)
+    return float(brentq(lambda x: float(polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15))
+
+
+_TRIMMED = 0.2  # of the rounds, on each side
+_FROM = 8  # rounds
+
+
+def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Trimmed mean of each sample."""
+    count = len(samples)
+    means, variances = np.full(count, np.nan), np.full(count, np.nan)
+    sizes = np.array([len(sample) for sample in samples])
+    kept, freedom = np.zeros(count), np.zeros(count)
+    for size in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        ordered = np.sort(np.stack([samples[k] for k in chosen.tolist()]), axis=1)
+        cut = int(_TRIMMED * size) if size >= _FROM else 0
+        h = size - 2 * cut
+        kept[chosen] = h
+        freedom[chosen] = (h - 1) * (1.0 - cut / size) if size else 0.0
+        means[chosen] = ordered[:, cut : size - cut].mean(axis=1) if size else np.nan
+        if size > 1:
+            winsorised = ordered.copy()
+            winsorised[:, :cut], winsorised[:, size - cut :] = ordered[:, [cut]], ordered[:, [size - cut - 1]]
+            variances[chosen] = (size - 1) * winsorised.var(axis=1, ddof=1) / (h - 1)
+    return means, variances, freedom, kept
+
+
+def paired_test(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floats | None = None) -> Estimates:
+    """Of rounds in which both versions were measured next to each other."""
+    differences = [np.asarray(b) - np.asarray(a) for a, b in zip(first, second, strict=True)]
+    means, variances, freedom, kept = trimmed_means(differences)
+    enough = kept >= FEWEST_ROUNDS
+    shared, total_freedom = variances.copy(), freedom.copy()
+    if enough.any():
+        shared[enough], total_freedom[enough] = moderated(variances[enough], freedom[enough])
+    errors = np.sqrt(shared / np.maximum(kept, 1.0))
+    return Estimates(
+        log_ratio=means,
+        standard_error=errors,
+        freedom=total_freedom,
+        rounding=np.zeros(len(means)) if last_digits is None else resolution_error(last_digits, np.sqrt(variances)),
+        rounds=np.array([len(each) for each in differences], dtype=np.int64),
+        may_pass=np.ones(len(differences), dtype=np.bool_),
+    )
+
+
+# Standard deviation of a session's level where nobody says it, as a share; `--session-cv` replaces it. Measured: 1.1
+# % (365 runs of a benchmark in CI, Apache Otava's example, no steps) to 50 % (six programs on a shared machine
+# under changing load, medians of 3 to 20 seconds). No value serves both: 25 % is about the largest with which an exact
+# threefold slowdown of a hundred benchmarks fails; on that machine 7 to 15 % of pairs of sessions, a minute apart, are
+# then called slower.
+WORST = 0.25
+
+
+def unpaired_test(
+    first: Sequence[Floats],
+    second: Sequence[Floats],
+    between: float | None = None,
+    last_digits: Floats | None = None,
+) -> Estimates:
+    """Of runs of two sessions."""
+    sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]
+    sizes = np.array([[len(each) for each in side] for side in (first, second)])
+    share = WORST if between is None else between
+    session_variance = math.log1p(share) ** 2 * 2.0
+    squares, fourth = np.zeros(len(first)), np.zeros(len(first))
+    for (_, variances, freedom, kept), count in zip(sides, sizes, strict=True):
+        enough = count >= FEWEST_ROUNDS
+        if enough.any():
+            variances[enough], freedom[enough] = moderated(variances[enough], freedom[enough])
+        of_mean = np.where(enough, variances / np.maximum(kept, 1.0), 0.0)
+        squares += of_mean
+        fourth += of_mean**2 / np.maximum(freedom, 1.0)
+    total_variance = squares + session_variance
+    spread = np.sqrt(np.nan_to_num(sides[0][1] + sides[1][1]))
+    # Welch and Satterthwaite: how sessions differ is taken as known.
+    freedom = np.where(fourth > 0.0, total_variance**2 / np.maximum(fourth, 1e-300), 1e6)
+    return Estimates(
+        log_ratio=sides[1][0] - sides[0][0],
+        standard_error=np.sqrt(total_variance),
+        freedom=np.minimum(freedom, 1e6),
+        rounding=np.zeros(len(first)) if last_digits is None else resolution_error(last_digits, spread),
+        rounds=sizes.min(axis=0).astype(np.int64),
+        may_pass=np.full(len(first), between is not None),
+    )

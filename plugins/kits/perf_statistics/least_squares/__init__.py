@@ -1,1 +1,0 @@
-"""Least squares for many series at once, nonnegative and nonlinear, and how good a fit is."""

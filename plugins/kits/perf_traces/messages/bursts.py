@@ -1,0 +1,262 @@
+"""Computation between calls: its time by state, its classes, and its hardware counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.messages.communication import Communication, replayable_communication_of
+from perf_traces.messages.kernels import last_not_after
+from perfcore.base.errors import DataError, listing
+from perfcore.data.trace import Trace
+
+FACT = "counters"  # under which a trace's facts hold its `Counters`
+INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What one counter counted since its last reading, by location and time."""
+
+    location: Integers  # sorted
+    time_ns: Integers  # increasing within each location
+    value: Integers
+    every: bool = False  # whether all readings in an interval count, where tracers read counters at every region
+
+    @classmethod
+    def of(cls, location: Integers, time_ns: Integers, value: Integers) -> Readings:
+        """Readings in any order; of several at one moment of a location the first counts."""
+        order = np.lexsort((time_ns, location))
+        location, time_ns, value = location[order], time_ns[order], value[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (location[1:] != location[:-1]) | (time_ns[1:] != time_ns[:-1])
+        return cls(location[first], time_ns[first], value[first])
+
+    def within(self, location: Integers, start_ns: Integers, end_ns: Integers, n_locations: int) -> Integers:
+        """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none."""
+        from perf_traces.messages.kernels import last_not_after
+
+        if not len(self.value):
+            return np.full(len(location), -1, np.int64)
+        first = np.searchsorted(self.location, np.arange(n_locations + 1)).astype(np.int64)
+        before = last_not_after(first, self.time_ns, location, start_ns)
+        index = np.where(before >= 0, before + 1, first[location])
+        has_reading = index < first[location + 1]
+        index = np.minimum(index, len(self.value) - 1)
+        has_reading &= self.time_ns[index] <= end_ns
+        if not self.every:
+            return np.where(has_reading, self.value[index], -1)
+        until = last_not_after(first, self.time_ns, location, end_ns)
+        passed = np.concatenate([[0], np.cumsum(self.value)])
+        return np.where(has_reading, passed[until + 1] - passed[index], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Counters:
+    """The counters that a trace has, read when somebody asks for them."""
+
+    locations: tuple[str, ...]  # as in the trace
+    names: tuple[str, ...]  # as PAPI names them
+    read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
+
+
+def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None:
+    """Instructions and cycles of some intervals of a trace; None where it has no such counters."""
+    counters = getattr(trace, "facts", {}).get(FACT)
+    if counters is None or not {INSTRUCTIONS, CYCLES} <= set(counters.names):
+        return None
+    if counters.locations != trace.locations:
+        raise DataError(f"{trace.source}: counters belong to the run's own locations; read it as it is")
+    readings = counters.read((INSTRUCTIONS, CYCLES))
+    location = trace.location[rows].astype(np.int64)
+    values = []
+    for name in (INSTRUCTIONS, CYCLES):
+        value = readings[name].within(location, trace.start_ns[rows], trace.end_ns[rows], len(trace.locations))
+        _refuse_some_locations(trace, name, location, value)
+        values.append(value)
+    return (values[0], values[1]) if (values[0] >= 0).any() else None
+
+
+def _refuse_some_locations(trace: Trace, name: str, location: Integers, value: Integers) -> None:
+    computing, counted = np.unique(location), np.unique(location[value >= 0])
+    if 0 < len(counted) < len(computing):
+        lacking = [trace.locations[k] for k in np.setdiff1d(computing, counted).tolist()]
+        raise DataError(
+            f"{trace.source}: {name} was read at {len(counted)} of {len(computing)} locations that compute, not at "
+            f"{listing(lacking, 4)}"
+        )
+
+
+BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
+# Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
+_MOST_UNCOUNTED = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class BurstClasses:
+    """Computing of a run by class of burst; every computing nanosecond is in one class."""
+
+    names: tuple[str, ...]
+    time_ns: Integers
+    instructions: Integers | None = None  # of all locations; None where they were not counted
+    cycles: Integers | None = None
+    notes: tuple[str, ...] = ()  # why they are not known
+
+    @property
+    def total_ns(self) -> Mapping[str, int]:
+        """Computing time of all locations, by class."""
+        return dict(zip(self.names, self.time_ns.sum(axis=1).tolist(), strict=True))
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """Calls between which the bursts are."""
+        ends = {end for name in self.names for end in name.split(" -> ")}
+        return frozenset(ends - {BEGIN, END, WITHIN})
+
+    def counted(self, name: str) -> tuple[int, int] | None:
+        """Instructions and cycles of a class; None where they were not counted."""
+        if self.instructions is None or self.cycles is None or name not in self.names:
+            return None
+        index = self.names.index(name)
+        return int(self.instructions[index]), int(self.cycles[index])
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """A row for each class, as plain data."""
+        return [
+            {
+                "burst": name,
+                "time_ns": int(times.sum()),
+                "longest_ns": int(times.max()),
+                "instructions": None if self.instructions is None else int(self.instructions[index]),
+                "cycles": None if self.cycles is None else int(self.cycles[index]),
+            }
+            for index, (name, times) in enumerate(zip(self.names, self.time_ns, strict=True))
+        ]
+
+
+def burst_classes(trace: Trace) -> BurstClasses | None:
+    """Computing of a run by class of burst; None where the trace has neither calls nor counters."""
+    communication = replayable_communication_of(trace)
+    busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
+    rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
+    counted, notes = None, []
+    try:
+        counted = counted_in(trace, rows)
+    except DataError as error:
+        notes.append(f"instructions, IPC and frequency are not known: {error}")
+    if communication is None and counted is None:
+        return None
+    names, class_of = _classes(trace, communication, rows)
+    time_ns = np.zeros((len(names), len(trace.locations)), np.int64)
+    length = trace.end_ns[rows] - trace.start_ns[rows]
+    np.add.at(time_ns, (class_of, trace.location[rows]), length)
+    if counted is None:
+        return BurstClasses(names, time_ns, notes=tuple(notes))
+    uncounted = int(length[(counted[0] < 0) | (counted[1] < 0)].sum())
+    if uncounted > _MOST_UNCOUNTED * length.sum():
+        share = uncounted / int(length.sum())
+        notes.append(
+            f"instructions, IPC and frequency are not known: {trace.source} has no reading of {INSTRUCTIONS} and "
+            f"{CYCLES} for {share:.2%} of its computing time"
+        )
+        return BurstClasses(names, time_ns, notes=tuple(notes))
+    sums = []
+    for values in counted:
+        total = np.zeros(len(names), np.int64)
+        np.add.at(total, class_of, np.maximum(values, 0))
+        sums.append(total)
+    return BurstClasses(names, time_ns, sums[0], sums[1])
+
+
+def _classes(trace: Trace, communication: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:
+    """Names of the classes that occur, and the class of each busy interval."""
+    from perf_traces.messages.kernels import last_not_after
+
+    if communication is None:
+        return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
+    calls, first = communication.calls, communication.first_call
+    location, start = trace.location[rows].astype(np.int64), trace.start_ns[rows]
+    last = last_not_after(first, calls.leave_ns, location, start)  # the last call that was left
+    following = np.where(last >= 0, last + 1, first[location])
+    has_next = following < first[location + 1]
+    operation = np.append(calls.operation.astype(np.int64), -1)
+    before = np.where(last >= 0, operation[last], -1)
+    after = np.where(has_next, operation[np.minimum(following, len(calls))], -1)
+    inside = has_next & (np.append(calls.enter_ns, 0)[np.minimum(following, len(calls))] < start)
+    n_kinds = len(calls.operations) + 1
+    code = np.where(inside, n_kinds * n_kinds, (before + 1) * n_kinds + after + 1)
+    codes, class_of = np.unique(code, return_inverse=True)
+    begins, ends = (BEGIN, *calls.operations), (END, *calls.operations)
+    names = tuple(
+        WITHIN if each == n_kinds * n_kinds else f"{begins[each // n_kinds]} -> {ends[each % n_kinds]}"
+        for each in codes.tolist()
+    )
+    return names, class_of.reshape(-1).astype(np.int64)
+
+
+def burst_spans(communication: Communication) -> tuple[Integers, Integers, Integers]:
+    """Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them."""
+    calls, first = communication.calls, communication.first_call
+    has_calls = first[1:] > first[:-1]
+    before = np.concatenate([[communication.start_ns], calls.leave_ns[:-1]])
+    before[first[:-1][has_calls]] = communication.start_ns
+    after = np.full(len(communication.locations), communication.start_ns, np.int64)
+    after[has_calls] = calls.leave_ns[first[1:][has_calls] - 1]
+    location = np.concatenate([calls.location.astype(np.int64), np.arange(len(communication.locations))])
+    return (
+        location,
+        np.concatenate([before, after]).astype(np.int64),
+        np.concatenate([calls.enter_ns, np.maximum(communication.end_ns, after)]).astype(np.int64),
+    )
+
+
+class BurstTimes:
+    """Times of bursts by state."""
+
+    def __init__(self, trace: Trace, communication: Communication) -> None:
+        order = np.lexsort((trace.start_ns, trace.location))
+        self._first = np.searchsorted(trace.location[order], np.arange(len(trace.locations) + 1)).astype(np.int64)
+        self._start, self._end = trace.start_ns[order], trace.end_ns[order]
+        self._state = trace.state[order]
+        self.location, self.start_ns, self.end_ns = burst_spans(communication)
+
+    def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Integers:
+        """How long each burst is spent in the states of a mask, in nanoseconds."""
+        length = np.where(states[self._state], self._end - self._start, 0)
+        passed = np.concatenate([[0], np.cumsum(length)])
+
+        def until(location: Integers, when: Integers) -> Integers:
+            index = last_not_after(self._first, self._start, location, when)
+            has_started = index >= 0
+            index = np.where(has_started, index, self._first[location])
+            part = np.minimum(
+                np.clip(when - self._start[np.minimum(index, len(length) - 1)], 0, None), _take_clipped(length, index)
+            )
+            return np.asarray(passed[index] - passed[self._first[location]] + np.where(has_started, part, 0))
+
+        chosen = slice(None) if bursts is None else bursts
+        location = np.ascontiguousarray(self.location[chosen])
+        ends = until(location, np.ascontiguousarray(self.end_ns[chosen]))
+        return ends - until(location, np.ascontiguousarray(self.start_ns[chosen]))
+
+
+def _take_clipped(values: Integers, places: Integers) -> Integers:
+    return values[np.minimum(places, len(values) - 1)]
+
+
+def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun: str = "call") -> None:
+    """Runs that have calls, or functions, must share some of them with the first that has any."""
+    having = [(source, calls) for source, calls in called if calls]
+    for source, calls in having[1:]:
+        first, its_calls = having[0]
+        if not calls & its_calls:
+            raise DataError(
+                f"{first} and {source} have no {noun} in common, such as {min(its_calls)} and {min(calls)}; runs that "
+                "are compared must be of one program"
+            )

@@ -1,0 +1,154 @@
+"""The class of each state, by the user's table, those of plugins, and the standard one."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perf_formulas.formula import read_toml
+from perfcore.base.errors import InputError, UnknownNameError, key_first
+from perfcore.hooks.registry import Entry, registry
+
+COMPUTING, OTHER, MARKER = "computing", "other", "marker"
+CLASSES = (
+    COMPUTING, "communicating", "waiting", "synchronizing", "transferring", "io", "contending", "runtime", "idle",
+    "not_running", "unknown", MARKER,
+)  # fmt: skip
+_WILD = re.compile(r"[*?\[]")
+
+
+class NamedStates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"name": "class"}):
+    """One ``[[states]]`` of a table."""
+
+    name: str  # the class; ``class`` in the file
+    names: tuple[str, ...]  # names of states, with ``*`` and ``?`` for any text and any letter
+    why: str  # why they belong to it
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    states: list[NamedStates]
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """Classes of states by name.
+
+    Parameters
+    ----------
+    groups : tuple of NamedStates
+        In the order of the file.
+    """
+
+    groups: tuple[NamedStates, ...]
+
+    @classmethod
+    def rows(cls, entry: Entry) -> list[dict[str, str]]:
+        """The patterns of a registered table, as ``perf plugins NAME`` lists them."""
+        groups = read_table(entry.load()).groups
+        return [{"class": each.name, "state": name, "why": each.why} for each in groups for name in each.names]
+
+    def class_of(self, state: str) -> str | None:
+        """The class that a name has here: by itself before by a pattern, by a long pattern before a short one."""
+        key = state.strip().lower()
+        if (name := self._exact.get(key)) is not None:
+            return name
+        match = self._pattern.fullmatch(key)
+        return None if match is None else self._patterns[(match.lastindex or 1) - 1][1]
+
+    @functools.cached_property
+    def _patterns(self) -> list[tuple[str, str]]:
+        """Patterns and their classes, the longest first."""
+        return sorted(((p, name) for p, name in self._all() if _WILD.search(p)), key=lambda each: -len(each[0]))
+
+    def _all(self) -> Iterator[tuple[str, str]]:
+        return ((pattern.strip().lower(), group.name) for group in self.groups for pattern in group.names)
+
+    @functools.cached_property
+    def _exact(self) -> dict[str, str]:
+        return {pattern: name for pattern, name in self._all() if not _WILD.search(pattern)}
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """All patterns as one; the first that fits is the longest."""
+        return re.compile("|".join(f"({_expression(pattern)})" for pattern, _ in self._patterns) or "(?!)", re.DOTALL)
+
+
+def _expression(pattern: str) -> str:
+    """A pattern of a name as a regular expression without groups."""
+    parts = re.split(r"(\*+|\?|\[[^\]]+\])", pattern)
+    wild = {"*": ".*", "?": "."}
+    return "".join(
+        wild.get(part[0]) or f"[{re.escape(part[1:-1]).replace(chr(92) + '-', '-')}]" if k % 2 else re.escape(part)
+        for k, part in enumerate(parts)
+    )
+
+
+@functools.cache
+def read_table(path: str | os.PathLike[str]) -> ClassTable:
+    """Read a table of classes."""
+    document: Any = read_toml(path, "`perf plugins states` shows the one that is in use without it")
+    try:
+        file = msgspec.convert(document, _File)
+    except msgspec.ValidationError as error:
+        raise InputError(path, key_first(error)) from None
+    owner: dict[str, str] = {}
+    for index, group in enumerate(file.states):
+        if group.name not in CLASSES:
+            raise InputError(path, f"states[{index}].class: {UnknownNameError('class of states', group.name, CLASSES)}")
+        for pattern in group.names:
+            if owner.setdefault(pattern.strip().lower(), group.name) != group.name:
+                raise InputError(
+                    path, f"states[{index}].names: {pattern!r} is in two classes, {owner[pattern.strip().lower()]} and "
+                    f"{group.name}; leave one of them out"
+                )  # fmt: skip
+    return ClassTable(tuple(file.states))
+
+
+STANDARD = Path(__file__).with_name("states.toml")
+VARIABLE = "PERF_STATES"  # names the user's own table
+_KIND, _STANDARD_NAME = "class_tables", "states"
+
+
+def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str, ...]:
+    """The class of each state; ``other`` where no table names it, or ``computing`` if it is among the busy ones."""
+    # A state of no known class that counts as busy, such as a function, is work.
+    work = dict.fromkeys(busy, COMPUTING)
+    classes = zip(states, map(class_of, states), strict=True)
+    return tuple(work.get(state, name) if name == OTHER else name for state, name in classes)
+
+
+def class_of(state: str) -> str:
+    """The class of one state; see `state_classes`."""
+    return _class_of(state, os.environ.get(VARIABLE, ""))
+
+
+def computing_states(states: Sequence[str]) -> tuple[str, ...]:
+    """Those of the states in which a location computes: those of the class computing, and those of none.
+
+    Examples
+    --------
+    >>> computing_states(["dgemm", "Idle", "Running"])
+    ('dgemm', 'Running')
+    """
+    return tuple(state for state in states if class_of(state) in (COMPUTING, OTHER))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _class_of(state: str, table_path: str) -> str:
+    return next((name for table in _tables(table_path) if (name := table.class_of(state)) is not None), OTHER)
+
+
+@functools.cache
+def _tables(table_path: str) -> tuple[ClassTable, ...]:
+    entries = registry().entries(_KIND)
+    names = sorted(entries, key=lambda name: name == _STANDARD_NAME)
+    return tuple(
+        read_table(path) for path in [*([table_path] if table_path else []), *(entries[name].load() for name in names)]
+    )
