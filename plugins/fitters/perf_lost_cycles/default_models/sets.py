@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from perf_formulas.formula import Formula
+from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import (
     INFIX,
     PREFIX,
@@ -23,7 +23,6 @@ from perf_formulas.parser import (
     Operation,
     Parser,
     Variable,
-    read_toml,
     replaced,
     variables,
     written,
