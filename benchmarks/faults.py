@@ -282,7 +282,7 @@ def _fill(folder: Path) -> None:
 
 def _runs(folder: Path) -> list[tuple[str, int, str]]:
     """Point, replication and start of every run of the store."""
-    from perf_experiments.runs.store import Store
+    from perf_experiments.store import Store
 
     file = folder / "design.db"
     if not file.exists() or not file.stat().st_size:

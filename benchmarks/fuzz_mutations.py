@@ -12,7 +12,7 @@ import sqlite3
 import zipfile
 from typing import Any
 
-from perf_experiments.runs.store_format import APPLICATION_ID, OUTPUT, RUN_COLUMNS, checksum
+from perf_experiments.store import APPLICATION_ID, OUTPUT, RUN_COLUMNS, checksum
 
 LONGEST = 200_000  # bytes of a changed text
 NUMBERS = (

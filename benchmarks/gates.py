@@ -16,7 +16,7 @@ import gates_histories
 import gates_versions
 import numpy as np
 
-from perf_gate.history.detection import detect
+from perf_gate.change_detection import detect
 
 
 def speed() -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 from gates_versions import SEED, heading, row
 from scipy.signal import lfilter
 
-from perf_gate.history.detection import detect
+from perf_gate.change_detection import detect
 
 PHIS = (0.0, 0.3, 0.6, 0.8, 0.9)
 NOISE = 0.02

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from perf_gate.versions.sequential import Look, judge_in_looks, next_look, sequential_plan
+from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_statistics.gating import Outcome, holm, judge, paired_test, unpaired_test
 from perf_statistics.known_order import blocked_test
 
@@ -180,7 +180,7 @@ def sequential(repeated: int) -> None:
             for _ in range(times):
                 a, b = simulated(rng, count, budget)
                 b = b + shift
-                outcomes.append(judge_in_looks(list(a), list(b), 1.05, plan)[1].outcome)  # the first verdict holds
+                outcomes.append(judge_sequentially(list(a), list(b), 1.05, plan)[1].outcome)  # the first verdict holds
                 if "1.05x" not in truth:
                     used.append(_rounds_until_decided(a, b, plan))
             shares = [outcomes.count(outcome) / times for outcome in (Outcome.FAILED, Outcome.PASSED)]
@@ -188,11 +188,11 @@ def sequential(repeated: int) -> None:
             row([count, budget, truth, times, rounds], shares)
 
 
-def _rounds_until_decided(a: np.ndarray, b: np.ndarray, plan: tuple[Look, ...]) -> int:
-    rounds = next_look(plan, 0)
+def _rounds_until_decided(a: np.ndarray, b: np.ndarray, plan: tuple[InterimAnalysis, ...]) -> int:
+    rounds = next_analysis(plan, 0)
     while rounds is not None and rounds < plan[-1].rounds:
-        judged = judge_in_looks(list(a[:, :rounds]), list(b[:, :rounds]), 1.05, plan)[1]
+        judged = judge_sequentially(list(a[:, :rounds]), list(b[:, :rounds]), 1.05, plan)[1]
         if judged.outcome is not Outcome.UNDECIDED:
             return rounds
-        rounds = next_look(plan, rounds)
+        rounds = next_analysis(plan, rounds)
     return plan[-1].rounds

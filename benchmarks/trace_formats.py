@@ -42,7 +42,7 @@ BARE = """
 import json, sys, time
 import msgspec
 from perf_io.traces.json_array import ArrayPieces
-from perf_io.traces.trace_event import TraceEvent
+from perf_io.traces.json_array import TraceEvent
 started = time.perf_counter()
 with open(sys.argv[1], "rb") as stream:
     if sys.argv[1].endswith(".json"):

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from trace_samples import TRACE_SAMPLES
 
-from perf_experiments import Store
-from perf_experiments.runs import records
+from perf_experiments import Store, run_records
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import Gathered, ordered_columns
 from perf_traces.summaries.summary_file import encode
@@ -561,7 +560,7 @@ def cube() -> bytes:
 
 def experiments() -> bytes:
     """A store of runs with two measurements and a failure."""
-    well = records.Run(
+    well = run_records.Run(
         *({"p": 1, "solver": "cg"}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "1"), 2_500_000_000),
         *(1.5, 0.25, 2048, 0, None, 0.125, False),
         values={"time": 2.25},

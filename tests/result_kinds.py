@@ -10,9 +10,9 @@ import pandas as pd
 
 import perfcore
 from perf_experiments import Summary
-from perf_gate.history.adding import append_rows
+from perf_gate.history import append_rows
 from perf_structural import StructuralModel
-from perf_structural.judging.recalibration import learn_recalibration
+from perf_structural.recalibration import learn_recalibration
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")
@@ -63,7 +63,7 @@ KINDS = {
     "Comparison": lambda: perfcore.compare(golden("modgen"), golden("modgen"), at=["P=16,64", "D=256"]),
     "Verification": lambda: perfcore.verify(golden("modgen"), "tests/golden/by_category.csv"),
     "ComposedModel": lambda: golden("individual") + golden("individual"),
-    "Advice": lambda: perfcore.next_points(golden("individual"), {"p": 1024, "code": "LU", "system": "T3D"}),
+    "Recommendation": lambda: perfcore.next_points(golden("individual"), {"p": 1024, "code": "LU", "system": "T3D"}),
     "Replications": lambda: perfcore.next_points(STORE, precision="1%"),
     "Design": lambda: perfcore.design({"p": [1, 2], "D": [64]}),
     "Run": lambda: perfcore.runs(STORE, show=1).listed[0],
@@ -77,7 +77,6 @@ KINDS = {
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
     "OverheadProfile": lambda: perfcore.overheads(HALO)[0],
-    "Efficiencies": lambda: next(iter(perfcore.overheads(HALO))).efficiencies(),
     "Profiles": lambda: perfcore.profile(HALO),
     "Decomposition": lambda: perfcore.schedule(
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"

@@ -160,3 +160,9 @@ TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
     "nsight": [("report.sqlite", nsight())],
     "caliper-trace": [("trace.cali", CALIPER_TRACE)],
 }
+
+
+def pieces(trace):
+    """Location, state, start and end in nanoseconds of each interval, sorted."""
+    rows = zip(trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True)
+    return sorted((trace.locations[place], trace.states[state], start, end) for place, state, start, end in rows)

@@ -76,17 +76,16 @@ class Findings(Protocol):
         """What is shown in columns."""
 
 
-def print_findings(findings: Findings, verbose: bool = True, /, **files: str | None) -> None:
+def print_findings(findings: Findings, **files: str | None) -> None:
     """Summary, tables and remarks, and by what they are the files that were written."""
     summary, tables = findings.summary(), findings.tables()  # what is wrong is said before anything is printed
     for line in summary:
         typer.echo(printable(line))
     for table in map(as_table, tables):
-        if verbose or table.importance == "default":
-            typer.echo()
-            if table.title:
-                typer.echo(printable(table.title))
-            print_table(table, verbose=verbose)
+        typer.echo()
+        if table.title:
+            typer.echo(printable(table.title))
+        print_table(table)
     closing: list[str] = getattr(findings, "closing", list)()
     for number, line in enumerate(closing):
         typer.echo("\n" * (not number) + printable(line))

@@ -35,10 +35,6 @@ class DesignRows:
     repetitions : (m,) int
         Runs that each observation stands for.
     unit : str or None
-    noise_known : bool
-        Whether ``errors`` are what one observation varies by; otherwise they only compare points.
-    assumed : tuple of str
-        What was taken for granted, each in one line.
     """
 
     measured: tuple[Floats, ...]
@@ -48,8 +44,6 @@ class DesignRows:
     points: Mapping[str, npt.NDArray[np.float64] | npt.NDArray[np.str_]]
     repetitions: npt.NDArray[np.int64]
     unit: str | None
-    noise_known: bool = True
-    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
         (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
         (
             ["runs.csv", "--parallel", "local:2", "--fitter", "scaling"],
-            "--parallel with --fitter scaling is for laws of many paths",
+            "scaling works in one process",
         ),
     ):
         assert message in refused("fit", *words)

@@ -32,7 +32,7 @@ def test_points_for_a_target_become_a_design(perf):
     lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
     assert lines[0].startswith("p=1024: 0.8")
     assert lines[1].split() == ["p", "runs", "error", "after", "variance", "falls", "by", "cost", "per", "s"]
-    assert [line.split()[1] for line in lines[2:4]] == ["256", "256"]
+    assert [line.split()[0] for line in lines[2:4]] == ["256", "256"]
     assert "others fit about as well and say at the target" in lines[4]
     assert lines[-1] == "more.toml: 1 points; `perf experiment run` takes it"
     design = read_design("more.toml")

@@ -27,8 +27,6 @@ def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
         (["curve.csv", "-o", "x.gif"], "cannot draw 'x.gif': the ending must be one of"),
         (["curve.csv", "curve.csv"], "the first of two files must be a model"),
         (["curve.csv", "-o", "no/x.png"], "there is no folder 'no'"),
-        (["curve.csv", "--data", "no/x.csv"], "there is no folder 'no'"),
-        (["curve.csv", "-o", "x.png", "--data", "./x.png"], "x.png: cannot hold both the picture and its data"),
         (["curve.csv", "--format", "xyz"], "cannot draw 'plot.xyz': the ending must be one of"),
         (["curve.csv", "--panels", "nosuch"], "there is no panel 'nosuch'; there are data"),
         (["curve.csv", "--size", "0in"], "size '0in': half an inch to 60 inches is accepted"),
@@ -48,10 +46,9 @@ def test_mistakes_write_nothing(refused, folder, words, message):
 
 def test_a_panel_for_a_paper(perf, refused, folder):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    look = ("--panels", "model", "--size", "3.4in", "--font", "8", "--format", "pdf", "--data", "drawn.csv")
-    assert perf("plot", "model.json", *look).out == "picture: plot.pdf\nits data: drawn.csv\n"
+    look = ("--panels", "model", "--size", "3.4in", "--font", "8", "--format", "pdf")
+    assert perf("plot", "model.json", *look).out == "picture: plot.pdf\n"
     assert (folder / "plot.pdf").read_bytes().startswith(b"%PDF")
-    assert (folder / "drawn.csv").read_text().startswith("panel,kind,label,x,y,low,high,x_axis,y_axis,x_name,y_name\n")
     assert refused("plot", "model.json", *look) == "plot.pdf: exists; --overwrite replaces it"
     assert refused("plot", "model.json", "--panels", "nope").startswith("there is no panel 'nope'; there ")
     assert "of two kinds" in refused("plot", "model.json", "--format", "pdf", "-o", "x.png")

@@ -26,8 +26,8 @@ def test_runs_are_made_listed_and_fitted(perf, design):
     assert perf("experiment", "run", "d.toml", *words).lines == ["d.db: 2 runs made; 2 measurements in all"]
     assert perf("experiment", "run", "d.toml").lines == ["d.db: 0 runs made; 2 measurements in all"]
     table = [line.split() for line in perf("experiment", "list", "d.db").lines]
-    assert table[0] == ["run", "n", "replication", "wall_s", "t", "state", "problem"]
-    assert sorted((row[1], row[4], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
+    assert table[0] == ["run", "n", "replication", "t", "wall", "[s]", "state"]
+    assert sorted((row[1], row[3], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
     shown = perf("experiment", "list", "d.db", "--show", "1").out
     assert "--- stdout\nt " in shown
     assert json.loads(perf("experiment", "list", "d.db", "--show", "1", "--json").out)["environment"]["cores"] >= 1
@@ -54,7 +54,7 @@ def test_a_failure_gives_status_1_and_is_listed(perf, design):
 def test_an_interrupt_keeps_what_ended(design, perf, number, status):
     program = Path(sys.executable).with_name("perf")
     code = "import time, os; open('pid-{n}', 'w').write(str(os.getpid())); time.sleep(0 if {n} == 2 else 60)"
-    command = [program, "run", "d.toml", "--max-load", "1", "--", *PYTHON, code]
+    command = [program, "experiment", "run", "d.toml", "--max-load", "1", "--", *PYTHON, code]
     with subprocess.Popen(command, cwd=design.parent, stderr=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 30
         while not Path("pid-1").exists() and time.monotonic() < deadline:

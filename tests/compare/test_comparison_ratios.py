@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from perf_gate.compare.comparison.ratios import probability_above, probability_beyond, ratio_bounds, surely
-from perf_gate.compare.comparison.two_models import sum_of_parts
+from perf_gate.comparison import probability_above, probability_beyond, ratio_bounds, sum_of_parts, surely
 from perfcore.models.part_draws import N_DRAWS, Drawn
 
 PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.compare.api import verify
+from perf_gate.api import verify
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 

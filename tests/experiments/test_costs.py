@@ -6,7 +6,7 @@ import pytest
 
 import perfcore
 from perf_experiments import make_design
-from perf_experiments.advice.costs import costs_by_model, costs_by_runs, duration_text, within_budget
+from perf_experiments.costs import costs_by_model, costs_by_runs, duration_text, within_budget
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 DESIGN = make_design({"p": [1, 2, 4], "D": [10, 20, 40]})

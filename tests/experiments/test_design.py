@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_experiments import Design, make_design, read_design, write_design
-from perf_experiments.design.constraints import available_cores
-from perf_experiments.design.design_file import design_text
+from perf_experiments.design import available_cores, design_text
 from perfcore.base.errors import InputError, PerfError
 
 FACTORS = {"p": [1, 2, 4, 8], "D": [12, 16, 20]}

@@ -2,10 +2,8 @@
 
 import pytest
 
-from perf_experiments.design.factors import check_factors, parse_factor
-from perf_experiments.runs.measurement import cut
-from perf_experiments.runs.templates import filled, launcher_words
-from perf_experiments.runs.values import RunValueError, parse_patterns, values_in
+from perf_experiments.design import check_factors, parse_factor
+from perf_experiments.measurement import RunValueError, cut, filled, launcher_words, parse_patterns, values_in
 from perfcore.base.errors import OptionError, UnknownNameError
 
 

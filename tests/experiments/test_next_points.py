@@ -6,7 +6,7 @@ import pytest
 
 import perfcore
 from perf_experiments import next_points
-from perf_experiments.advice.next_points import PartialFit
+from perf_experiments.recommendation import PartialFit
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.models.design_rows import DesignRows
 

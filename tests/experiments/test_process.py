@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perf_experiments.runs.measurement import run_process
+from perf_experiments.measurement import run_process
 from perfcore.base.errors import OptionError
 
 
@@ -109,7 +109,7 @@ def test_a_killed_caller_takes_its_run_along(tmp_path):
     note = tmp_path / "pid"
     code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     caller = (
-        "import sys; from perf_experiments.runs.measurement import run_process; "
+        "import sys; from perf_experiments.measurement import run_process; "
         f"run_process([sys.executable, '-S', '-c', {code!r}])"
     )
     with subprocess.Popen([sys.executable, "-c", caller]) as process:

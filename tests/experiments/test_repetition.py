@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perf_experiments.runs.repetition import median_interval, narrow_enough
+from perf_experiments.run_records import has_converged, median_interval
 
 
 @pytest.mark.parametrize("count", range(6, 41))
@@ -21,7 +21,7 @@ def test_ranks_by_counting_outcomes(count):
 @pytest.mark.parametrize("count", range(6))
 def test_too_few_runs_give_no_interval(count):
     assert median_interval([1.0] * count) is None
-    assert not narrow_enough([1.0] * count, 0.5)
+    assert not has_converged([1.0] * count, 0.5)
 
 
 def test_coverage_of_a_skewed_distribution():
@@ -36,6 +36,6 @@ def test_coverage_of_a_skewed_distribution():
 
 def test_narrowness_is_relative():
     values = np.array([98.0, 99.0, 100.0, 100.0, 101.0, 102.0])
-    assert narrow_enough(values, 0.02)
-    assert not narrow_enough(values, 0.0199)
-    assert narrow_enough(values * 2.0**-20, 0.02)
+    assert has_converged(values, 0.02)
+    assert not has_converged(values, 0.0199)
+    assert has_converged(values * 2.0**-20, 0.02)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_experiments.advice.replications import needed_replications, runs_for_precision
-from perf_experiments.runs.records import Run
+from perf_experiments.replications import needed_replications, runs_for_precision
+from perf_experiments.run_records import Run
 from perfcore.base.errors import DataError, OptionError
 
 

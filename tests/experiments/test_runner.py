@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perf_experiments import Design, RunOptions, Store, run_design
-from perf_experiments.runs.measurement import busy_share
+from perf_experiments.measurement import busy_share
 from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError
 
 
@@ -129,7 +129,7 @@ def test_points_that_fail_are_not_repeated(runs):
 
 
 def test_other_work_is_waited_for_and_then_noted(runs, monkeypatch):
-    monkeypatch.setattr("perf_experiments.runs.measurement.busy_share", lambda: 0.75)
+    monkeypatch.setattr("perf_experiments.measurement.busy_share", lambda: 0.75)
     start = time.monotonic()
     assert runs("pass", {"n": [1]}, max_load=0.5, wait_s=0.2).noisy == 1
     assert time.monotonic() - start >= 0.2
@@ -140,7 +140,7 @@ def test_waiting_that_did_not_help_is_not_repeated_until_it_was_quiet(runs, monk
     looks = iter([0.75, 0.75, 0.75, 0.1, 0.75])
     waits = []
     monkeypatch.setattr(
-        "perf_experiments.runs.measurement.quiet_or_noisy",
+        "perf_experiments.measurement.wait_until_idle",
         lambda most, wait_s: (waits.append(wait_s), (share := next(looks), share > most))[1],
     )
     assert runs("pass", {"n": [1, 2, 3, 4, 5]}, max_load=0.5, wait_s=7.0).noisy == 4

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perf_experiments import Design, RunOptions, Store, hand_over, run_design
-from perf_experiments.runs.batch_job import execute
+from perf_experiments import Design, RunOptions, Store, run_design
+from perf_experiments.slurm import execute, submit
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.base.slurm import SchedulerError, sbatch_words, states
 
@@ -66,7 +66,7 @@ def study(tmp_path, slurm):
         given = {"max_load": 1.0, "values": ["t=t ([0-9.]+)"], **options}
         command = [] if code is None else [sys.executable, "-S", "-c", code]
         design = Design(factors=factors or {"n": [1, 2]}, replications=1)
-        return hand_over(design, hand.store, RunOptions(command, **given), sbatch, collect_only=collect_only)
+        return submit(design, hand.store, RunOptions(command, **given), sbatch, collect_only=collect_only)
 
     hand.store = tmp_path / "it's a store%j.db"
     hand.slurm = slurm
@@ -118,9 +118,9 @@ def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatc
     code = "import sys; print('t 1'); print(sys.argv[1])"
     design = Design(factors={"w": [level]}, replications=1)
     options = RunOptions([sys.executable, "-S", "-c", code, "{w}"], values=["t=t ([0-9]+)"], max_load=1.0)
-    hand_over(design, study.store, options)
+    submit(design, study.store, options)
     study.slurm.run()
-    assert hand_over(design, study.store, options).succeeded == 1
+    assert submit(design, study.store, options).succeeded == 1
     with Store.read(study.store) as store:
         assert store.runs(1)[0].stdout.decode() == f"t 1\n{level}\n"
     assert not Path("evil").exists()

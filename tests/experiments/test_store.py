@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perf_experiments import Store
-from perf_experiments.runs.records import Run
+from perf_experiments.run_records import Run
 from perfcore.base.errors import InputError
 
 WELL = Run(

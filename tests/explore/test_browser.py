@@ -84,14 +84,6 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     settled(tab)
     assert "from=25&to=75" in tab.url
     assert f"phases={count + 1}" in tab.url
-    box = tab.locator("figure[data-stretch] .over").bounding_box()
-    tab.mouse.move(box["x"] + 0.52 * box["width"], box["y"] + 0.5 * box["height"])  # the axis begins at 6 % of it
-    tab.mouse.down()
-    tab.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 0.6 * box["height"], steps=2)
-    tab.mouse.up()
-    tab.wait_for_url(re.compile(r"from=(49\.9|50)[.0-9]*&to=62\.[45]"))  # the server draws what was dragged over
-    tab.go_back()
-    settled(tab)
     tab.get_by_role("main").get_by_role("link", name="Where the cycles go, phase by phase").click()
     assert heading(tab).startswith("Where the cycles go")
     for _ in range(3):
@@ -248,7 +240,7 @@ def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
 
 def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeypatch):
     from perf_explore.opening import open_subjects
-    from perf_explore.report import report_text
+    from perf_explore.page import report_text
 
     monkeypatch.chdir(tmp_path)
     Path("trace.csv").write_text(TRACE)

@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from perf_explore.blocks import Writer
+from perf_explore.blocks import Writer, shade_style
 from perf_explore.page import Frame, address
-from perf_explore.shades import shade_style
-from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Stretch, Table, Text, View
+from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View
 from perf_views.colours import contrast
 
 ALL = (
@@ -145,12 +144,9 @@ def test_mounted_views_keep_the_state_above_them():
     assert [(item.name, item.value) for item in form.fields if item.name in ("o", "n")] == [("o", "5"), ("n", "3")]
     assert [item.name for item in action.fields] == ["o", "n", "t"]
     rows = Table(("from",), ((Cell("0", Link("", (), {"from": "0"})),),))
-    part = Chart(
-        lambda figure: None, "c", (rows,), stretch=Stretch(Link("", (), {"n": "3"}), ("from", "to"), 0, 1, (0, 2))
-    )
+    part = Chart(lambda figure: None, "c", (rows,))
     (chart,) = View("v", (part,)).mounted(("fit",), {"n": "2"}).blocks
     assert chart.tables[0].rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
-    assert chart.stretch.link == Link("", ("fit",), {"n": "3"})
 
 
 def test_rows_that_do_not_fit_the_header_are_refused():

@@ -7,8 +7,7 @@ import pytest
 
 from perf_traces.windows import part_of_curve
 from perf_views import Form
-from perf_worley.curve_blocks import Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
+from perf_worley.curve_views import CurveSummary, Zoom, zoom_blocks
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_explore.report import report_text
+from perf_explore.page import report_text
 from perf_explore.server import served
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled

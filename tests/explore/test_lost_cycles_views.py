@@ -10,7 +10,7 @@ import pytest
 import perfcore
 from perf_explore import opening
 from perf_explore.opening import open_subjects
-from perf_explore.report import report_text
+from perf_explore.page import report_text
 from perf_explore.session import Session
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models

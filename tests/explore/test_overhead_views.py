@@ -9,8 +9,8 @@ import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
 from perf_analysis.overhead_views import TraceViews
+from perf_explore.blocks import chart_svg
 from perf_explore.opening import DataViews
-from perf_explore.svg import chart_svg
 from perf_explore.timeline.shown import timeline_data
 from perf_views import Chart, Form, Link, Notice, Table, Text
 from perfcore import Trace

@@ -8,9 +8,8 @@ import pytest
 
 from perf_explore import server
 from perf_explore.api import explore
-from perf_explore.blocks import Writer
+from perf_explore.blocks import Writer, colour_sheet
 from perf_explore.page import SCRIPTS, asset
-from perf_explore.shades import colour_sheet
 from perf_views import Table, Text, View
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
 from perfcore import UtilizationCurve

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perf_explore.blocks import chart_svg
 from perf_explore.opening import open_subjects
-from perf_explore.report import report_text
-from perf_explore.svg import chart_svg
+from perf_explore.page import report_text
 from perf_views import Chart
 
 STYLE = "fill: #123456"

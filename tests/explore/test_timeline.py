@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_explore.blocks import Writer
+from perf_explore.blocks import Writer, chart_svg
 from perf_explore.opening import DataViews, open_subjects
 from perf_explore.page import Frame, address
 from perf_explore.session import Session
-from perf_explore.svg import chart_svg
-from perf_explore.timeline.lanes import Lanes
+from perf_explore.timeline.lanes import Lanes, Window
 from perf_explore.timeline.shown import SortedIntervals, timeline_data
-from perf_explore.timeline.window import Window
 from perf_views import Chart, NoViewError, Table, Text
 from perfcore import Trace
 from perfcore.base.errors import OptionError

@@ -8,8 +8,7 @@ import pytest
 
 import perfcore
 from perf_experiments import Design, Store
-from perf_experiments.design.design import with_rounds, with_versions
-from perf_experiments.design.versions import VERSION, parse_versions
+from perf_experiments.design import VERSION, parse_versions, with_rounds, with_versions
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 
 PRINTS = [sys.executable, "-S", "-c", "import sys; print('t =', *sys.argv[1:])"]
@@ -93,7 +92,7 @@ def test_a_factor_called_version_is_one(tmp_path: Path) -> None:
         (["--version", "old="], "there is no command"),
         (["--version", "old='x"], "No closing quotation"),
         (["--version", "a=true", "--version", "a=false"], "stands there twice"),
-        (["--version", "a=true", "--to", "2%"], "--to looks at each version alone"),
+        (["--version", "a=true", "--until", "2%"], "--until looks at each version alone"),
         (["--version", "a=./nowhere"], "there is no such program here"),
         (["--version", "a=true {n}"], "unknown factor"),
     ],

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.self_test.self_test import chances_of
+from perf_gate.self_test import chances_of
 from perfcore.base.errors import DataError, OptionError
 
 SAYS = f"{sys.executable} -S -c \"print('t =', %s)\""

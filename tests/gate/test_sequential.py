@@ -8,19 +8,19 @@ import pytest
 from scipy import stats
 
 from perf_gate.api import opened
-from perf_gate.versions.gate import gate_versions
-from perf_gate.versions.sequential import Look, judge_in_looks, next_look, sequential_plan
+from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
+from perf_gate.versions import gate_versions
 from perf_statistics.gating import Judged, Outcome
 from perfcore.base.errors import DataError, OptionError
 
 LOG = math.log(1.05)
 
 
-def until_decided(first: np.ndarray, second: np.ndarray, plan: tuple[Look, ...]) -> tuple[Judged, int]:
+def until_decided(first: np.ndarray, second: np.ndarray, plan: tuple[InterimAnalysis, ...]) -> tuple[Judged, int]:
     """The verdict, and after how many rounds."""
     rounds: int | None = 0
-    while (rounds := next_look(plan, rounds)) is not None:
-        judged = judge_in_looks(list(first[:, :rounds]), list(second[:, :rounds]), 1.05, plan)[1]
+    while (rounds := next_analysis(plan, rounds)) is not None:
+        judged = judge_sequentially(list(first[:, :rounds]), list(second[:, :rounds]), 1.05, plan)[1]
         if judged.outcome is not Outcome.UNDECIDED:
             return judged, rounds
     return judged, plan[-1].rounds
@@ -28,7 +28,7 @@ def until_decided(first: np.ndarray, second: np.ndarray, plan: tuple[Look, ...])
 
 def test_levels_are_those_that_lan_and_demets_print() -> None:
     """Spending alpha t at five equal looks, one-sided .025, as they print them."""
-    from perf_gate.versions.sequential import _levels
+    from perf_gate.interim_analyses import _levels
 
     bounds = -stats.norm.ppf(_levels([1, 2, 3, 4, 5], 0.025))
     np.testing.assert_allclose(bounds, [2.58, 2.49, 2.41, 2.34, 2.28], atol=0.005)
@@ -70,19 +70,19 @@ def test_rounds_between_two_looks_change_nothing() -> None:
     rng = np.random.default_rng(4)
     first, second = rng.normal(0.0, 0.05, (2, 2, 11))
     plan = sequential_plan(40, 2)
-    judged = [judge_in_looks(list(first[:, :k]), list(second[:, :k]), 1.05, plan)[1] for k in (8, 11)]
+    judged = [judge_sequentially(list(first[:, :k]), list(second[:, :k]), 1.05, plan)[1] for k in (8, 11)]
     np.testing.assert_array_equal(judged[0].p_slow, judged[1].p_slow)
-    assert judge_in_looks(list(first[:, :4]), list(second[:, :4]), 1.05, plan)[1].outcome is Outcome.UNDECIDED
+    assert judge_sequentially(list(first[:, :4]), list(second[:, :4]), 1.05, plan)[1].outcome is Outcome.UNDECIDED
 
 
 def test_the_first_verdict_of_a_benchmark_holds_and_it_need_not_be_measured_on() -> None:
     rng = np.random.default_rng(5)
     clear, noisy = rng.normal(0.0, 0.001, (2, 5)), rng.normal(0.0, 0.05, (2, 12))
     plan = sequential_plan(40, 2)
-    judged = judge_in_looks([clear[0], noisy[0]], [clear[1], noisy[1]], 1.05, plan)[1]
+    judged = judge_sequentially([clear[0], noisy[0]], [clear[1], noisy[1]], 1.05, plan)[1]
     assert judged.outcome_of(0) is Outcome.PASSED
     later = np.concatenate([clear[1], np.full(7, 1.0)])
-    longer = judge_in_looks([np.r_[clear[0], np.zeros(7)], noisy[0]], [later, noisy[1]], 1.05, plan)[1]
+    longer = judge_sequentially([np.r_[clear[0], np.zeros(7)], noisy[0]], [later, noisy[1]], 1.05, plan)[1]
     assert longer.outcome_of(0) is Outcome.PASSED
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import perfcore
 from perf_experiments import Run, Store
-from perf_gate.reading.long_table import rounds_together
+from perf_gate.benchmark_runs import rounds_together
 
 BEGIN = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 RUN = Run({}, 1, None, "", ("x",), 10**9, 0.1, 0.1, 0, 0, None, None, noisy=False, environment={"host": "h"})

@@ -202,7 +202,7 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     table = rounds({"a": 1.0})
     for changes, message in (
         ({"slower_than": "0.9x"}, "above 1 is expected"),
-        ({"between": "two"}, "a share is expected"),
+        ({"session_cv": "two"}, "a share is expected"),
         ({"errors": "none"}, "unknown --errors"),
         ({"version": "compiler"}, "unknown column"),
         ({"base": "old", "new": "old"}, "both 'old'"),

@@ -1,26 +1,21 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
 import gzip
-import io
-import sys
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, OptionError
+from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return write
+FILE = "data.csv"
 
 
 def test_steps(write):
@@ -69,8 +64,7 @@ def test_timestamps_are_seconds_since_1970(write):
     zoned = perfcore.read(write("timestamp,value\n2014-02-14T14:30:00.25+02:00,1\n2014-02-14T14:30:01+02:00,2\n"))
     assert zoned.edges.tolist() == [1392381000.25, 1392381001.0, 1392381001.75]
     nanoseconds = perfcore.read(
-        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"),
-        time_unit="ns",
+        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
     )
     assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
 
@@ -82,6 +76,39 @@ def test_trace_times_are_exact(write):
     )
     assert trace.start_ns.tolist() == [95647, 4503599627370497]
     assert trace.end_ns.tolist() == [100000, 4503599627370498]
+
+
+digits = st.text("0123456789", min_size=1, max_size=9)
+decimals = st.builds("{}{}.{}".format, st.sampled_from(["", "-"]), digits, st.text("0123456789", min_size=1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(decimals, min_size=1, max_size=20), unit=st.sampled_from(sorted(NANOSECONDS)))
+def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
+    """Rounded half away from zero, by rational arithmetic; each at a location of its own."""
+    path = tmp_path_factory.mktemp("times") / "run.csv"
+    rows = [f"{text},1000000000,{place},run\n" for place, text in enumerate(texts)]
+    path.write_text(f"start_{unit},end_{unit},location,state\n" + "".join(rows))
+    trace = perfcore.read(path)
+    exact = [Fraction(text) * NANOSECONDS[unit] for text in texts]
+    expected = [math.floor(abs(time) + Fraction(1, 2)) * (-1 if time < 0 else 1) for time in exact]
+    found = dict(zip(trace.location.tolist(), trace.start_ns.tolist(), strict=True))
+    assert [found[trace.locations.index(str(place))] for place in range(len(texts))] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01T00:00:00.999999999Z", 999_999_999),
+        ("1970-01-01 01:00:00.000000001+01:00", 1),
+        ("1970-01-01 00:00:00-00:30", 1_800_000_000_000),
+        ("1969-12-31 23:59:59.123456789", -876_543_211),
+        ("1970-01-02", 86_400_000_000_000),
+    ],
+)
+def test_timestamps_are_exact(write, text, expected):
+    trace = perfcore.read(write(f"start,end,location,state\n{text},2020-01-01,a,run\n"))
+    assert trace.start_ns.tolist() == [expected]
 
 
 def test_nanoseconds_since_1970_stay_whole(write):
@@ -162,25 +189,6 @@ def test_a_real_table_of_events(real_data):
     assert trace.utilization().integral == 98 + 70
 
 
-def test_standard_input(monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(b"time,value\n0,1\n1,\n")
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    assert perfcore.read("-").heights.tolist() == [1]
-
-
-def test_measurements_are_told_by_their_columns_or_asked_for(write):
-    runs = perfcore.read(write("p,code,seconds\n1,lu,8\n2,lu,4.5\n"))
-    assert repr(runs) == "Measurements(2 rows, seconds [s] over p, code by code)"
-    path = write("threads_used,who,joule\n1,lu,8\n2,lu,4.5\n")
-    with pytest.raises(InputError, match=r"data.csv:1: the columns threads_used, who, joule .* kind=measurements"):
-        perfcore.read(path)
-    runs = perfcore.read(path, kind="measurements", parameters="threads_used", value="joule")
-    assert runs.table["joule"].tolist() == [8, 4.5]
-    assert runs.table["who"].tolist() == ["lu", "lu"]
-
-
 def test_processors_and_several_times_are_measurements_of_which_one_is_to_be_named(write):
     runs = perfcore.read(write("Cores,compute_s,mpi_s\n1,8,1\n2,4.5,1.5\n"))
     assert repr(runs) == "Measurements(2 rows, no value over p=Cores)"
@@ -244,14 +252,6 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     with pytest.raises(InputError, match=BAD[text]) as caught:
         perfcore.read(write(text), reader="csv")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("content", [b"PK\x03\x04\x00\x00", b"\x89PNG\r\n\x1a\n\x00", bytes(range(256))])
-def test_binary_files_are_refused(write, content):
-    with pytest.raises(PerfError):
-        perfcore.read(write(content))
-    with pytest.raises(InputError):
-        perfcore.read(write(content), reader="csv")
 
 
 def test_text_that_is_not_utf8_is_refused_with_its_line(write):

@@ -1,13 +1,9 @@
 """Decimal commas: read where an option says so, named where none does."""
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import perfcore
-from perf_io.tables.decimals import number_of
-from perfcore.base.errors import InputError, PerfError
+from perfcore.base.errors import InputError
 
 CURVE = "time;value\n0;1.5\n1.25;2\n2.5;3.5e0\n"
 STEPS = "start;end;value\n0;1.5;1.25\n1.5;4;2\n"
@@ -73,15 +69,3 @@ def test_a_value_that_is_named_later(tmp_path):
     path.write_text('p,result\n1,"8,5"\n2,"4,5"\n')
     with pytest.raises(InputError, match=r"runs\.csv:2: result is '8,5'; a number is expected; it has a decimal comma"):
         perfcore.fit(path, fitter="individual", value="result")
-
-
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_number_with_a_comma_is_that_number(number):
-    assert number_of(repr(number).replace(".", ","), ",") == number
-    assert np.isfinite(number_of(repr(number)))
-
-
-def test_other_decimal_signs_are_refused():
-    with pytest.raises(PerfError, match="decimal"):
-        perfcore.read("examples/step.csv", decimal="'")

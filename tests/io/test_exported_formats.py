@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 import perfcore
-from perf_io.shared.exported_formats import export_command
+from perf_io.exported_formats import export_command
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 

@@ -1,13 +1,21 @@
-"""Extra-P's formats: its own example files, and what is written follows its grammar."""
+"""Files of Extra-P: the figures are those of its own readers, and what is written follows its grammar."""
 
 import re
+import struct
+import time
+import tracemalloc
+import zipfile
 
+import numpy as np
 import pandas as pd
 import pytest
+from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
 from perfcore.base.errors import DataError, InputError
 
+FILE = "saved.extra-p"
+RUNS = extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])])
 # The numbers of the ABNF in Extra-P's documentation, which have no exponent.
 NUMBER = r"[-+]?[0-9]+(?:\.[0-9]*)?"
 
@@ -117,3 +125,166 @@ def test_files_of_extrap_itself(real_data):
     many = perfcore.read(folder / "strong_scaling_one_parameter_2.txt")
     assert "main->merge->comp1" in set(many.table["callpath"])
     assert len(perfcore.read(folder / "test1.jsonl").table) == 125
+
+
+def test_json_of_the_present_kind(read):
+    data = read(EXTRAP_JSON, "runs.json")
+    assert data.table[["x", "y", "callpath", "repetition", "time"]].to_numpy().tolist() == [
+        [1, 10, "main->a", 1, 1.5],
+        [1, 10, "main->a", 2, 2],
+        [2, 10, "main->a", 1, 3],
+    ]
+
+
+def test_json_of_the_older_kind_by_its_identifiers(read):
+    swapped = EXTRAP_JSON_OLDER.replace('"coordinate_id": 1', '"coordinate_id": 3').replace(
+        '{"id": 1, "parameter_value_pairs"', '{"id": 3, "parameter_value_pairs"'
+    )
+    for text in (EXTRAP_JSON_OLDER, swapped):
+        assert read(text, "runs.json").table[["x", "time"]].to_numpy().tolist() == [[4, 3.5], [8, 5]]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "message"),
+    [
+        (EXTRAP_JSON, "[1, 10]", "[1]", r"the point at .*'main->a'.*\[0\]` has 1 coordinates for 2 parameters"),
+        (EXTRAP_JSON_OLDER, '"metric_id": 1, "value": 5', '"metric_id": 7, "value": 5', r"measurements\[1\]` .* 7,"),
+        (EXTRAP_JSON_OLDER, '"value": 5', '"value": "5"', r"Expected `float`, got `str` - at `\$.measurements"),
+    ],
+)
+def test_documents_that_are_refused(read, text, old, new, message):
+    with pytest.raises(InputError, match=message):
+        read(text.replace(old, new), "runs.json")
+
+
+@pytest.mark.real_data
+def test_documents_of_extrap_itself(real_data):
+    folder = real_data / "benchresults" / "extrap"
+    sweep = perfcore.read(folder / "input_1.JSON").table.groupby("x")["time"]
+    assert sweep.mean().to_dict() == {4: 3.5, 8: 5.5, 16: 9.5, 32: 17.5, 64: 33.5}
+    assert sweep.size().unique().tolist() == [5]
+
+
+def test_means_come_with_their_spread_and_number(read):
+    """The deviation over N of two runs, 1.5 and 2.0, is 0.25; that of a sample is 0.25 * sqrt(2)."""
+    data = read(extrap_archive(EXTRAP_MEANS))
+    assert data.roles.value == "time"
+    assert data.roles.parameters == {"p": "x", "y": "y"}
+    assert data.table["time"].tolist() == [1.75, 3.0]
+    assert data.table["std"].tolist() == pytest.approx([0.25 * 2**0.5, float("nan")], nan_ok=True)
+    assert data.table["repetitions"].tolist() == pytest.approx([2, float("nan")], nan_ok=True)
+    assert "repetition" not in data.table
+
+
+def test_runs_that_were_kept_are_rows(read):
+    """Two runs at x = 1; at x = 2 one run of two processes, which counts by their mean."""
+    data = read(extrap_archive(EXTRAP_RUNS, RUNS))
+    assert data.table[["x", "callpath", "repetition", "time"]].to_numpy().tolist() == [
+        [1, "main", 1, 1.5],
+        [1, "main", 2, 2.0],
+        [2, "main", 1, 3.5],
+    ]
+
+
+def test_runs_with_gaps_give_way_to_their_mean(read):
+    gaps = extrap_values([npy([1.5, 2.0]), npy([[7.0, 0.0], [0.0, 0.0]])])
+    assert read(extrap_archive(EXTRAP_RUNS, gaps)).table["time"].tolist() == [1.5, 2.0, 3.5]
+
+
+def npy_of(header: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+
+
+@pytest.mark.parametrize(
+    ("document", "members", "message"),
+    [
+        (EXTRAP_RUNS, {}, r"the archive has no values/0\.indx"),
+        (EXTRAP_RUNS, extrap_values([npy([1.5, 2.0])]), "no entry 1, to which experiment.json refers"),
+        (EXTRAP_RUNS, {**RUNS, "values/0.vals": b"x"}, r"values/0\.vals does not begin as Extra-P writes it"),
+        (EXTRAP_RUNS, {**RUNS, "values/0.vals": b"Extra-P VALUES\0\0"}, "no experiment of Extra-P, or damaged"),
+        (
+            EXTRAP_RUNS,
+            {**RUNS, "values/0.indx": b"Extra-P INDEX\0\0\0" + b"\xff" * 8},
+            "cut short: it has not 18446744073709551615 entries",
+        ),
+        (
+            EXTRAP_RUNS,
+            extrap_values([npy_of("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }\n")] * 2),
+            "holds an array that is cut short",
+        ),
+        (
+            EXTRAP_RUNS,
+            extrap_values([npy_of("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n") + b"x" * 99] * 2),
+            "not one of numbers",
+        ),
+        (
+            EXTRAP_RUNS,
+            extrap_values([npy_of("{'descr': '<f8', 'fortran_order': False, 'shape': (-4,-4), }\n") + b"x" * 999] * 2),
+            "holds an array that is cut short",
+        ),
+        (
+            EXTRAP_RUNS,
+            extrap_values([npy_of(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({-(2**63)},2), }}\n")] * 2),
+            "holds an array that is cut short",
+        ),
+        (EXTRAP_RUNS.replace("[2.0]", "[2.0, 3.0]"), RUNS, "has 2 coordinates for 1 parameters"),
+        (EXTRAP_RUNS.replace("[0, 1]", "[0, -1]"), RUNS, "Expected `int` >= 0"),
+        (EXTRAP_MEANS.replace('"mean": 3.0', '"mean": "inf"'), {}, "neither runs nor a mean that is finite"),
+        (EXTRAP_MEANS.replace('"std": 0.25', '"std": [1]'), {}, r"at `\$.measurements"),
+        ("{" * 100_000, {}, "experiment of Extra-P"),
+    ],
+)
+def test_archives_that_are_refused(read, document, members, message):
+    with pytest.raises(InputError, match=message):
+        read(extrap_archive(document, members), reader="extrap-archive")
+
+
+def test_what_is_compressed_otherwise_is_refused(read):
+    """A header of LZMA may ask for gigabytes."""
+    with pytest.raises(InputError, match="compressed in a way that Extra-P does not use"):
+        read(extrap_archive(EXTRAP_MEANS, compression=zipfile.ZIP_LZMA))
+
+
+@pytest.mark.slow
+def test_a_small_archive_that_unpacks_to_a_large_one(read, monkeypatch):
+    monkeypatch.setattr("perf_io.results.extrap.LARGEST_DOCUMENT", 1 << 20)
+    bomb = extrap_archive(EXTRAP_MEANS + " " * (200 << 20))
+    tracemalloc.start()
+    try:
+        begin = time.process_time()
+        with pytest.raises(InputError, match="larger than 1 MiB"):
+            read(bomb)
+        assert time.process_time() - begin < 2
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.real_data
+def test_the_example_files_of_extra_p(real_data):
+    folder = real_data / "benchresults" / "extrap"
+    for name, runs in (("exp_only_mean_median.extra-p", None), ("two_parameter3.txt.extra-p", 5)):
+        table = perfcore.read(folder / name).table
+        assert len(table) == 100
+        first = table[(table["callpath"] == "merge") & (table["metric"] == "time")].iloc[0]
+        assert first["value"] == 0.998632604831951
+        factor = 1.0 if runs is None else np.sqrt(5 / 4)
+        assert first["std"] == pytest.approx(0.012125089856431601 * factor, rel=1e-14)
+        assert ("repetitions" in table) == (runs is not None)
+    assert len(perfcore.read(folder / "two_parameter_5.txt").table) == 25  # a tab behind DATA
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "paths", "said"),
+    [
+        ("exp_only_mean_median.extra-p", 4, "noise from std, their number is not said: two, the fewest"),
+        ("two_parameter3.txt.extra-p", 4, "noise from std, repetitions runs each"),
+        ("two_parameter_5.txt", 1, None),
+    ],
+)
+def test_the_example_files_of_extra_p_are_fitted(real_data, name, paths, said):
+    model = perfcore.fit(str(real_data / "benchresults" / "extrap" / name), fitter="scaling")
+    assert len(model.paths) == paths
+    assert not model.unfitted
+    assert said is None or said in model.notes

@@ -1,7 +1,5 @@
 """Whatever the bytes, a reader gives data or one line that says what is wrong."""
 
-import gzip
-
 import pytest
 from format_samples import EXTRAP_RUNS, EXTRAP_TEXT, extrap_archive, extrap_values, npy
 from format_samples import SAMPLES as FILES
@@ -142,16 +140,6 @@ def test_random_bytes_of_any_name(folder, content, name):
     read_bytes(folder, name, content, None)
 
 
-@pytest.mark.parametrize("reader", sorted(SAMPLES))
-def test_every_truncation_also_compressed(folder, parquet_samples, reader):
-    for sample in SAMPLES[reader] or parquet_samples:
-        for length in range(1, len(sample), 1 + len(sample) // 8):
-            read_bytes(folder, f"{reader}.cut", sample[:length], reader)
-        packed = gzip.compress(sample)
-        for length in (15, len(packed) // 2, len(packed) - 1, len(packed)):
-            read_bytes(folder, f"{reader}.cut.gz", packed[:length], reader)
-
-
 NPY = npy([1.5, 2.0])
 # What fuzzing found, and was a traceback once.
 FOUND = {
@@ -167,14 +155,3 @@ FOUND = {
 def test_once_found(folder, found):
     reader, content = FOUND[found]
     read_bytes(folder, "found", content, reader)
-
-
-def test_missing_empty_and_folder(tmp_path):
-    for reader in SAMPLES:
-        for path in (tmp_path / "missing", tmp_path):
-            with pytest.raises(PerfError):
-                perfcore.read(path, reader=reader)
-        empty = tmp_path / "empty"
-        empty.write_bytes(b"")
-        with pytest.raises(PerfError, match="the file is empty"):
-            perfcore.read(empty, reader=reader)

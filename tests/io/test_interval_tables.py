@@ -4,28 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_samples import pieces
 
 import perfcore
-from perf_io.tables.overlaps import Lanes
 from perfcore.base.errors import InputError
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="jobs.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
-def intervals(trace):
-    """Location, state, start and end in nanoseconds, sorted."""
-    rows = zip(trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True)
-    return sorted((trace.locations[place], trace.states[state], start, end) for place, state, start, end in rows)
+FILE = "jobs.csv"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +29,7 @@ def intervals(trace):
 )
 def test_names_and_units_in_many_spellings(write, header):
     trace = perfcore.read(write(f"{header}\n0,5,w,a\n5,9,w,b\n"))
-    assert intervals(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]
+    assert pieces(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]
     assert trace.time_unit == "us"
     assert trace.notes == ()
 
@@ -58,14 +44,14 @@ def test_names_and_units_in_many_spellings(write, header):
 )
 def test_two_of_start_end_and_duration(write, text, note):
     trace = perfcore.read(write(text))
-    assert intervals(trace) == [("a", "x", 1_000_000, 3_000_000)]
+    assert pieces(trace) == [("a", "x", 1_000_000, 3_000_000)]
     assert [note in said for said in trace.notes] == ([True] if note else [])
 
 
 @pytest.mark.parametrize(("unit", "zeros"), [("s", ""), ("ms", "000"), ("us", "000000"), ("ns", "000000000")])
 def test_times_since_1970_are_told_by_their_size(write, unit, zeros):
     trace = perfcore.read(write(f"start,end,worker,task\n1732300000{zeros},1732300010{zeros},w,a\n"))
-    assert intervals(trace) == [("w", "a", 1732300000 * 10**9, 1732300010 * 10**9)]
+    assert pieces(trace) == [("w", "a", 1732300000 * 10**9, 1732300010 * 10**9)]
     assert trace.time_unit == unit
     (note,) = trace.notes
     assert f"taken in {unit} since 1970, as they begin at 2024-11-22 18:26:40 UTC" in note
@@ -73,7 +59,7 @@ def test_times_since_1970_are_told_by_their_size(write, unit, zeros):
 
 def test_dates_and_a_duration(write):
     trace = perfcore.read(write("started,duration,worker,task\n2024-11-22T18:26:40.5+00:00,1.5,w,a\n"))
-    assert intervals(trace) == [("w", "a", 1732300000_500000000, 1732300002 * 10**9)]
+    assert pieces(trace) == [("w", "a", 1732300000_500000000, 1732300002 * 10**9)]
     assert "dates, counted in s since 1970" in trace.notes[0]
 
 
@@ -130,14 +116,10 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
     with pytest.raises(InputError, match=r"jobs.csv:3: 'w1' is in state 'b' .* -r overlap=count, .* -r overlap=union"):
         perfcore.read(path)
     counted = perfcore.read(path, overlap="count")
-    assert intervals(counted) == [
-        ("w1 #1", "a", 0, 10_000),
-        ("w1 #2", "b", 5_000, 15_000),
-        ("w2", "a", 3_000, 20_000),
-    ]
+    assert pieces(counted) == [("w1 #1", "a", 0, 10_000), ("w1 #2", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
     assert "2 locations are 3 lanes" in counted.notes[0]
     united = perfcore.read(path, overlap="union")
-    assert intervals(united) == [("w1", "a", 0, 5_000), ("w1", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
+    assert pieces(united) == [("w1", "a", 0, 5_000), ("w1", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
     assert "0.135 of the time" in united.notes[0]  # 5 of 10 + 10 + 17 us
 
 
@@ -154,26 +136,26 @@ def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
     for how, expected in plain.items():
         found = perfcore.read(path, overlap=how)
         assert type(found).__name__ == "TabularTrace"
-        assert intervals(found) == intervals(expected)
+        assert pieces(found) == pieces(expected)
         assert found.locations == expected.locations
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=40))
-def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(rows):
-    rows = sorted((place, start, start + length) for place, start, length in rows)
-    place, start, end = (np.array(column, np.int64) for column in zip(*rows, strict=True))
-    lanes = Lanes(3)
-    half = len(rows) // 2
-    blocks = [(place[:half], start[:half], end[:half]), (place[half:], start[half:], end[half:])]
-    lane = np.concatenate(list(lanes.split(blocks)))
-    names = lanes.names(["a", "b", "c"])
-    assert [names[code][0] for code in lane] == ["abc"[code] for code in place]
-    for code in set(lane.tolist()):
-        mine = sorted((a, b) for a, b, one in zip(start, end, lane, strict=True) if one == code and b > a)
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=50)
+@given(rows=rows)
+def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("lanes") / "jobs.csv"
+    lines = (f"{start},{start + length},w{place}\n" for place, start, length in rows)
+    path.write_text("start_ns,end_ns,worker\n" + "".join(lines))
+    trace = perfcore.read(path, overlap="count")
+    for _, of_lane in itertools.groupby(pieces(trace), key=lambda row: row[0]):
+        mine = sorted((start, end) for _, _, start, end in of_lane)
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))
-    for where, name in enumerate("abc"):
-        most = max((int(((place == where) & (start <= t) & (t < end)).sum()) for t in range(45)), default=0)
-        assert sum(label.startswith(name) for label in names) == max(most, 1)
+    for worker in {place for place, *_ in rows}:
+        running = [sum(p == worker and a <= t < a + n for p, a, n in rows) for t in range(45)]
+        assert sum(name.startswith(f"w{worker}") for name in trace.locations) == max(running)
 
 
 def test_levels_of_locations_qualify_one_another(write):
@@ -202,10 +184,10 @@ def test_steps_and_intervals_are_told_apart(write, header, kind, n):
 
 def test_events_are_told_by_their_words(write):
     trace = perfcore.read(write("ts;ph;name\n0,5;B;main\n5;B;foo\n7,25;E;foo\n20;E;main\n"), decimal=",")
-    assert intervals(trace) == [("all", "foo", 5000, 7250), ("all", "main", 500, 5000), ("all", "main", 7250, 20000)]
+    assert pieces(trace) == [("all", "foo", 5000, 7250), ("all", "main", 500, 5000), ("all", "main", 7250, 20000)]
     assert "no column names a location: all events are those of one" in trace.notes
     threads = "time_us,event,process,thread\n0,start,p,1\n0,start,p,2\n5,stop,p,1\n7,stop,p,2\n"
-    assert intervals(perfcore.read(write(threads))) == [("p/1", "running", 0, 5000), ("p/2", "running", 0, 7000)]
+    assert pieces(perfcore.read(write(threads))) == [("p/1", "running", 0, 5000), ("p/2", "running", 0, 7000)]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +221,7 @@ def test_a_suggested_command_works(write, monkeypatch, tmp_path):
     assert words[:3] == ["perf", "fit", "my jobs.csv"]
     options = dict(word.split("=", 1) for word in words[4::2])
     trace = perfcore.read("my jobs.csv", decimal=",", **{**options, "location": (options["location"],)})
-    assert intervals(trace) == [("a", "running", 500, 2500), ("b", "running", 1000, 3000)]
+    assert pieces(trace) == [("a", "running", 500, 2500), ("b", "running", 1000, 3000)]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +277,7 @@ TOOLS = {
 
 @pytest.mark.parametrize(("text", "expected"), TOOLS.values(), ids=TOOLS)
 def test_tables_that_tools_write(write, text, expected):
-    assert intervals(perfcore.read(write(text, "table.csv"))) == expected
+    assert pieces(perfcore.read(write(text, "table.csv"))) == expected
 
 
 def test_only_the_first_column_may_be_without_a_name(write):

@@ -1,91 +1,35 @@
 """Pajé: definitions in any order of fields, nested states, aliases, variables, damage."""
 
 import pytest
+from trace_samples import pieces
 
 import perfcore
 from perfcore.base.errors import InputError, OptionError
 
 # Each event has its own order of fields, and numbers of its own.
-HEADER = """\
-# written by hand
-%EventDef PajeDefineContainerType 100
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineStateType 101
-% Name string
-% Type string
-% Alias string
-%EndEventDef
-%EventDef PajeDefineVariableType 102
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineEntityValue 103
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeCreateContainer 104
-% Time date
-% Alias string
-% Type string
-% Container string
-% Name string
-%EndEventDef
-%EventDef PajeDestroyContainer 105
-% Time date
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeSetState 106
-% Time date
-% Type string
-% Container string
-% Value string
-%EndEventDef
-%EventDef PajePushState 107
-% Value string
-% Container string
-% Type string
-% Time date
-%EndEventDef
-%EventDef PajePopState 108
-% Time date
-% Type string
-% Container string
-%EndEventDef
-%EventDef PajeResetState 109
-% Time date
-% Type string
-% Container string
-%EndEventDef
-%EventDef PajeSetVariable 110
-% Time date
-% Type string
-% Container string
-% Value double
-%EndEventDef
-%EventDef PajeAddVariable 111
-% Time date
-% Type string
-% Container string
-% Value double
-%EndEventDef
-%EventDef PajeSubVariable 112
-% Time date
-% Type string
-% Container string
-% Value double
-%EndEventDef
-%EventDef PajeNewEvent 113
-% Time date
-% Type string
-% Container string
-% Value string
-%EndEventDef
+DEFINITIONS = {
+    "DefineContainerType 100": "Alias:string Type:string Name:string",
+    "DefineStateType 101": "Name:string Type:string Alias:string",
+    "DefineVariableType 102": "Alias:string Type:string Name:string",
+    "DefineEntityValue 103": "Alias:string Type:string Name:string",
+    "CreateContainer 104": "Time:date Alias:string Type:string Container:string Name:string",
+    "DestroyContainer 105": "Time:date Type:string Name:string",
+    "SetState 106": "Time:date Type:string Container:string Value:string",
+    "PushState 107": "Value:string Container:string Type:string Time:date",
+    "PopState 108": "Time:date Type:string Container:string",
+    "ResetState 109": "Time:date Type:string Container:string",
+    "SetVariable 110": "Time:date Type:string Container:string Value:double",
+    "AddVariable 111": "Time:date Type:string Container:string Value:double",
+    "SubVariable 112": "Time:date Type:string Container:string Value:double",
+    "NewEvent 113": "Time:date Type:string Container:string Value:string",
+}
+HEADER = "# written by hand\n" + "".join(
+    f"%EventDef Paje{event}\n"
+    + "".join(f"% {field.replace(':', ' ')}\n" for field in fields.split())
+    + "%EndEventDef\n"
+    for event, fields in DEFINITIONS.items()
+)
+HEADER += """\
 100 P 0 "Process"
 100 T P Thread
 101 "Thread State" T S
@@ -108,20 +52,8 @@ def read(tmp_path):
     return read
 
 
-def pieces(trace):
-    return [
-        (trace.locations[where], trace.states[state], start, end)
-        for where, state, start, end in sorted(
-            zip(
-                trace.location.tolist(),
-                trace.state.tolist(),
-                trace.start_ns.tolist(),
-                trace.end_ns.tolist(),
-                strict=True,
-            ),
-            key=lambda row: (row[0], row[2]),
-        )
-    ]
+def in_time(trace):
+    return sorted(pieces(trace), key=lambda row: (trace.locations.index(row[0]), row[2]))
 
 
 def test_push_pop_set_reset_and_the_end_of_containers(read):
@@ -140,7 +72,7 @@ def test_push_pop_set_reset_and_the_end_of_containers(read):
         "113 10 S p1t1 bell\n"
     )
     s = 1_000_000_000
-    assert pieces(trace) == [
+    assert in_time(trace) == [
         ("main", "really running", s, 2 * s),
         ("main", "wait", 2 * s, 3 * s),
         ("main", "copy", 3 * s, 4 * s),
@@ -157,9 +89,9 @@ def test_push_pop_set_reset_and_the_end_of_containers(read):
 
 def test_times_are_exact_and_in_the_unit_that_is_told(read):
     trace = read("106 0.000000001 S p1t1 r\n109 4503599.627370497 S p1t1\n")
-    assert pieces(trace) == [("main", "really running", 1, 4503599627370497)]
+    assert in_time(trace) == [("main", "really running", 1, 4503599627370497)]
     trace = read("106 0.25 S p1t1 r\n109 1 S p1t1\n", time_unit="ms")
-    assert pieces(trace) == [("main", "really running", 250_000, 1_000_000)]
+    assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
 
 
 def test_an_alias_comes_before_a_name(read):
@@ -179,7 +111,7 @@ def test_several_types_of_states(read):
     body = "101 Other T O\n106 0 S p1t1 r\n106 0 O p1t1 x\n106 1 O p1t1 y\n109 2 S p1t1\n"
     with pytest.raises(InputError, match="several types: Other, Thread State"):
         read(body)
-    assert pieces(read(body, state_type="Other"))[0] == ("main", "x", 0, 1_000_000_000)
+    assert in_time(read(body, state_type="Other"))[0] == ("main", "x", 0, 1_000_000_000)
     with pytest.raises(OptionError, match="did you mean 'Other'"):
         read(body, state_type="Othr")
 
@@ -206,7 +138,7 @@ def test_starpu_writes_milliseconds(tmp_path):
     path = tmp_path / "paje.trace"
     path.write_text(HEADER.replace("Thread State", "Worker State") + "106 0.25 S p1t1 r\n109 1 S p1t1\n")
     trace = perfcore.read(path)
-    assert pieces(trace) == [("main", "really running", 250_000, 1_000_000)]
+    assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
     assert "times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns" in trace.notes
 
 
@@ -241,7 +173,7 @@ def test_small_traces(real_data):
     folder = real_data / "traces" / "paje"
     # By hand from the eight events of the file.
     ms = 1_000_000
-    assert pieces(perfcore.read(folder / "states.trace")) == [
+    assert in_time(perfcore.read(folder / "states.trace")) == [
         ("p1", "Inicio", 0, 320 * ms),
         ("p1", "Meio", 320 * ms, 530 * ms),
         ("p1", "Inicio", 530 * ms, 860 * ms),

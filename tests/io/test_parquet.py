@@ -1,14 +1,11 @@
 """Parquet: types of columns, large traces that stay in their table, damaged files."""
 
-import os
-
 import duckdb
 import numpy as np
 import pytest
 
 import perfcore
 from perf_io.tables import state_table
-from perf_io.tables.duck import Database
 from perf_io.tables.tabular_trace import TabularTrace
 from perfcore.base.errors import InputError, PerfError
 
@@ -153,9 +150,3 @@ def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch)
     monkeypatch.setattr("perf_io.tables.parquet._GROWTH_FROM_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"data\.parquet: says that its \d+ bytes are 2000000 values"):
         perfcore.read(path)
-
-
-def test_as_many_threads_read_as_openmp_is_given(monkeypatch):
-    for said, expected in (("1", 1), ("7", 7), ("64", 8), ("none", min(os.cpu_count(), 8))):
-        monkeypatch.setenv("OMP_NUM_THREADS", said)
-        assert Database("demo").rows("SELECT current_setting('threads')") == [(expected,)]

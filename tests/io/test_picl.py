@@ -51,14 +51,7 @@ NEW = """\
 """
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read(text, name="run.trf"):
-        path = tmp_path / name
-        path.write_text(text)
-        return perfcore.read(path)
-
-    return read
+FILE = "run.trf"
 
 
 @pytest.mark.parametrize("text", [OLD, WORDS], ids=["numbers", "words"])

@@ -1,9 +1,10 @@
 """pj_dump: lines and StarVZ's table, nested states, state types."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import perfcore
-from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError, OptionError
 
 PLAIN = """\
@@ -24,14 +25,7 @@ State, CPU0, Worker State, 2.5, 3.0, 0.5, 1.0, Callback
 """
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="dump.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
+FILE = "dump.csv"
 
 
 def pieces(trace, location):
@@ -107,7 +101,6 @@ def test_no_states(write):
 
 
 def test_told_from_other_csv(write):
-    assert not looks_like_pj_dump(b"start,end,location,state\n")
     assert isinstance(perfcore.read(write("start,end,location,state\n0,1,State,a\n")), perfcore.Trace)
 
 
@@ -173,3 +166,29 @@ def test_ready_work_from_variables_tells_imbalance_from_lack_of_work(write):
     spent = profile.to_frame().set_index("category")["time_s"]
     assert spent["load imbalance"] == pytest.approx(1e-3 / 2)
     assert spent["insufficient parallelism"] == pytest.approx(2.5e-3 / 2)
+
+
+@st.composite
+def nested(draw, start=0, end=30, depth=0):
+    """Intervals (start, end, depth) that lie within one another or apart."""
+    found = []
+    cuts = sorted(draw(st.lists(st.integers(start, end), max_size=4)))
+    for first, last in zip(cuts[::2], cuts[1::2], strict=False):
+        found.append((first, last, depth))
+        if depth < 3:
+            found += draw(nested(first, last, depth + 1))
+    return found
+
+
+@settings(deadline=None, max_examples=50)
+@given(intervals=nested().filter(lambda rows: any(end > start for start, end, _ in rows)), order=st.randoms())
+def test_every_moment_belongs_to_the_deepest_interval(tmp_path_factory, intervals, order):
+    path = tmp_path_factory.mktemp("nested") / "dump.csv"
+    order.shuffle(intervals)
+    lines = [f"State, p, S, {a}, {b}, {b - a}, {depth}, d{depth}\n" for a, b, depth in intervals]
+    path.write_text("".join(lines))
+    trace = perfcore.read(path, time_unit="ns")
+    for moment in range(30):
+        holding = [depth for a, b, depth in intervals if a <= moment < b]
+        mine = (trace.start_ns <= moment) & (moment < trace.end_ns)
+        assert [trace.states[code] for code in trace.state[mine]] == [f"d{max(holding, default=0)}"] * bool(holding)

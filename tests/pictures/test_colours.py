@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perf_explore.shades import colour_sheet
+from perf_explore.blocks import colour_sheet
 from perf_views import colours
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +21,7 @@ NO_COLOUR = {"none"}
 OF_THE_CYCLE = {
     "C0",
     "C6",
-}  # in the core, which imports no kit: `perf_views.pictures.style.drawing` says what these are
+}  # in the core, which imports no kit: `perf_views.style.drawing` says what these are
 # Conversion of XYZ, and what people see who lack one kind of cones: G. Machado, M. Oliveira and L. Fernandes, "A
 # Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
 XYZ = np.reshape(

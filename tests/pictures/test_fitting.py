@@ -8,13 +8,13 @@ from result_kinds import KINDS
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_views.pictures.derived_panels import derived_panels
-from perf_views.pictures.picture import plot
+from perf_views.derived_panels import derived_panels
+from perf_views.picture import plot
 from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
 
 WITHOUT = {
-    "Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
 }  # fmt: skip
 TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
 COLUMN = {"size": "3.4in", "font": 8}
@@ -78,5 +78,5 @@ def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
 def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
     model, data = subject(kind)
     with pytest.raises(OptionError, match=r"has no picture|name a column"):
-        plot(model, data, tmp_path / "x.pdf", figures=tmp_path / "x.csv", **COLUMN)
+        plot(model, data, tmp_path / "x.pdf", **COLUMN)
     assert list(tmp_path.iterdir()) == []

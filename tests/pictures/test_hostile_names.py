@@ -14,14 +14,13 @@ from result_kinds import CELL_ELEMENTS, Elements
 
 import perfcore
 from perf_experiments import Replications, Run, Runs, Summary
-from perf_experiments.advice.replications import Needed
+from perf_experiments.replications import Needed
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects
-from perf_explore.page import address
-from perf_explore.report import report_text
-from perf_gate.history.adding import Added
+from perf_explore.page import address, report_text
+from perf_gate.history import Added
 from perf_structural import StructuralModel
-from perf_structural.judging.recalibration import learn_recalibration
+from perf_structural.recalibration import learn_recalibration
 from perf_traces.messages.communication import FACT
 from perf_views import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
@@ -173,7 +172,7 @@ SUBJECTS = {
     "Comparison": lambda: perfcore.compare(laws(), laws(), at="p=16"),
     "Verification": lambda: perfcore.verify(individual(), pairs()),
     "ComposedModel": lambda: individual() + individual(),
-    "Advice": lambda: perfcore.next_points(
+    "Recommendation": lambda: perfcore.next_points(
         perfcore.fit(pairs().table.rename(columns={COLUMN: "p"}), fitter="individual", functions="1/p,1"),
         {"p": 64, "code": NAMES[2], "system": NAMES[0]},
     ),
@@ -192,7 +191,6 @@ SUBJECTS = {
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
     "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),
     "OverheadProfile": lambda: perfcore.overheads(trace())[0],
-    "Efficiencies": perfcore.overheads(trace())[0].efficiencies,
     "Profiles": lambda: perfcore.profile(trace()),
     "Decomposition": lambda: perfcore.schedule(structural(), divide=9, unit_time="work"),
     "Judgement": judgement,

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, result_of
 
 import perfcore
-from perf_views.pictures.picture import Drawing
+from perf_views.picture import Drawing
 from perfcore import Model
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
@@ -19,7 +19,8 @@ from perfcore.results import Presenter, Result, Shown, _presenter_of
 ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 # Rows of text, plans, and counts: a picture would say no more than the table.
 WITHOUT_PICTURE = {
-    *("Facts", "Listing", "Predictions", "Advice", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
+    *("Facts", "Listing", "Predictions", "Replications", "Design", "Run", "Runs", "Ranking", "Summary"),
+    "Recommendation",
     *("Inline", "Added"),
 }
 WITHOUT_TABLE = {"Facts", "Run", "Summary", "Added"}

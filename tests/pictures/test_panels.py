@@ -1,6 +1,5 @@
 """Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn."""
 
-import csv
 import itertools
 import re
 
@@ -10,10 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_views.pictures.figures import COLUMNS
-from perf_views.pictures.fitting import fit_texts
-from perf_views.pictures.picture import inches, plot
-from perf_views.pictures.style import drawing, finish
+from perf_views.picture import inches, plot
+from perf_views.style import drawing, finish, fit_texts
 from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.results import presenter_of
@@ -73,27 +70,6 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
         plot(models[kind], ax=axes, panels=names[:2])
 
 
-def test_the_numbers_of_a_picture_are_those_of_the_model(laws, tmp_path):
-    plot(laws, panels="curves", figures=tmp_path / "figure.csv")
-    header, *rows = csv.reader((tmp_path / "figure.csv").read_text().splitlines())
-    assert tuple(header) == COLUMNS
-    path = laws.rows[0].path
-    assert {(row[0], *row[-4:]) for row in rows} == {(path, "ranks", "time_s (s)", "", "")}
-    of = {}
-    for _, kind, label, *numbers, _, _, _, _ in rows:
-        of.setdefault((kind, label), []).append([float(number or "nan") for number in numbers])
-    means = runs("callpath").query("callpath == @path").groupby("ranks").time_s.mean()
-    np.testing.assert_allclose(np.array(of["points", "mean of runs"])[:, :2], list(means.items()), rtol=1e-3)
-    for kind in ("law", "predicted"):
-        x, y = np.array(of["line", kind])[:, :2].T
-        np.testing.assert_allclose(y, laws.predict({"p": x, "path": [path] * len(x)}), rtol=1e-6)
-    assert [row[:2] for row in of["points", "target"]] == [
-        [64.0, pytest.approx(laws.predict({"p": [64.0], "path": [path]})[0], rel=1e-6)]
-    ]
-    low, high = np.array(of["band", "95% of the mean"])[:, 2:].T
-    assert np.all(low <= high)
-
-
 def test_sizes_are_read():
     for size in ("3.4", "3.4in", "8.636 cm", "86.36mm", "3.4x2.5in"):
         assert inches(size)[0] == pytest.approx(3.4)
@@ -110,7 +86,7 @@ def test_a_picture_without_room_says_so(laws, tmp_path):
         plot(perfcore.info(runs("code")), panels="curves")
 
 
-def test_panels_without_names_have_numbers(models, tmp_path):
+def test_panels_without_names_have_numbers(models):
     """What a presenter draws as one picture comes panel by panel too, with its numbers and a legend inside."""
     sum_of_two = models["individual"] + models["individual"]
     axes = Figure().add_subplot()
@@ -119,14 +95,10 @@ def test_panels_without_names_have_numbers(models, tmp_path):
     verified = perfcore.verify(models["individual"], Measurements(runs("code"), {"p": "ranks"}))
     with pytest.raises(OptionError, match=r"no panel '3'; there are 1, 2$"):
         verified.plot(panels="3")
-    figure = verified.plot(panels="2,1", size="2in", font=8, figures=tmp_path / "drawn.csv").figure
+    figure = verified.plot(panels="2,1", size="2in", font=8).figure
     labels = [panel.get_xlabel().replace("\n", " ") for panel in figure.axes]
     assert labels == ["absolute relative error", "measured (s)"]
     assert "\n" in figure.axes[1].get_ylabel()  # else it is cut off
-    drawn = pd.read_csv(tmp_path / "drawn.csv")
-    assert set(drawn.x_axis) == set(labels)  # in one line
-    measured = drawn[drawn.x_axis == "measured (s)"].query("kind == 'points'").x
-    assert sorted(measured) == pytest.approx(sorted(verified.to_frame().measured), rel=1e-8)
 
 
 def test_titles_of_laws_have_the_names_of_the_data(laws):

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_views.pictures.data_pictures import draw_curve, draw_measurements, time_axis
-from perf_views.pictures.picture import check_ending, plot
-from perf_views.pictures.style import drawing, finish
+from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
+from perf_views.picture import check_ending, plot
+from perf_views.style import drawing, finish
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.model import Origin

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.compare.comparison.two_models import compare_models
+from perf_gate.comparison import compare_models
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.compare.api import verify
+from perf_gate.api import verify
 from perfcore.base.errors import DataError, ModelFileError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])

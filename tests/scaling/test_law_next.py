@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_experiments.advice.next_points import advise
+from perf_experiments.recommendation import recommend
 from perfcore.base.errors import OptionError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -27,7 +27,7 @@ def model():
 
 def test_the_error_is_what_the_draws_leave_open(model):
     number = model.paths.index("exchange")
-    advice = advise(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}])
+    advice = recommend(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}])
     draws = model.draws([[256.0], [128.0], [32.0]], [number])
     logs = np.log(draws.values[0])
     noise = np.std(draws.scatter[0] + draws.noise[0])
@@ -51,6 +51,6 @@ def test_rivals_are_the_other_laws(model):
 
 def test_one_path_has_to_be_named(model):
     with pytest.raises(OptionError, match="name the path"):
-        advise(model, {"p": 256.0}, [{"p": 128.0}])
+        recommend(model, {"p": 256.0}, [{"p": 128.0}])
     with pytest.raises(OptionError, match="points of one path are expected, not of solve, exchange"):
         model.design_rows({"p": [256.0, 256.0], "path": ["solve", "exchange"]})

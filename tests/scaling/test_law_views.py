@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_explore.report import report_text
+from perf_explore.page import report_text
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
 from perf_scaling.outlook import class_colour

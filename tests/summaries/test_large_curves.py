@@ -14,7 +14,7 @@ from perf_traces.summaries import summary as stored_cells
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summary import Gathered, StoredCells, ordered_columns
 from perf_traces.summaries.summary_file import load, save
-from perf_worley.trees.error_trees import moment_tree
+from perf_worley.factor_tree import moment_tree
 from perfcore import Trace
 from perfcore.base import scratch_arrays as arrays
 from perfcore.base.errors import InputError

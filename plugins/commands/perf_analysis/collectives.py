@@ -21,7 +21,7 @@ from perf_analysis.categories import StateClasses
 from perf_analysis.concurrency import union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.nesting import merged_states
-from perf_views.function_names import short_name
+from perf_views.names import short_name
 from perfcore.data.trace import Trace
 
 Integers = npt.NDArray[np.int64]

@@ -1,6 +1,7 @@
-"""What a job of an array does: one part of a run, or the merge of all.
+"""Parts of a run as an array of Slurm's jobs, and their merge as the job after it.
 
-Run as ``python -m perf_analysis.slurm_array``.
+A job runs ``python -m perf_analysis.slurm_array``. The script is the same for all runs: names of files are in a plan
+beside it, and reach no shell.
 """
 
 from __future__ import annotations
@@ -99,10 +100,6 @@ def main() -> None:
     except PerfError as error:
         sys.stderr.write(f"perf: error: {error}\n")
         sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()
 
 
 _USUAL_PARTS = 100
@@ -251,3 +248,7 @@ def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
     for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         stretch: list[Any] = [number for _, number in group]
         yield stretch[0], stretch[-1]
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ __all__ = ["register_commands", "register_presenters"]
 _ON = ("--on=--parallel",)
 _COMMANDS = (
     ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info", ("formats",)),
-    ("plot", "Look", "Draw a model or data.", "perf_views.pictures.picture:plot", ()),
+    ("plot", "Look", "Draw a model or data.", "perf_views.picture:plot", ("--data=`perf fit --table csv`",)),
     ("convert", "Look", "Write a file in another format.", None, ("read",)),
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
@@ -37,15 +37,15 @@ def register_presenters(register: Register) -> None:
         ("Predictions", "values of a model at points"),
         ("Facts", "what a file is"),
     ):
-        register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
+        register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
-        "perf_basics.results:Listing",
+        "perf_basics.api:Listing",
         "perf_basics.presenters:ListingPresenter",
         help="what is installed, or can be read",
         function="perf_basics.api:formats",
     )
     register(
         "perfcore.models.ranking:Ranking",
-        "perf_views.rankings:RankingPresenter",
+        "perf_views.drawable:RankingPresenter",
         help="models compared with one another",
     )

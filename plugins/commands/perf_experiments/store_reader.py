@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from perf_experiments.design.factors import is_number
-from perf_experiments.design.versions import VERSION
-from perf_experiments.reader_options import ExperimentStoreOptions
-from perf_experiments.runs.records import Run
-from perf_experiments.runs.store import Store
-from perf_experiments.runs.store_format import is_store
+from perf_experiments.design import VERSION, is_number
+from perf_experiments.run_records import Run
+from perf_experiments.store import Store, is_store
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
+
+
+@dataclass(frozen=True)
+class ExperimentStoreOptions:
+    """Which runs count."""
+
+    noisy: bool = option(True, "keep runs before which others used the machine")
+
 
 _COLUMNS = (
     *("wall_s", "user_s", "sys_s", "peak_memory_mib"),
@@ -38,13 +45,7 @@ class ExperimentStoreReader(Reader):
         return 1.0 if is_store(source.head) else 0.0
 
     def read(self, source: Source, options: ExperimentStoreOptions) -> Measurements:
-        """Read all runs that succeeded.
-
-        Raises
-        ------
-        InputError
-            No store, one of another version, damaged, or without a run that counts.
-        """
+        """Read all runs that succeeded."""
         with source.plain_file() as path:
             try:
                 with Store.read(path) as store:

@@ -25,10 +25,10 @@ def register_commands(register: Register) -> None:
 def register_presenters(register: Register) -> None:
     """Announce how tables of runs and cells of notebooks are shown, and the timeline that a trace has."""
     register(
-        "perf_explore.inline:Inline",
-        "perf_explore.inline:InlinePresenter",
+        "perf_explore.api:Inline",
+        "perf_explore.api:InlinePresenter",
         help="a report within a notebook",
-        function="perf_explore.inline:view",
+        function="perf_explore.api:view",
     )
     register(
         "perfcore.data.measurements:Measurements",

@@ -6,13 +6,17 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from perf_explore.opening import Opening, Read, open_subjects, read_file
-from perf_explore.report import MOST_VIEWS, report_text
+from perf_explore.page import MOST_VIEWS, report_text
+from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
+from perfcore.results import Presenter, Result, Tables
 
 
 def report(
@@ -88,3 +92,82 @@ def _opened(link: str) -> Iterator[None]:
         # Some browsers end only when they are closed: the page does not wait for them.
         threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
         yield
+
+
+_MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
+_MORE = "`views=N` takes more, and `perfcore.explore` has all."
+_LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000
+_EDGE = PAGE["line"][0]
+
+
+@dataclass(frozen=True, repr=False)
+class Inline(Result):
+    """What a cell shows in a frame: the views of data, models and other results.
+
+    Parameters
+    ----------
+    name : str
+        Of what is shown.
+    page : str
+        The report, as HTML.
+    height : int, pixels
+    """
+
+    name: str
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        # Its scripts run, but reach neither the notebook nor anything else.
+        return (
+            f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
+            f'style="width:100%;height:{self.height}px;border:1px solid {_EDGE}"></iframe>'
+        )
+
+
+class InlinePresenter(Presenter):
+    """Where no frame can be shown: what would be in it."""
+
+    def title(self, result: Inline) -> str:
+        """Of what is shown."""
+        return result.name
+
+    def tables(self, result: Inline) -> Tables:
+        """What it is, and what it adds to the notebook."""
+        return [("", ["shown", "kB"], [[result.name, f"{len(result.page.encode()) / 1e3:.0f}"]])]
+
+
+def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read = read_file, **options: Any) -> Inline:
+    """Show data, models and other results within a cell of a notebook, with charts one can touch.
+
+    Parameters
+    ----------
+    *subjects : str, path, Model, data or any other result
+        Data that follow a model are what it was fitted to; a table that follows predictions is what happened.
+    height : int, pixels
+        Of the frame, 100 to 5,000.
+    views : int
+        At most so many, the most important ones first: a notebook keeps all that its cells show.
+    read, **options
+        As of `report`.
+
+    Raises
+    ------
+    OptionError
+        The height or the number of views is out of range.
+    PerfError
+        A subject cannot be read or shown.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
+    >>> view(perfcore.fit(curve, phases=2, degree=0), curve)
+    <Inline: 2 phases of curve>
+    """
+    if not _LEAST_HEIGHT <= height <= _MOST_HEIGHT:
+        raise OptionError(f"height {height}: {_LEAST_HEIGHT} to {_MOST_HEIGHT} pixels are accepted")
+    if views < 1:
+        raise OptionError(f"views {views}: at least 1")
+    subject = open_subjects(subjects, Opening(read, options))
+    return Inline(subject.title, report_text(subject, views, has_more=_MORE), height)

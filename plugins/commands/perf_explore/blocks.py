@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import json
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import count
+from typing import TYPE_CHECKING
 
-from perf_explore.shades import shade_style, step_style
-from perf_explore.svg import PLACES_OF_PAGE, PLACES_OF_REPORT, drawn_chart
-from perf_views.colours import STATUS
+import numpy as np
+
+from perf_views.colours import CLASS_COLOURS, ON_DARK, PAGE, STATUS, STEPS, pale, size_colour, text_on
 from perf_views.contents import (
     Action,
     Block,
@@ -24,13 +28,135 @@ from perf_views.contents import (
     Live,
     Notice,
     Query,
-    Stretch,
     Table,
     Text,
     View,
     ViewPath,
 )
-from perf_views.short_names import shortened_apart
+from perf_views.names import shortened_apart
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@functools.cache
+def colour_sheet() -> str:
+    """The colours of a page as properties that style sheets and scripts read, in light and dark, and those of drawings.
+
+    A drawing names its colours in the styles of its parts; on a dark page those of `ON_DARK` are replaced there.
+    """
+    light = {name: colours[0] for name, colours in PAGE.items()}
+    dark = {name: colours[1] for name, colours in PAGE.items()}
+    for name, colour in CLASS_COLOURS.items():
+        light[_class_property(name)], dark[_class_property(name)] = colour, ON_DARK.get(colour, colour)
+    replaced = "\n".join(
+        f'[style*="{part}: {colour}"] {{ {part}: {other} !important; }}'
+        for colour, other in ON_DARK.items()
+        for part in ("fill", "stroke")
+    )
+    return (
+        f":root {{ color-scheme: light; {_properties(light)} }}\n@media screen and (prefers-color-scheme: dark) {{\n"
+        f":root {{ color-scheme: dark; {_properties(dark)} }}\n{replaced}\n}}\n"
+    )
+
+
+def class_colour(name: str) -> str:
+    """The colour of a class of states as a page names it."""
+    return f"var(--{_class_property(name)})"
+
+
+def _class_property(name: str) -> str:
+    return f"class-{name.replace('_', '-')}"
+
+
+def _properties(colours: dict[str, str]) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
+
+
+@functools.lru_cache(maxsize=1024)
+def shade_style(shade: float) -> str:
+    """Background and text colour of a size; of the two text colours the one that contrasts more."""
+    return _style(size_colour(shade))
+
+
+def step_style(step: int, *, is_sure: bool) -> str:
+    """Background and text colour of a class of growth; pale, with stripes of the colour, where it is not sure."""
+    if is_sure:
+        return _style(STEPS[step])
+    light = pale(STEPS[step])
+    # The plain colour below the stripes is what a reader without pictures has, and what contrast is measured against.
+    stripes = f"repeating-linear-gradient(135deg,{light} 0 5px,{pale(light)} 5px 8px)"
+    return f"background:{light} {stripes};color:{text_on(light)}"
+
+
+def _style(background: str) -> str:
+    return f"background:{background};color:{text_on(background)}"
+
+
+# Settings of matplotlib belong to the whole process; only one drawing at a time may change them.
+_lock = threading.Lock()
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+# The style sheet that matplotlib puts in would hold for the whole page; line joins are set on the drawing instead.
+_STYLE = re.compile(r"<style[^>]*>.*?</style>", re.DOTALL)
+_SIZE = re.compile(r'(<svg[^>]*?) width="[^"]*"')
+_HEIGHT = re.compile(r'(<svg[^>]*?) height="[^"]*"')
+# A point of a drawing is 1/72 inch: beyond its hundredth nothing is seen, also on a screen of many dots and zoomed in.
+_COORDINATES = re.compile(r'(<path [^>]*?\bd=")([^"]+)')
+_DIGITS = re.compile(r"(\.[0-9]{2})[0-9]+")
+_MANY = 3000  # corners of an area: a density over 2,000 places has 8,000, a curve's band of 700 bins 2,800
+
+
+def chart_svg(chart: Chart, name: str) -> str:
+    """An ``<svg>`` element that is as wide as its place; the same chart gives the same text."""
+    import html
+
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    from perf_views.style import drawing, finish
+
+    written = io.StringIO()
+    with _lock, drawing(svg_hashsalt=f"perfcore {name}", svg_fonttype="none"):
+        figure = Figure(figsize=chart.size, layout="constrained")
+        FigureCanvasSVG(figure)
+        chart.draw(figure)
+        if _is_empty(figure):
+            figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center")
+        finish(figure)
+        _thin(figure)
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    text = written.getvalue()
+    text = _STYLE.sub("", _METADATA.sub("", text[text.index("<svg") :]))
+    # Splitting keeps what the group holds and drops the digits after it; a substitution takes six times as long.
+    text = _COORDINATES.sub(lambda match: match[1] + "".join(_DIGITS.split(match[2])), text)
+    text = _HEIGHT.sub(r"\1", _SIZE.sub(r"\1", text, count=1), count=1)
+    label = html.escape(chart.alternative)
+    opening = f'<svg role="img" aria-label="{label}" stroke-linejoin="round" stroke-linecap="butt"'
+    # Names that matplotlib gives, such as axes_1, occur in every drawing.
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    return opening + text[len("<svg") :]
+
+
+def _is_empty(figure: Figure) -> bool:
+    """Whether nothing but frames was drawn: no line with a point, no area, no image, no word."""
+    return not figure.texts and not any(
+        axes.texts or axes.patches or axes.images or axes.collections or np.isfinite(axes.dataLim.get_points()).all()
+        for axes in figure.axes
+    )
+
+
+def _thin(figure: Figure) -> None:
+    """Leave out corners of long areas that cannot be told from a straight edge; of lines matplotlib does so itself."""
+    from matplotlib.collections import PolyCollection
+
+    for area in figure.findobj(PolyCollection):
+        paths, placed = area.get_paths(), area.get_transform()
+        if max((len(np.asarray(path.vertices)) for path in paths), default=0) > _MANY:
+            thin = [path.cleaned(placed, simplify=True) for path in paths]
+            drawn = [np.isin(np.asarray(path.codes), (path.MOVETO, path.LINETO)) for path in thin]
+            corners = [np.asarray(path.vertices)[mask] for path, mask in zip(thin, drawn, strict=True)]
+            area.set_verts([placed.inverted().transform(corner) for corner in corners])
+
 
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
@@ -175,25 +301,17 @@ class Writer:
     def _chart(self, chart: Chart) -> str:
         if chart.live is not None and self.is_live:
             return self._live(chart, chart.live)
-        places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
-        drawn = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places)
-        data = ' class="upright"' if _is_upright(drawn.svg) else ""
-        if drawn.panels:
-            data += f" data-panels='{_in_quotes(json.dumps(drawn.panels, separators=(',', ':')))}'"
-        if chart.stretch is not None and self.is_live:
-            data += f' data-stretch="{escape(self._stretch(chart.stretch))}"'
+        drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
+        extent = _EXTENT.search(drawing)
+        # One so high that its texts would become small where it is fitted into a window.
+        is_upright = extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
+        kind = ' class="upright"' if is_upright else ""
         tables = "".join(
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        return f'<div class="scrolled"><figure{data}>{drawn.svg}</figure></div>{tables}'
-
-    def _stretch(self, stretch: Stretch) -> str:
-        """Where a script finds other parts of what is drawn."""
-        address = self.address(stretch.link.path, stretch.link.query)
-        ends = [stretch.start, stretch.end]
-        return json.dumps({"address": address, "names": stretch.names, "ends": ends, "whole": stretch.whole})
+        return f'<div class="scrolled"><figure{kind}>{drawing}</figure></div>{tables}'
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
@@ -295,17 +413,6 @@ def _kind_of(text: str) -> str:
     if len(text) > _LONG:
         return 'class="long"'
     return 'class="text"' if len(text) > _SHORT else ""
-
-
-def _is_upright(drawing: str) -> bool:
-    """Whether a drawing is so high that its texts would become small where it is fitted into a window."""
-    extent = _EXTENT.search(drawing)
-    return extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
-
-
-def _in_quotes(text: str) -> str:
-    """A value between single quotes: JSON is full of double ones, which take six letters each when they are escaped."""
-    return escape(text, quote=False).replace("'", "&#x27;")
 
 
 def _hidden(name: str, value: str) -> str:

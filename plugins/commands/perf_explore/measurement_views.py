@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
-from perf_views.pictures.data_pictures import draw_measurements
+from perf_views.data_pictures import draw_measurements
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Presenter, Tables

@@ -20,6 +20,8 @@ from perf_views.contents import (
     Action,
     Block,
     Cell,
+    DataEndpoint,
+    Feed,
     Field,
     Form,
     KeyFigure,
@@ -29,18 +31,17 @@ from perf_views.contents import (
     NoViewError,
     Query,
     Table,
+    Timeline,
     View,
     Viewable,
     ViewPath,
+    link_to_timeline,
+    nav_links,
 )
 from perf_views.drawable import views_of
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Storable, content
-from perf_views.feeds import Feed, Feeding
-from perf_views.opener import Opener
-from perf_views.openers import opener_of
-from perf_views.run_stretch import Timeline, led_to_timeline
-from perf_views.short_names import shortened
-from perf_views.ways import ways_of
+from perf_views.names import shortened
+from perf_views.openers import Opener, opener_of
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -186,23 +187,23 @@ class DataViews:
             yield from (path for path in self._shown.paths() if path)
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """What presenters give, then fitters; below a fit that is shown its own. See `perf_views.ways.Navigable`."""
+        """What presenters give, then fitters; below a fit that is shown its own. See `Navigable`."""
         yield Link(self.title, ())
         if self._shown is not None:
-            yield from (way for way in ways_of(self._shown, path, query) if way.path)
+            yield from (way for way in nav_links(self._shown, path, query) if way.path)
         for name, (views, _) in self._further.items():
             yield Link(views.title, (name,))
-            yield from (way.mounted((name,), {}) for way in ways_of(views, path[1:], query) if way.path)
+            yield from (way.mounted((name,), {}) for way in nav_links(views, path[1:], query) if way.path)
         options, view_state = given_options(query)
         for fitter in self._fitters():
             yield Link(fitter, (FIT, fitter))
             if path[:2] == (FIT, fitter):
                 with contextlib.suppress(PerfError):  # the view says why there is no model
-                    ways = ways_of(self._fitted(fitter, options), path[2:], view_state)
+                    ways = nav_links(self._fitted(fitter, options), path[2:], view_state)
                     yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """Pass a question on to the view that presenters give, or to the fit; see `Feeding.feed`."""
+        """Pass a question on to the view that presenters give, or to the fit; see `DataEndpoint.feed`."""
         if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
             options, view_state = given_options(query)
             target: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], view_state
@@ -210,7 +211,7 @@ class DataViews:
             views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
             target = views, path[1:] if path and path[0] in self._further else path, query
         subject, inner_path, state = target
-        if not isinstance(subject, Feeding):
+        if not isinstance(subject, DataEndpoint):
             raise NoViewError(path)
         return subject.feed(inner_path, state)
 
@@ -273,7 +274,7 @@ class DataViews:
         """The view, in whose tables what stands for a stretch of the run leads to the timeline, if there is one."""
         for name, (views, _) in self._further.items():
             if isinstance(views, Timeline):
-                return led_to_timeline(view, views, (name,), {})
+                return link_to_timeline(view, views, (name,), {})
         return view
 
     def _overview(self, query: Query) -> tuple[Block, ...]:

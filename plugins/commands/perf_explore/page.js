@@ -79,10 +79,6 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   show(address, true);
 });
-document.addEventListener("go", ({ detail: { address, isStep } }) => { // to another part of what a chart shows
-  if (!isStep) history.replaceState(history.state, "", address);
-  show(address, isStep);
-});
 addEventListener("popstate", (event) => {
   const address = location.pathname + location.search;
   const isTimeline = timeline() && location.pathname === shown.split("?")[0];

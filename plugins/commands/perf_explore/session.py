@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_views.contents import Link, NoViewError, Query, View, Viewable, ViewPath
+from perf_views.contents import DataEndpoint, Feed, Link, NoViewError, Query, View, Viewable, ViewPath, nav_links
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, content, unsaved_of
-from perf_views.feeds import Feed, Feeding
-from perf_views.ways import ways_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 
@@ -77,15 +75,15 @@ class Session:
         return self._subject.view(path, query)
 
     def ways(self, path: ViewPath, query: Query) -> tuple[Link, ...]:
-        """Where one can go from a view; see `perf_views.ways.ways_of`. Nowhere if that cannot be told."""
+        """Where one can go from a view; see `perf_views.contents.nav_links`. Nowhere if that cannot be told."""
         try:
-            return ways_of(self._subject, path, query)
+            return nav_links(self._subject, path, query)
         except PerfError:
             return ()
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """What a script of the page asks for; see `Feeding.feed`."""
-        if not isinstance(self._subject, Feeding):
+        """What a script of the page asks for; see `DataEndpoint.feed`."""
+        if not isinstance(self._subject, DataEndpoint):
             raise NoViewError(path)
         return self._subject.feed(path, query)
 

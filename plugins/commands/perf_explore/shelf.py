@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from perf_views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
+from perf_views.contents import (
+    Cell,
+    DataEndpoint,
+    Feed,
+    Link,
+    NoViewError,
+    Query,
+    Table,
+    View,
+    Viewable,
+    ViewPath,
+    nav_links,
+)
 from perf_views.edits import Change, Check, Checkable, Editable, unsaved_of
-from perf_views.feeds import Feed, Feeding
-from perf_views.ways import ways_of
 from perfcore.base.errors import OptionError
 
 
@@ -45,17 +55,17 @@ class Shelf:
                 yield (name, *path)
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """The subjects, and below the one that is shown its own; see `perf_views.ways.Navigable`."""
+        """The subjects, and below the one that is shown its own; see `perf_views.contents.Navigable`."""
         yield Link(self.title, ())
         for name, subject in self._subjects.items():
             yield Link(name, (name,))
             if path[:1] == (name,):
-                yield from (way.mounted((name,), {}) for way in ways_of(subject, path[1:], query) if way.path)
+                yield from (way.mounted((name,), {}) for way in nav_links(subject, path[1:], query) if way.path)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """Pass a question on to its subject; see `Feeding.feed`."""
+        """Pass a question on to its subject; see `DataEndpoint.feed`."""
         subject = self._subjects.get(path[0]) if path else None
-        if not isinstance(subject, Feeding):
+        if not isinstance(subject, DataEndpoint):
             raise NoViewError(path)
         return subject.feed(path[1:], query)  # type: ignore[unreachable]
 

@@ -1,11 +1,9 @@
-"""A gate that can be trusted: is a version slower than another, or where in a history did a benchmark change?"""
+"""Is a version slower than another, where in a history did a benchmark change, where do two models differ?"""
 
 from __future__ import annotations
 
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
-
-__all__ = ["register_commands", "register_presenters"]
 
 
 @hookimpl
@@ -27,28 +25,40 @@ def register_commands(register: Register) -> None:
         help="Add a commit to a history of benchmarks, for `perf gate`.",
         former=("history",),
     )
+    register(
+        "compare",
+        "perf_gate.cli.compare:command",
+        group="Model",
+        function="perf_gate.api:compare",
+        help="Where two models or versions differ, and how sure that is.",
+    )
+    register(
+        "validate",
+        "perf_gate.cli.validate:command",
+        group="Model",
+        function="perf_gate.api:verify",
+        help="Predictions of a model beside measurements: errors, and how often bounds hold.",
+        former=("verify", "judge"),
+    )
 
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how verdicts are shown."""
-    register(
-        "perf_gate.versions.gate:VersionGate",
-        "perf_gate.presenters.versions:VersionGatePresenter",
-        help="how many times as slow each benchmark is, with bounds and verdict",
-    )
-    register(
-        "perf_gate.self_test.self_test:SelfTest",
-        "perf_gate.presenters.self_test:SelfTestPresenter",
-        help="noise, false alarms, and the rounds that a limit needs",
-    )
-    register(
-        "perf_gate.history.gate:HistoryGate",
-        "perf_gate.presenters.history:HistoryGatePresenter",
-        help="where each benchmark changed, by how much and how surely",
-    )
-    register(
-        "perf_gate.history.adding:Added",
-        "perf_gate.presenters.added:AddedPresenter",
-        help="what was added to a history",
-    )
+    """Announce how results are shown."""
+    for result_class, presenter, text in (
+        ("versions:VersionGate", "presenters:VersionGatePresenter", "how many times as slow each benchmark is"),
+        (
+            "self_test:SelfTest",
+            "presenters:SelfTestPresenter",
+            "noise, false alarms, rounds that a limit needs",
+        ),
+        ("history:HistoryGate", "presenters:HistoryGatePresenter", "where each benchmark changed, and how surely"),
+        ("history:Added", "presenters:AddedPresenter", "what was added to a history"),
+        ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
+        (
+            "verification:Verification",
+            "verification_presenter:VerificationPresenter",
+            "figures of each group",
+        ),
+    ):
+        register(f"perf_gate.{result_class}", f"perf_gate.{presenter}", help=text)

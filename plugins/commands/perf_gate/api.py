@@ -1,31 +1,95 @@
-"""What ``perf gate`` does, in Python."""
+"""What ``perf gate``, ``perf gate record``, ``perf compare`` and ``perf validate`` do, in Python."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_gate.arguments import better_by_column, factor_of, one_of, seconds_of, share_of
-from perf_gate.reading.long_table import LongTable, long_table, with_better
-from perf_gate.reading.sets import read_set
-from perfcore.base.errors import OptionError
+from perf_gate.benchmark_files import read_set
+from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
+from perf_tables.arguments import parse_duration
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.registry import registry
+from perfcore.models.fitting import as_told, default_fitter, fit, resolve, types_to_read
+from perfcore.models.model import Model, is_model_file, load
+from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:
-    from perf_gate.history.adding import Added
-    from perf_gate.history.gate import HistoryGate
-    from perf_gate.running.rounds import Measuring
-    from perf_gate.self_test.self_test import SelfTest
-    from perf_gate.versions.gate import VersionGate
-    from perf_gate.versions.sequential import Look
+    from perf_gate.comparison import Comparison
+    from perf_gate.history import Added, HistoryGate
+    from perf_gate.interim_analyses import InterimAnalysis
+    from perf_gate.interleaved_rounds import Measuring
+    from perf_gate.self_test import SelfTest
+    from perf_gate.verification import Verification
+    from perf_gate.versions import VersionGate
     from perfcore.reading.recognise import Reading
+    from perfcore.results import Result
+
 
 ReadFile = Callable[[str, Sequence[type]], "Reading"]
+
+_NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
+
+
+def factor_of(factor: str | float) -> float:
+    """How many times as slow is too slow: ``"1.05x"``, ``"5%"``."""
+    text = str(factor).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None else float(match["number"])
+    if match is not None and match["unit"] == "%":
+        number = 1.0 + number / 100.0
+    if not 1.0 < number < math.inf:
+        raise OptionError(f"--slower-than {text}: above 1 is expected, such as 1.05x or 5%")
+    return number
+
+
+def share_of(share: str | float) -> float:
+    """How much sessions differ: ``"2%"``, 0.02."""
+    text = str(share).strip()
+    match = _NUMBER.fullmatch(text)
+    number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
+    number /= 100.0 if text.endswith("%") else 1.0
+    if not 0.0 <= number < 10.0:
+        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
+    return number
+
+
+def one_of(word: str, choices: Sequence[str], option: str) -> str:
+    """One of the words that an option takes."""
+    if word not in choices:
+        raise UnknownNameError(option, word, choices)
+    return word
+
+
+def better_by_column(better: str | Iterable[str] | None) -> dict[str, str]:
+    """Which values are better, by column; of all others under the empty name."""
+    directions = {}
+    for text in [better] if isinstance(better, str) else better or ():
+        column, _, word = text.rpartition("=")
+        directions[column.strip()] = one_of(word.strip(), BETTER, "--better")
+    return directions
+
+
+def versions_of(texts: Sequence[str]) -> dict[str, str]:
+    """Versions and their commands: ``old=./old/app input``."""
+    commands: dict[str, str] = {}
+    for text in texts:
+        name, equals, command = (part.strip() for part in text.partition("="))
+        if not equals or not name or not command:
+            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
+        if name in commands:
+            raise OptionError(f"--version {name}: the name stands there twice")
+        commands[name] = command
+    return commands
 
 
 def named_reader(reader: str | None) -> ReadFile:
@@ -68,8 +132,9 @@ def version_column(table: LongTable, column: str | None) -> str:
     )
 
 
-def names_of(first: str, second: str) -> tuple[str, str]:
+def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> tuple[str, str]:
     """What two files, folders or patterns are called: without folders and endings where that tells them apart."""
+    first, second = os.fspath(first), os.fspath(second)
     for names in ((_short(first), _short(second)), (first, second)):
         if names[0] != names[1]:
             return names
@@ -204,7 +269,7 @@ def gate(
     >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
     'failed'
     """
-    from perf_gate.versions.layouts import LAYOUTS
+    from perf_gate.versions import LAYOUTS
     from perf_statistics.gating import ERRORS, Outcome
 
     one_of(errors, ERRORS, "--errors")
@@ -222,11 +287,10 @@ def gate(
     }
     values, preferred = [value] if isinstance(value, str) else list(value), better_by_column(better)
     if run is not None:
-        from perf_gate.running.rounds import Measuring
+        from perf_gate.interleaved_rounds import Measuring
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
-        others |= {"--new": new, "--layout": layout, "--session-cv": session_cv}
-        for option, option_value in others.items():
+        for option, option_value in {**others, "--new": new, "--layout": layout, "--session-cv": session_cv}.items():
             if option_value is not None:
                 raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
         how = Measuring(
@@ -238,12 +302,12 @@ def gate(
             limit,
             warmup,
             max_rounds,
-            None if budget is None else seconds_of(budget),
+            None if budget is None else parse_duration(str(budget)) / 1e9,
         )
         return _of_own_runs(how, preferred, policy, self_test=self_test)
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
-    share = share_of(session_cv)
+    share = None if session_cv is None else share_of(session_cv)
     open_it = functools.partial(opened, values=values, read=read or named_reader(reader), better=preferred)
     one = open_it(first)
     if self_test:
@@ -253,7 +317,7 @@ def gate(
     if commit is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
-        from perf_gate.history.gate import gate_history
+        from perf_gate.history import gate_history
 
         if second is not None:
             raise OptionError("--commit is of one history; leave out the second file")
@@ -267,7 +331,7 @@ def gate(
         )
     if since is not None or machine is not None:
         raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
-    from perf_gate.versions.gate import gate_versions
+    from perf_gate.versions import gate_versions
 
     if second is None:
         one, other, default_names = one.split(version_column(one, version), (base, new))
@@ -283,14 +347,13 @@ def _of_own_runs(
     how: Measuring, better: Mapping[str, str], policy: Mapping[str, Any], *, self_test: bool
 ) -> VersionGate | SelfTest:
     """Versions that are measured here."""
-    from perf_gate.reading.long_table import with_better
-    from perf_gate.running.rounds import measured, measured_until_decided
-    from perf_gate.versions.gate import gate_versions
+    from perf_gate.interleaved_rounds import measured, measured_until_decided
+    from perf_gate.versions import gate_versions
 
     if self_test:
         return _self_test(with_better(measured(how), better), policy["threshold"], None, None)
 
-    def judge(table: LongTable, plan: Sequence[Look]) -> VersionGate:
+    def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
         one, other, names = with_better(table, better).split("version", list(how.versions))
         return gate_versions(one, other, names, plan=plan, **policy)
 
@@ -299,7 +362,7 @@ def _of_own_runs(
 
 def _self_test(table: LongTable, limit: float, version: str | None, base: str | None) -> SelfTest:
     """One version of a table: the one that is named, or the first."""
-    from perf_gate.self_test.self_test import self_test
+    from perf_gate.self_test import self_test
 
     column = version_column(table, version) if base is not None else version or table.column_of_versions()
     return self_test(table if column is None else table.only(column, base), limit)
@@ -338,10 +401,141 @@ def add_to_history(
     InputError, DataError
         A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
     """
-    from perf_gate.history.adding import append_rows, rows_to_add
+    from perf_gate.history import append_rows, rows_to_add
 
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
     values = [value] if isinstance(value, str) else list(value)
     table = opened(results, values, read, better=better_by_column(better))
     return append_rows(history, rows_to_add(table, commit, machine))
+
+
+def compare(
+    first: Any,
+    second: Any,
+    at: str | Iterable[str] | Mapping[str, Any] = (),
+    *,
+    fitter: str | None = None,
+    names: tuple[str, str] | None = None,
+    **options: Any,
+) -> Comparison | Result:
+    """Compare two models, or two versions of a program by models of the same kind.
+
+    Parameters
+    ----------
+    first, second : Model, data, str or path
+        Models, data that are fitted first, or the file of one of these. Their data must not depend on each other.
+    at : mapping, str, or iterable of str
+        Points, every combination: ``{"p": [64, 256], "n": 100}`` or ``"p=64..256*2,n=100"``
+        (`perf_tables.arguments.levels_at`). Crossings are looked for along the first variable that varies, and what
+        differs is told at the last point.
+    fitter : str, optional
+        What fits data; by default what is registered for their kind.
+    names : pair of str, optional
+        What the two are called; by default as their files.
+    **options
+        Of the fitter.
+
+    Returns
+    -------
+    Comparison
+        Or another result for models that compare themselves (`perfcore.Model.compared_with`), such as phases.
+
+    Raises
+    ------
+    OptionError
+        A point or option is none, or the models are of different variables.
+    DataError
+        Two data sets of different kinds without a fitter, different units, or no value at a point.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> p = [1, 2, 4, 8, 16]
+    >>> old, new = (pd.DataFrame({"p": p, "time_s": [8 / n + rest for n in p]}) for rest in (1, 2))
+    >>> comparison = perfcore.compare(old, new, at="p=1,8", fitter="individual", functions="1/p,1")
+    >>> comparison.ratio.round(3).tolist()
+    [1.111, 1.5]
+    """
+    from perf_gate.comparison import compare_models, comparison_points
+
+    # What is wrong with the options is said before long files are read.
+    if fitter is not None:
+        resolve(registry().entry("fitters", fitter), options)
+    sides = _opened(first, fitter), _opened(second, fitter)
+    one, other = _models(*sides, fitter, options)
+    files = [
+        side if isinstance(side, (str, os.PathLike)) else model.origin.source
+        for side, model in ((first, one), (second, other))
+    ]
+    names = names or names_of(*files)
+    if (specific := one.compared_with(other, names)) is not None:
+        if at:
+            raise OptionError(f"--at: models of the kind {one.kind!r} are compared part by part, not at points")
+        return specific
+    return compare_models(one, other, comparison_points(one, at), names)
+
+
+def verify(
+    model: Model | str | os.PathLike[str], data: Any, interval: float = 0.95, where: str | None = None
+) -> Verification:
+    """Compare what a model predicts with measurements, apart for those that it was fitted to where it knows them.
+
+    Parameters
+    ----------
+    model : Model, str or path
+        Of any fitter whose variables are columns of the data, or that says itself how it sees them
+        (`perfcore.Model.observed`).
+    data : Measurements, pandas.DataFrame, str or path
+    interval : float, 0 to 1
+        Coverage of the bounds that are checked.
+    where : str, optional
+        Conditions on the rows, instead of those of the fit.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    OptionError
+        The coverage or a condition is none.
+    DataError
+        The data are no measurements, lack a column, are in another unit, or there is nothing to compare.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [9.0, 5.0, 3.0, 2.0]})
+    >>> model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    >>> later = pd.DataFrame({"p": [16, 32], "time_s": [3.0, 2.5]})
+    >>> perfcore.verify(model, later).errors.round(3).tolist()
+    [-0.5, -0.5]
+    """
+    from perf_gate.verification import verify_model
+
+    loaded = model if isinstance(model, Model) else load(model)
+    if isinstance(data, (str, os.PathLike)):
+        data = read(data, wanted=(Measurements,))
+    return verify_model(loaded, data, interval, where)
+
+
+def _opened(side: Any, fitter: str | None) -> Any:
+    """A model or data."""
+    if not isinstance(side, (str, os.PathLike)):
+        return side
+    return load(side) if is_model_file(side) else read(side, wanted=types_to_read(fitter))
+
+
+def _models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:
+    """Both sides as models; data are fitted."""
+    unfitted = [side for side in (first, second) if not isinstance(side, Model)]
+    if fitter is None and unfitted:
+        datasets = [as_told(side, options) for side in unfitted]
+        if len({kind_of(data) for data in datasets}) > 1:
+            kinds = " and ".join(f"{data.source} ({kind_in_words(data)})" for data in datasets)
+            raise DataError(f"{kinds} are data of different kinds; name what fits both with --fitter")
+        fitter, note = default_fitter(unfitted[0], options)
+        progress.note(note)
+    one, other = (side if isinstance(side, Model) else fit(side, fitter=fitter, **options) for side in (first, second))
+    return one, other

@@ -9,7 +9,7 @@ import numpy as np
 
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_forecast.options import JUDGED_COVERAGES
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables

@@ -10,16 +10,8 @@ import numpy as np
 from perf_lost_cycles.lca.categories import term_values
 from perf_lost_cycles.presenters import category_figures, shares
 from perf_views.colours import DARK, INK, LIGHT, PAPER, RULE, SERIES
-from perf_views.pictures.style import (
-    LABEL_POINTS,
-    MARKERS,
-    SMALL_POINTS,
-    TINY_POINTS,
-    add_legend,
-    set_logarithmic,
-    set_plain,
-)
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, set_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from perf_scaling.growth import CLASSES, SURE
 from perf_scaling.rows import PathRow
 from perf_views.colours import PALE, RULE, STEPS, pale
 from perf_views.contents import Cell, Field, Form, Link, Query, Text, ViewPath
-from perf_views.pictures.style import SMALL_POINTS, add_legend
+from perf_views.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:

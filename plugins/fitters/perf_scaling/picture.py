@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_views.colours import INK, MODEL, SERIES
-from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

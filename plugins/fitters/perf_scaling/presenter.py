@@ -9,25 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_scaling.advice import Advice, advice, expected_spread, next_point, percent
+from perf_scaling.advice import advice, expected_spread, next_point, percent
 from perf_scaling.data import describe_paths
 from perf_scaling.growth import CLASSES, SURE
-from perf_scaling.rows import DEVIATES, IN_UNIT, row_facts, row_header, shortened, shown_rows
+from perf_scaling.rows import DEVIATES, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup
 from perfcore.base.errors import listing
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_scaling.model import ScalingModel
     from perf_scaling.views import ScalingViews
-
-Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_PATHS = 40
 _MOST_ADVICE = 10
@@ -93,39 +90,6 @@ def _deviation_lines(model: ScalingModel) -> list[str]:
     return [f"the value at {last_point} may be one of its own: {names}; repeat it to tell whether growth changes there"]
 
 
-def scaling_tables(model: ScalingModel) -> list[Table]:
-    """The paths by their share at the target; what is not determined; speedup; and all laws of the path shown."""
-    rows = model.rows[:_MOST_PATHS]
-    more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
-    header, cells = shown_rows(row_facts(model, rows), list(model.parameter_names.values()))
-    shares = f"; {model.whole.shares_text}"
-    if not model.has_parts:
-        column, shares = header.index("share"), ""
-        header, *cells = ([*row[:column], *row[column + 1 :]] for row in (header, *cells))
-    tables = [(f"At {_target_text(model)}{shares}{more}", header, cells)]
-    unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
-    if unsure:
-        unsure_advice = advice(model, [model.paths.index(path) for path in unsure])
-        total = sum(not row.determined for row in model.rows)
-        tables.append(_advice_table(model, unsure_advice, total))
-    if (speedup_curve := speedup(model)) is not None:
-        tables.append(_speedup_table(model, speedup_curve, "all paths" if len(model.paths) > 1 else model.paths[0]))
-    shown_path = model.origin.options.get("show")
-    if shown_path in model.paths:
-        tables += _path_tables(model, model.paths.index(str(shown_path)))
-    return tables
-
-
-def plain_tables(model: ScalingModel) -> list[Table]:
-    """Every path, one number in a cell."""
-    forms = {name: ".6g" if name in IN_UNIT else ".4g" for name in row_header(list(model.parameter_names.values()))}
-    cells = [
-        [cell if isinstance(cell, str) else format(cell, forms[name]) for name, cell in row.items()]
-        for row in row_facts(model, model.rows)
-    ]
-    return [("", list(forms), cells)]
-
-
 def _over(model: ScalingModel, symbol: str) -> str:
     levels = model.points[symbol]
     column = model.columns[symbol]
@@ -182,60 +146,66 @@ def _target_text(model: ScalingModel) -> str:
     return model.target_text + far
 
 
-def _advice_table(model: ScalingModel, entries: tuple[Advice, ...], total: int) -> Table:
-    rows = [
-        [
-            shortened(entry.path),
-            " or ".join(entry.rivals),
-            percent(entry.here),
-            "-" if entry.point is None else model.point_text(entry.point),
-            "-" if entry.there is None else percent(entry.there),
-        ]
-        for entry in entries
+def _path_columns(model: ScalingModel) -> list[Column]:
+    """What is said of each path at the target."""
+    top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}
+    unit = model.unit or ""
+    columns = [
+        Column("path", "path"),
+        Column("share", "share", format=".1%", importance="default" if model.has_parts else "data"),
+        Column("predicted", "predicted", unit, key="predicted"),
+        Column("95% CI", lambda row: (row.low, row.high), unit, key=("low", "high")),
+        Column("likeliest law", "law", key="law"),
+        Column("probability", "probability", format=".0%", key="law_probability"),
     ]
-    more = f"; the first {len(rows)} of {total:,}" if len(rows) < total else ""
-    header = ["path", "grows as", "they differ here by", "measure to tell", "there by"]
-    return f"Growth that these data do not determine{more}", header, rows
+    several = len(top) > 1
+    for number, parameter in enumerate(top):
+        over, of = (f" over {parameter}", f"_{parameter}") if several else ("", "")
+
+        def fact(name: str, number: int = number) -> Callable[[PathRow], Any]:
+            return lambda row: getattr(row.growths[number], name)
+
+        def exponent(row: PathRow, number: int = number) -> tuple[float, float, float]:
+            return row.growths[number][2:5]
+
+        columns += [
+            Column(f"growth{over}", fact("statement"), key=()),
+            Column("growth", fact("name"), key=f"growth{of}", importance="data"),
+            Column("probability", fact("probability"), format=".0%", key=f"growth_probability{of}"),
+            Column(
+                "exponent", exponent, format=".2g", key=tuple(f"exponent{end}{of}" for end in ("", "_low", "_high"))
+            ),
+            Column("statement", fact("statement"), key=f"growth_statement{of}", importance="data"),
+        ]
+    return [*columns, Column("note", lambda row: note_of(row, top))]
 
 
-def _speedup_table(model: ScalingModel, speedup_curve: Speedup, of: str) -> Table:
+def _advice_columns(model: ScalingModel) -> list[Column]:
+    return [
+        Column("path", "path"),
+        Column("grows as", lambda entry: " or ".join(entry.rivals)),
+        Column("they differ here by", "here", format=percent),
+        Column("measure to tell", lambda entry: None if entry.point is None else model.point_text(entry.point)),
+        Column("there by", "there", format=percent),
+    ]
+
+
+def _speedup_table(model: ScalingModel, curve: Speedup, of: str) -> Table:
     parameter, *others = model.parameter_names.values()
-    last = speedup_curve.levels[-1].level
-    half = f"stays above 50 % up to {parameter} = {last:g}"
-    if speedup_curve.half is not None:
-        half = f"falls below 50 % at {parameter} = {speedup_curve.half:.3g}"
+    half = f"stays above 50 % up to {parameter} = {curve.levels[-1].level:g}"
+    if curve.half is not None:
+        half = f"falls below 50 % at {parameter} = {curve.half:.3g}"
+    how = f"{curve.scaling} scaling" + ("" if curve.is_told else ", since the time falls; --scaling weak otherwise")
     fixed = [f"{name} = {level:g}" for name, level in zip(others, model.target_point[1:].tolist(), strict=True)]
-    how = f"{speedup_curve.scaling} scaling" + (
-        "" if speedup_curve.is_told else ", since the time falls; --scaling weak otherwise"
-    )
-    where = ", ".join([f"{parameter} = {speedup_curve.base:g}", *fixed])
-    title = f"Speedup of {of} ({how}) from {where}; efficiency {half}"
-    rows = [
-        [
-            f"{entry.level:g}",
-            f"{entry.time[0]:.4g}",
-            f"{entry.speedup[0]:.3g}",
-            f"{entry.speedup[1]:.3g} .. {entry.speedup[2]:.3g}",
-            f"{entry.efficiency[0]:.1%}",
-            f"{100.0 * entry.efficiency[1]:.1f} .. {100.0 * entry.efficiency[2]:.1f} %",
-            "" if entry.measured else "predicted",
-        ]
-        for entry in speedup_curve.levels
+    where = ", ".join([f"{parameter} = {curve.base:g}", *fixed])
+    columns = [
+        Column(parameter, "level", format="g"),
+        Column("time", "time", model.unit or "", key=("time", "time_low", "time_high")),
+        Column("speedup", "speedup", format=".3g", key=("speedup", "speedup_low", "speedup_high")),
+        Column("efficiency", "efficiency", format=".1%", key=("efficiency", "efficiency_low", "efficiency_high")),
+        Column("note", lambda entry: "" if entry.measured else "predicted"),
     ]
-    unit = f" [{model.unit}]" if model.unit else ""
-    return title, [parameter, f"time{unit}", "speedup", "95 % of it", "efficiency", "95 % of it", "note"], rows
-
-
-def _path_tables(model: ScalingModel, path: int) -> list[Table]:
-    """All laws of a path, and its speedup."""
-    name = model.paths[path]
-    laws = model.laws_left(path, model.target_point[None])
-    rows = [(f"{share:.1%}", text, f"{float(value[0]):.4g}") for text, share, value in laws]
-    title = f"All laws of {name} that the data leave, with their predictions at {model.target_text}"
-    tables: list[Table] = [(title, ["probability", "law", "predicted"], [list(row) for row in rows])]
-    if len(model.paths) > 1 and (alone := speedup(model, path)) is not None:
-        tables.append(_speedup_table(model, alone, name))
-    return tables
+    return Table(columns, curve.levels, f"Speedup of {of} ({how}) from {where}; efficiency {half}")
 
 
 class ScalingPresenter(Presenter):
@@ -253,18 +223,36 @@ class ScalingPresenter(Presenter):
         return scaling_summary(result)
 
     def tables(self, result: ScalingModel) -> Tables:
-        """The paths by their share at the target: law, bounds, growth, and how sure it is."""
-        return scaling_tables(result)
-
-    def plain_tables(self, result: ScalingModel) -> Tables:
-        """Every path, one number in a cell."""
-        return plain_tables(result)
-
-    def frame(self, result: ScalingModel) -> pd.DataFrame:
-        """Every path at the target, the largest share first: the columns of the plain table."""
-        from perf_scaling.rows import path_frame
-
-        return path_frame(result)
+        """The paths by their share at the target; what is not determined; speedup; and all laws of the path shown."""
+        rows = result.rows
+        shares = f"; {result.whole.shares_text}" if result.has_parts else ""
+        columns = _path_columns(result)
+        tables = [
+            Table(columns, rows, f"At {_target_text(result)}{shares}", limit=_MOST_PATHS),
+            Table(columns, rows, importance="data"),
+        ]
+        unsure = [row.path for row in rows if not row.determined]
+        if chosen := [row.path for row in rows[:_MOST_PATHS] if not row.determined][:_MOST_ADVICE]:
+            entries = advice(result, [result.paths.index(path) for path in chosen])
+            more = f"; the first {len(chosen)} of {len(unsure):,}" if len(chosen) < len(unsure) else ""
+            title = f"Growth that these data do not determine{more}"
+            tables.append(Table(_advice_columns(result), entries, title))
+        if (curve := speedup(result)) is not None:
+            tables.append(_speedup_table(result, curve, "all paths" if len(result.paths) > 1 else result.paths[0]))
+        name = result.origin.options.get("show")
+        if name in result.paths:
+            path = result.paths.index(str(name))
+            columns = [
+                Column("probability", 1, format=".1%"),
+                Column("law", 0),
+                Column("predicted", lambda law: float(law[2][0]), result.unit or ""),
+            ]
+            laws = result.laws_left(path, result.target_point[None])
+            title = f"All laws of {name} that the data leave, with their predictions at {result.target_text}"
+            tables.append(Table(columns, laws, title))
+            if len(result.paths) > 1 and (curve := speedup(result, path)) is not None:
+                tables.append(_speedup_table(result, curve, str(name)))
+        return tables
 
     def panels(self, result: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The paths that matter most at the target, a panel for each."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.categories.spread_columns import spread_columns
+from perf_tables.confounders import spread_columns
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import named_columns

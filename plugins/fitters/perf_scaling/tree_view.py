@@ -31,8 +31,8 @@ from perf_scaling.rows import PathRow
 from perf_views.colours import INK, PALE, PAPER, RULE, text_on
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Table, Text
 from perf_views.drawable import chosen_figures
-from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:

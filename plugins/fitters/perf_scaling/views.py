@@ -30,8 +30,8 @@ from perf_scaling.picture import COVERAGE, draw_legend, draw_panel, held_text, p
 from perf_scaling.tree_view import tree_blocks, tree_cells, tree_header, unfitted_blocks
 from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
-from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
-from perf_tables.categories.speeds import is_speed
-from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
-from perf_tables.categories.unread_cells import no_number
+from perf_tables.confounders import refuse_unnamed_of_codes
+from perf_tables.names import is_speed, no_number
 from perf_timing.options import ScalingOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements

@@ -15,6 +15,8 @@ from perf_views.contents import (
     Block,
     Cell,
     Chart,
+    DataEndpoint,
+    Feed,
     Field,
     Form,
     Link,
@@ -22,14 +24,13 @@ from perf_views.contents import (
     Query,
     Table,
     Text,
+    Timeline,
     View,
     ViewPath,
+    link_to_timeline,
 )
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
-from perf_views.feeds import Feed, Feeding
-from perf_views.run_stretch import Timeline, led_to_timeline
-from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
+from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, WorleyOptions
 from perf_worley.picture import draw_sequence, mark_intervals
@@ -91,23 +92,23 @@ class PhaseViews:
             raise NoViewError(path) from None
         mounted = view.mounted(path[:1], state, (Link(model.title, (), state),))
         timeline = self._further_views(_TIMELINE, model) if _TIMELINE in self._further else None
-        return led_to_timeline(mounted, timeline, (_TIMELINE,), state) if isinstance(timeline, Timeline) else mounted
+        return link_to_timeline(mounted, timeline, (_TIMELINE,), state) if isinstance(timeline, Timeline) else mounted
 
     def paths(self) -> Iterable[ViewPath]:
         """The phases, and what others show of the data phase by phase."""
         return [(), *((name,) for name in self._further)]
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """The same, by their titles and of the same model; see `perf_views.ways.Navigable`."""
+        """The same, by their titles and of the same model; see `perf_views.contents.Navigable`."""
         state = {name: query[name] for name in (_PHASES, _DEGREE) if query.get(name)}
         yield Link(self.title, (), state)
         for name, (presenter, _) in self._further.items():
             yield Link(presenter.title(self._data), (name,), state)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """Pass a question on to what others show of the data; see `Feeding.feed`."""
+        """Pass a question on to what others show of the data; see `DataEndpoint.feed`."""
         views = self._further_views(path[0], self._chosen(query)[0]) if path and path[0] in self._further else None
-        if not isinstance(views, Feeding):
+        if not isinstance(views, DataEndpoint):
             raise NoViewError(path)
         return views.feed(path[1:], query)
 
@@ -171,11 +172,13 @@ class PhaseViews:
     def _phase_table(self, model: PhaseModel, table: Table, zoom: Zoom, state: dict[str, str]) -> Table:
         """The phases' own table: a number shows that phase alone, its start leads to the stretch on the timeline."""
         rows: list[tuple[Cell | str, ...]] = []
-        for phase, (number, start, *cells) in zip(model.phases, table.rows, strict=True):
-            query = {**state, **zoom.query(phase.start, phase.end)}
-            way = Link("", (_TIMELINE,), query)
-            begins = Cell(_text(start), way) if _TIMELINE in self._further else start
-            rows.append((Cell(str(number), Link("", (), query)), begins, *cells))
+        at = next(place for place, name in enumerate(table.header) if str(name).startswith("start"))
+        for phase, row in zip(model.phases, table.rows, strict=True):
+            query, cells = {**state, **zoom.query(phase.start, phase.end)}, list(row)
+            cells[0] = Cell(_text(row[0]), Link("", (), query))
+            if _TIMELINE in self._further:
+                cells[at] = Cell(_text(row[at]), Link("", (_TIMELINE,), query))
+            rows.append(tuple(cells))
         return Table(table.header, tuple(rows), "Phases", table.title)
 
     def _links(self, state: dict[str, str]) -> Sequence[Block]:

@@ -1,11 +1,71 @@
 """Readers of the formats in which traces, curves, series and tables come."""
 
-from perf_io.results import register_results
-from perf_io.traces import register_traces
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_class_tables", "register_classifiers", "register_joins", "register_kinds", "register_readers"]
+_TEXT = ".out .log .txt"
+_NEED_LIBRARIES = {"otf2", "caliper-trace", "caliper", "cube"}
+
+# Name, class, endings, description, and the class of its options in `perf_io.options`.
+_READERS = (
+    ("csv", "perf_io.tables.csv:CsvReader", ".csv .tsv .txt",
+     "tables of text: curves, traces, time series", "TextTableOptions"),
+    ("parquet", "perf_io.tables.parquet:ParquetReader", ".parquet .pq",
+     "Parquet: curves, traces, time series", "TableOptions"),
+    ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),
+    ("paje", "perf_io.traces.paje:PajeReader", ".trace .paje", "Pajé traces", "PajeOptions"),
+    ("paraver", "perf_io.traces.paraver:ParaverReader", ".prv", "Paraver traces, with their .pcf", None),
+    ("picl", "perf_io.traces.picl:PiclReader", ".trf .picl", "PICL traces, new and old format", None),
+    ("mpstat", "perf_io.sysstat:MpstatReader", ".json", "processors, by mpstat -o JSON", "CpuOptions"),
+    ("sadf", "perf_io.sysstat:SadfReader", ".json .txt .csv",
+     "processors, by sadf -j or sadf -d of sysstat", "CpuOptions"),
+    ("prometheus", "perf_io.prometheus:PrometheusReader", ".json", "answers of Prometheus to range queries", None),
+    ("extrap", "perf_io.results.extrap:ExtrapTextReader", ".extrap .txt", "text format of Extra-P", None),
+    ("extrap-lines", "perf_io.results.extrap:ExtrapLinesReader", ".jsonl", "JSON Lines of Extra-P", None),
+    ("google-benchmark", "perf_io.results.json_results:GoogleBenchmarkReader", ".json",
+     "Google Benchmark, --benchmark_out", None),
+    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json", "hyperfine, --export-json", None),
+    ("pytest-benchmark", "perf_io.results.json_results:PytestBenchmarkReader", ".json",
+     "pytest-benchmark, --benchmark-json", None),
+    ("reframe", "perf_io.results.json_results:ReframeReportReader", ".json", "reports of ReFrame", None),
+    ("reframe-perflog", "perf_io.results.text_results:ReframePerflogReader", ".log .txt .csv",
+     "logs of performance of ReFrame", None),
+    ("jube", "perf_io.results.text_results:JubeReader", ".dat .txt", "tables of JUBE", None),
+    ("ramble", "perf_io.results.json_results:RambleReader", ".json", "results of Ramble", None),
+    ("sacct", "perf_io.results.accounting:SacctReader", ".json .log .txt .csv",
+     "jobs of Slurm, by sacct --parsable2 or --json", "SacctOptions"),
+    ("perf-stat", "perf_io.results.accounting:PerfStatReader", ".json .csv .txt .log",
+     "counts of Linux's perf, by perf stat -x, or -j", None),
+    ("npb", "perf_io.results.text_results:NpbReader", _TEXT, "NAS Parallel Benchmarks", None),
+    ("imb", "perf_io.results.text_results:ImbReader", _TEXT, "Intel MPI Benchmarks", "MessageOptions"),
+    ("osu", "perf_io.results.text_results:OsuReader", _TEXT, "OSU Micro-Benchmarks", "MessageOptions"),
+    ("ior", "perf_io.results.text_results:IorReader", ".json .out .log .txt .csv", "IOR, as text, JSON or CSV", None),
+    ("stream", "perf_io.results.text_results:StreamReader", _TEXT, "STREAM and BabelStream", None),
+    ("nccl-tests", "perf_io.results.text_results:NcclTestsReader", _TEXT,
+     "nccl-tests and rccl-tests", "MessageOptions"),
+    ("go-bench", "perf_io.results.text_results:GoBenchReader", _TEXT, "Go's benchmarks, go test -bench", None),
+    ("jmh", "perf_io.results.json_results:JmhReader", ".json", "JMH of Java, -rf json", None),
+    ("vllm", "perf_io.results.json_results:VllmReader", ".json", "vLLM's benchmark of serving", "ServingOptions"),
+    ("mlperf-log", "perf_io.results.text_results:MlperfLogReader", _TEXT, "logs of MLPerf, :::MLLOG", None),
+    ("fio", "perf_io.results.json_results:FioReader", ".json", "fio, --output-format=json", None),
+    ("extrap-json", "perf_io.results.extrap:ExtrapJsonReader", ".json", "JSON documents of Extra-P", None),
+    ("extrap-archive", "perf_io.results.extrap:ExtrapArchiveReader", ".extra-p",
+     "saved experiments of Extra-P 4", None),
+    ("talp", "perf_io.results.json_results:TalpReader", ".json", "efficiencies of TALP (DLB), JSON", None),
+    ("model-factors", "perf_io.results.text_results:ModelFactorsReader", ".csv",
+     "POP factors of BSC's basicanalysis", None),
+    ("caliper", "perf_io.caliper:CaliperProfileReader", ".cali", "profiles of Caliper", "ProfileOptions"),
+    ("cube", "perf_io.results.cube:CubeReader", ".cubex",
+     "Cube profiles of Score-P, one or a series", "ProfileOptions"),
+    ("chrome", "perf_io.traces.chrome:ChromeReader", ".json",
+     "Chrome and Perfetto JSON, PyTorch's profiler", "ChromeOptions"),
+    ("otf2", "perf_io.traces.otf2:Otf2Reader", ".otf2 .tar", "OTF2, by Score-P and others, also as tar", None),
+    ("projections", "perf_io.traces.projections:ProjectionsReader", ".sts .tar",
+     "Projections of Charm++, also as tar", None),
+    ("nsight", "perf_io.traces.nsight:NsightReader", ".sqlite .db",
+     "Nsight Systems, its SQLite export", "NsightOptions"),
+    ("caliper-trace", "perf_io.caliper:CaliperTraceReader", ".cali", "event traces of Caliper", None),
+)  # fmt: skip
 
 
 @hookimpl
@@ -35,7 +95,7 @@ def register_joins(register: Register) -> None:
     """Announce what makes one table of measurements in several files."""
     register(
         "perfcore.data.measurements:Measurements",
-        "perf_io.shared.joining:join_measurements",
+        "perf_io.joining:join_measurements",
         help="tables with what the names of the files say as further columns",
     )
     register(
@@ -49,77 +109,12 @@ def register_joins(register: Register) -> None:
 @hookimpl
 def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
-    register(
-        "csv",
-        "perf_io.tables.csv:CsvReader",
-        options="perf_io.tables.options:TextTableOptions",
-        help="tables of text: curves, traces, time series",
-        suffixes=(".csv", ".tsv", ".txt"),
-    )
-    register(
-        "parquet",
-        "perf_io.tables.parquet:ParquetReader",
-        options="perf_io.tables.options:TableOptions",
-        help="Parquet: curves, traces, time series",
-        suffixes=(".parquet", ".pq"),
-    )
-    register(
-        "pj_dump",
-        "perf_io.traces.pj_dump:PjDumpReader",
-        options="perf_io.traces.options:PjDumpOptions",
-        help="states printed by pj_dump or StarVZ",
-        suffixes=(".csv",),
-    )
-    register(
-        "paje",
-        "perf_io.traces.paje:PajeReader",
-        options="perf_io.traces.options:PajeOptions",
-        help="Pajé traces",
-        suffixes=(".trace", ".paje"),
-    )
-    register(
-        "paraver",
-        "perf_io.traces.paraver:ParaverReader",
-        help="Paraver traces, with their .pcf",
-        suffixes=(".prv",),
-    )
-    register(
-        "picl",
-        "perf_io.traces.picl:PiclReader",
-        help="PICL traces, new and old format",
-        suffixes=(".trf", ".picl"),
-    )
-    register(
-        "mpstat",
-        "perf_io.monitors.mpstat:MpstatReader",
-        options="perf_io.monitors.options:CpuOptions",
-        help="processors, by mpstat -o JSON",
-        suffixes=(".json",),
-    )
-    register(
-        "sadf",
-        "perf_io.monitors.sadf:SadfReader",
-        options="perf_io.monitors.options:CpuOptions",
-        help="processors, by sadf -j or sadf -d of sysstat",
-        suffixes=(".json", ".txt", ".csv"),
-    )
-    register(
-        "prometheus",
-        "perf_io.monitors.prometheus:PrometheusReader",
-        help="answers of Prometheus to range queries",
-        suffixes=(".json",),
-    )
-    register(
-        "extrap",
-        "perf_io.results.extrap_text:ExtrapTextReader",
-        help="text format of Extra-P",
-        suffixes=(".extrap", ".txt"),
-    )
-    register(
-        "extrap-lines",
-        "perf_io.results.extrap_lines:ExtrapLinesReader",
-        help="JSON Lines of Extra-P",
-        suffixes=(".jsonl",),
-    )
-    register_results(register)
-    register_traces(register)
+    for name, target, suffixes, help_, options in _READERS:
+        register(
+            name,
+            target,
+            options=options and f"perf_io.options:{options}",
+            help=help_,
+            extra="perfcore[formats]" if name in _NEED_LIBRARIES else None,
+            suffixes=tuple(suffixes.split()),
+        )

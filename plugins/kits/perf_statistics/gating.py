@@ -139,6 +139,11 @@ class Outcome(StrEnum):
     FAILED = "failed"
     UNDECIDED = "undecided"
 
+    @property
+    def status(self) -> int:
+        """Exit status."""
+        return {"passed": 0, "failed": 1, "undecided": 3}[self.value]
+
 
 @dataclass(frozen=True)
 class Judged:

@@ -6,8 +6,9 @@ the viewable itself: its first view is ``()``. Where several stand side by side,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from perfcore.base.errors import PerfError
@@ -148,7 +149,7 @@ class Live:
     """What a script of the page draws instead of a chart: long data, of which it asks for the part that is seen."""
 
     kind: str  # which script: ``timeline``
-    path: ViewPath  # where it asks; see `perf_views.feeds.Feeding`
+    path: ViewPath  # where it asks; see `perf_views.contents.DataEndpoint`
     query: Query = field(default_factory=dict)  # the state that it begins in
     settings: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()  # other states near this one, for who has no script
@@ -157,17 +158,6 @@ class Live:
         """The same of a viewable that stands below a path; see `Link.mounted`."""
         links = tuple(link.mounted(prefix, query) for link in self.links)
         return replace(self, path=(*prefix, *self.path), query={**query, **self.query}, links=links)
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """The part of something long that is drawn: the page asks for any other part, instead of enlarging what it has."""
-
-    link: Link  # to the whole
-    names: tuple[str, str]  # what the address calls the ends of a part
-    start: float
-    end: float
-    whole: tuple[float, float]  # ends of the whole
 
 
 @dataclass(frozen=True)
@@ -180,7 +170,6 @@ class Chart:
     title: str = ""
     size: tuple[float, float] = (10.0, 4.0)  # width and height to begin with
     live: Live | None = None  # what the page shows in its place where scripts run
-    stretch: Stretch | None = None  # of what the drawing is a part
 
 
 @dataclass(frozen=True)
@@ -236,9 +225,8 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         return _mounted_table(block, prefix, query)
     if isinstance(block, Chart):
         live = block.live and block.live.mounted(prefix, query)
-        stretch = block.stretch and replace(block.stretch, link=block.stretch.link.mounted(prefix, query))
         tables = tuple(_mounted_table(table, prefix, query) for table in block.tables)
-        return replace(block, live=live, stretch=stretch, tables=tables)
+        return replace(block, live=live, tables=tables)
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
         kept = tuple(
@@ -272,3 +260,70 @@ class Viewable(Protocol):
 
     def paths(self) -> Iterable[ViewPath]:
         """Views for a report, the most important first; the report stops where it becomes too long."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An answer."""
+
+    content: bytes
+    media: str  # its type, such as ``application/json``
+    file_name: str = ""  # under which a browser keeps it; empty where it is not kept
+
+
+@runtime_checkable
+class DataEndpoint(Protocol):
+    """A viewable whose page asks for more; several requests may come at once."""
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """What a page asks for."""
+
+
+MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
+
+
+@runtime_checkable
+class Navigable(Protocol):
+    """A viewable whose views are not only those of `Viewable.paths`, or where listing these would cost a fit."""
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """Views that can be reached without computing anything, the most important first."""
+
+
+def nav_links(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ...]:
+    """The ways of a viewable; of one that names none, its `Viewable.paths`."""
+    if isinstance(subject, Navigable):
+        ways = subject.ways(path, query)
+    else:
+        ways = (Link("" if target else subject.title, target) for target in subject.paths())
+    return tuple(islice(ways, MOST_WAYS))
+
+
+@runtime_checkable
+class Timeline(Protocol):
+    """Views of a trace in which every stretch of the run has an address."""
+
+    def way_to(self, text: str, stretch: RunStretch) -> Link:
+        """The way to a stretch, with a path of the timeline's own views."""
+
+
+def link_to_timeline(view: View, timeline: Timeline, path: ViewPath, query: Query) -> View:
+    """The view, in whose tables every cell that stands for a stretch of the run leads there."""
+
+    def cells(row: Sequence[Cell | str]) -> tuple[Cell | str, ...]:
+        return tuple(
+            replace(cell, link=timeline.way_to(cell.text, cell.stretch).mounted(path, query))
+            if isinstance(cell, Cell) and cell.stretch is not None
+            else cell
+            for cell in row
+        )
+
+    def table(each: Table) -> Table:
+        return replace(each, header=cells(each.header), rows=tuple(map(cells, each.rows)))
+
+    def led(block: Block) -> Block:
+        if isinstance(block, Chart):
+            return replace(block, tables=tuple(map(table, block.tables)))
+        return table(block) if isinstance(block, Table) else block
+
+    return replace(view, blocks=tuple(map(led, view.blocks)))

@@ -24,7 +24,9 @@ from perf_views.contents import (
     ViewPath,
 )
 from perfcore.models.model import Model
-from perfcore.results import Presenter, Result, presenter_of
+from perfcore.models.ranking import Candidate, Ranking
+from perfcore.results import Column, Presenter, Result, Tables, presenter_of
+from perfcore.results import Table as ResultTable
 
 _MOST_FIGURES = 5  # more are not taken in at a glance
 # What figures of fits are called where their name does not say it, and how they are written.
@@ -127,3 +129,51 @@ def statistics_table(model: Any) -> Table:
         text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         rows.append((name.replace("_", " "), text))
     return Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)
+
+
+_LABELS = {
+    "sse": "SSE",
+    "r2_uncentered": "R^2 uncentered",
+    "r2_centered": "R^2 centered",
+    "aicc": "AICc",
+    "bic": "BIC",
+    "loo_rmse": "leave-one-out",
+    "r2_adjusted": "R^2 adjusted",
+    "r2_leave_one_out": "R^2 leave-one-out",
+    "n_parameters": "parameters",
+}
+
+
+class RankingPresenter(Presenter):
+    """A row for each candidate."""
+
+    def title(self, result: Ranking) -> str:
+        """What was compared."""
+        return result.lines[0] if result.lines else "ranking"
+
+    def summary(self, result: Ranking) -> list[str]:
+        """What was compared, in which scale, and by what."""
+        return list(result.lines)
+
+    def tables(self, result: Ranking) -> Tables:
+        """The candidates with their figures."""
+        return [candidate_table(result.candidates)]
+
+
+def candidate_table(candidates: tuple[Candidate, ...], title: str = "") -> ResultTable:
+    """A row for each candidate: its functions, all figures, and what to note."""
+    names = dict.fromkeys(name for candidate in candidates for name in candidate.figures)
+    columns = [
+        Column("functions", [" + ".join(candidate.functions) for candidate in candidates]),
+        *(
+            Column(
+                _LABELS.get(name, name),
+                [candidate.figures.get(name) for candidate in candidates],
+                format=".5f" if name.startswith("r2") else ".5g",
+                key=name,
+            )
+            for name in names
+        ),
+        Column("note", [candidate.note for candidate in candidates]),
+    ]
+    return ResultTable(columns, title=title)

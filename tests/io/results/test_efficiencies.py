@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from format_samples import MODEL_FACTORS, TALP, TALP_OLDER
+from format_samples import MODEL_FACTORS, TALP
 from paraver_runs import paraver_run
 
 import perfcore
@@ -15,40 +15,6 @@ def read(folder, name, text):
     path = folder / name
     path.write_text(text if isinstance(text, str) else json.dumps(text))
     return perfcore.read(path)
-
-
-def factors(data, **where):
-    table = data.table
-    for column, value in where.items():
-        table = table[table[column] == value]
-    return dict(zip(table["metric"], table["value"], strict=True))
-
-
-def test_regions_of_talp(tmp_path):
-    data = read(tmp_path, "talp.json", TALP)
-    assert factors(data, region="Global") == pytest.approx({
-        "parallel": 0.88, "MPI parallel": 0.88, "load balance": 0.94, "communication": 0.93, "elapsed_time_s": 2e-6,
-        "useful_time_s": 7e-6, "mpi_time_s": 1e-6, "useful_cycles": 12000, "useful_instructions": 24000,
-    })  # fmt: skip
-    with_threads = factors(data, region="solve")
-    assert with_threads["MPI load balance"] == 0.95  # of ranks, not of the run
-    assert with_threads["OpenMP parallel"] == 0.8
-    assert set(data.table["region"]) == {"Global", "solve"}
-    assert data.table["p"].tolist()[0] == 4
-
-
-def test_older_talp(tmp_path):
-    found = factors(read(tmp_path, "talp.json", TALP_OLDER))
-    assert (found["communication"], found["load balance"], found["elapsed_time_s"]) == (0.9, 0.9, 3.0)
-
-
-def test_model_factors(tmp_path):
-    data = read(tmp_path, "modelfactors.csv", MODEL_FACTORS)
-    assert factors(data, p=8) == pytest.approx({
-        "global": 0.7785, "parallel": 0.95708, "load balance": 0.98281, "computation scalability": 0.81341,
-        "IPC scalability": 0.93982, "average IPC": 1.4,
-    })  # fmt: skip
-    assert factors(data, p=2)["serialisation"] == pytest.approx(0.99842)
 
 
 @pytest.mark.parametrize(

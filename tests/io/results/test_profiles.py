@@ -9,7 +9,7 @@ import pytest
 from format_samples import CALIPER, cube
 
 import perfcore
-from perf_tables.categories.table import by_category
+from perf_tables.category_table import by_category
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 
 
@@ -40,18 +40,11 @@ def read_cube(tmp_path):
     return read_cube
 
 
-@pytest.fixture
-def read_caliper(tmp_path):
-    def read_caliper(text, **options):
-        path = tmp_path / "run.cali"
-        path.write_text(text)
-        return perfcore.read(path, **options)
-
-    return read_caliper
+FILE = "run.cali"
 
 
-def test_a_region_without_what_it_calls(read_caliper):
-    data = read_caliper(CALIPER)
+def test_a_region_without_what_it_calls(read):
+    data = read(CALIPER)
     assert data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist() == [
         ["main", 1.25, 4.5],
         ["main->solve", 3.25, 3.25],
@@ -60,7 +53,7 @@ def test_a_region_without_what_it_calls(read_caliper):
     assert (dict(data.roles.parameters), data.table["ranks"].tolist()) == ({"p": "ranks"}, [8, 8])
 
 
-def test_records_of_single_ranks_are_averaged(read_caliper):
+def test_records_of_single_ranks_are_averaged(read):
     by_rank = """\
 __rec=node,id=50,attr=10,data=64,parent=2
 __rec=node,id=51,attr=8,data=mpi.rank,parent=50
@@ -70,13 +63,13 @@ __rec=ctx,ref=33=52,attr=72,data=4
 __rec=ctx,ref=33=53,attr=72,data=6
 """
     lines = [line for line in CALIPER.splitlines() if not line.startswith("__rec=ctx")]
-    assert read_caliper("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
+    assert read("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
 
 
-def test_metrics_of_caliper_by_name(read_caliper):
-    assert len(read_caliper(CALIPER, metric="Avg time/rank").table) == 2
+def test_metrics_of_caliper_by_name(read):
+    assert len(read(CALIPER, metric="Avg time/rank").table) == 2
     with pytest.raises(UnknownNameError, match="unknown metric 'cycles'"):
-        read_caliper(CALIPER, metric="cycles")
+        read(CALIPER, metric="cycles")
 
 
 @pytest.mark.parametrize(
@@ -88,15 +81,15 @@ def test_metrics_of_caliper_by_name(read_caliper):
         ("data=4.5\n", "data=4.5\\\n", r":11: no record of Caliper: StopIteration"),
     ],
 )
-def test_records_that_are_refused(read_caliper, old, new, message):
+def test_records_that_are_refused(read, old, new, message):
     with pytest.raises(InputError, match=message):
-        read_caliper(CALIPER.replace(old, new))
+        read(CALIPER.replace(old, new))
 
 
-def test_nodes_that_nest_for_ever_are_refused(read_caliper):
+def test_nodes_that_nest_for_ever_are_refused(read):
     nested = "".join(f"__rec=node,id={n},attr=32,data=r,parent={n - 1}\n" for n in range(1000, 60000))
     with pytest.raises(InputError, match="is more than 1000 levels deep"):
-        read_caliper(CALIPER + nested)
+        read(CALIPER + nested)
 
 
 def test_a_cube_and_its_folder(read_cube):

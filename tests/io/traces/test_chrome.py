@@ -5,12 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import CHROME, KINETO
+from trace_samples import CHROME, KINETO, pieces
 
 import perfcore
-from perf_io.traces.launches import WITHOUT_LAUNCHES
+from perf_io.traces.intervals import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perf_traces.nesting import nesting_of
 from perfcore.base.errors import InputError, OptionError
@@ -26,15 +26,6 @@ def read(tmp_path):
         return perfcore.read(path, reader="chrome", **options)
 
     return read
-
-
-def pieces(trace):
-    return sorted(
-        (trace.locations[at], trace.states[state], start, end)
-        for at, state, start, end in zip(
-            trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
-        )
-    )
 
 
 def test_threads_with_nested_regions_and_names(read):
@@ -166,6 +157,86 @@ def test_times_are_exact_to_the_nanosecond(tmp_path_factory, start, more):
     trace = perfcore.read(path, reader="chrome")
     assert sorted(trace.start_ns.tolist()) == [time - start for time in starts]
     assert (trace.end_ns - trace.start_ns).sum() == sum(more) + len(more)
+
+
+def chrome_file(folder, events, **layout):
+    path = folder / "trace.json"
+    path.write_text(json.dumps(events, **layout))
+    return perfcore.read(path, reader="chrome")
+
+
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+@settings(deadline=None, max_examples=50)  # the first call loads the kernel
+@given(rows=rows.filter(lambda rows: any(length for *_, length in rows)))
+def test_every_moment_belongs_to_what_began_last(tmp_path_factory, rows):
+    events = [
+        {"ph": "X", "pid": 0, "tid": tid, "ts": start, "dur": length, "name": str(number)}
+        for number, (tid, start, length) in enumerate(rows)
+    ]
+    trace = chrome_file(tmp_path_factory.mktemp("latest"), events)
+    first = min(start for _, start, length in rows)
+    for tid in {tid for tid, *_ in rows}:
+        for moment in range(30):
+            running = [
+                (start, -length, n)
+                for n, (t, start, length) in enumerate(rows)
+                if t == tid and start <= moment < start + length
+            ]
+            at = (moment - first) * 1000
+            here = [name.endswith(f"thread {tid}") for name in trace.locations]
+            held = np.array(here)[trace.location] & (trace.start_ns <= at) & (at < trace.end_ns)
+            expected = [str(max(running)[2])] if running else []
+            assert [trace.states[code] for code in trace.state[held]] == expected
+
+
+values = st.recursive(
+    st.integers() | st.text(alphabet='}{],["\\:a \n', max_size=12) | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["ph", "a", "},{"]), inner, max_size=3),
+    max_leaves=8,
+)
+EVENT = {"ph": "X", "pid": 0, "tid": 0, "dur": 1}
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    arguments=st.lists(values, min_size=1, max_size=12),
+    indent=st.sampled_from([None, 0, 2]),
+    before=st.dictionaries(st.text(max_size=3), values, max_size=2),
+    size=st.integers(1, 200),
+)
+def test_events_come_whole_whatever_pieces_the_file_is_read_in(tmp_path_factory, arguments, indent, before, size):
+    before.pop("traceEvents", None)
+    events = [EVENT | {"ts": 2 * place, "x": value} for place, value in enumerate(arguments)]
+    document = {**before, "other": {"traceEvents": [{"no": 1}]}, "traceEvents": events, "tail": [{"ph": 2}, {"ph": 3}]}
+    folder = tmp_path_factory.mktemp("pieces")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perf_io.traces.json_array._PIECE_BYTES", size)
+        for content in (events, document):
+            trace = chrome_file(folder, content, indent=indent)
+            assert trace.start_ns.tolist() == [2000 * place for place in range(len(events))]
+
+
+def test_wherever_an_open_array_is_cut_the_message_says_so(tmp_path):
+    """Within a word, a number, an escape or a letter of two bytes; between elements it only lacks its end."""
+    text = '[{"ph": "X", "tid": "r\u00e4 \\u00e9", "ts": -0.5, "dur": 1e3, "args": [null]},\n{"ph": "X"}]'.encode()
+    whole = text.index(b"\n") - 1
+    for end in (*range(2, whole), *range(whole + 3, len(text) - 1)):
+        (tmp_path / "cut.json").write_bytes(text[:end])
+        with pytest.raises(InputError, match=r"cut short; -r to_the_cut=yes"):
+            perfcore.read(tmp_path / "cut.json", reader="chrome")
+
+
+def test_long_elements_and_later_lines_in_small_pieces(read, monkeypatch):
+    monkeypatch.setattr("perf_io.traces.json_array._LARGEST_BYTES", 1 << 12)
+    monkeypatch.setattr("perf_io.traces.json_array._PIECE_BYTES", 16)
+    with pytest.raises(InputError, match="an element is longer than"):
+        read('[{"ph": "' + "a" * (1 << 14))
+    rows = ['{"ph": "i"}'] * 9
+    rows[6] = '{"ph": "i" 1}'
+    with pytest.raises(InputError, match=r"trace\.json:8: is no JSON"):
+        read('{"traceEvents": [\n' + ",\n".join(rows) + "]}")
 
 
 def test_begin_and_end_in_any_order_of_the_file(read):

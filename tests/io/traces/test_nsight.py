@@ -6,7 +6,7 @@ import pytest
 from trace_samples import NSIGHT_SCHEMA, nsight
 
 import perfcore
-from perf_io.traces.launches import WITHOUT_LAUNCHES
+from perf_io.traces.intervals import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import InputError
 

@@ -27,7 +27,7 @@ def command(
     """
     with reporting():
         from perf_analysis.messages import messages
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
 
         if as_json and table_format is not None:
             raise OptionError("--json and --table do not go together")

@@ -118,7 +118,7 @@ def command(
     with reporting():
         from perf_analysis.efficiencies import DEFINITIONS
         from perf_analysis.overheads import overheads
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
 
         check_files(picture, output)
         if output is None and settings:

@@ -45,7 +45,7 @@ def command(
     """
     with reporting():
         from perf_analysis.profile import profile
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.reading.recognise import write, writer
 
         check_files(picture, output)

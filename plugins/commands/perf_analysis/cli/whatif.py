@@ -69,7 +69,7 @@ def command(
         import msgspec
 
         from perf_analysis.whatif import whatif
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.base.files import write_bytes
 
         if as_json and table_format is not None:

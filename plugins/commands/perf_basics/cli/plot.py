@@ -31,9 +31,6 @@ def command(
     font: Annotated[
         float | None, typer.Option("--font", min=1.0, metavar="POINTS", help="Size of all text in the picture.")
     ] = None,
-    figures: Annotated[
-        str | None, typer.Option("--data", metavar="FILE", help="CSV to write: all that is drawn, in numbers.")
-    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
@@ -41,30 +38,27 @@ def command(
     \b
     perf plot model.json trace.prv -o phases.svg
     perf plot trace.prv -o utilization.png
-    perf plot model.json --panels curves --size 3.4in --font 8 --format pdf --data figure.csv
+    perf plot model.json --panels curves --size 3.4in --font 8 --format pdf
     """
     with reporting():
         import perfcore
-        from perf_views.pictures.picture import check_files
+        from perf_views.picture import check_files
         from perfcore.base.files import refuse_existing
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)
-        check_files(path, figures)
-        for file in filter(None, (path, figures)):
-            refuse_existing(file, overwrite)
+        check_files(path)
+        refuse_existing(path, overwrite)
         look: dict[str, Any] = {"panels": [name for name in panels.split(",") if name], "size": size, "font": font}
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)
-            perfcore.plot(model, measured, path, figures=figures, **look)
+            perfcore.plot(model, measured, path, **look)
         elif data is not None:
             raise OptionError("the first of two files must be a model, made by `perf fit -o model.json`")
         else:
-            perfcore.plot(None, how.read_file(subject), path, figures=figures, **look)
+            perfcore.plot(None, how.read_file(subject), path, **look)
     typer.echo(f"picture: {typer.format_filename(path)}")
-    if figures is not None:
-        typer.echo(f"its data: {typer.format_filename(figures)}")
 
 
 def _path(output: str | None, kind: str | None) -> str:

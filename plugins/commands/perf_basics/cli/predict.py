@@ -82,7 +82,7 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_views.pictures.picture import check_files, plot
+        from perf_views.picture import check_files, plot
         from perfcore.base.executors import executor_of
         from perfcore.hooks.options import build
         from perfcore.models.fitting import NO_PARTS

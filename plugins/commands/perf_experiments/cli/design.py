@@ -76,7 +76,7 @@ def command(
     perf experiment run design.toml -- ./app -n {D} -np {p}
     """
     with reporting():
-        from perf_experiments.api.design import design
+        from perf_experiments.api import design
 
         planned = design(
             _levels_of_each(factors, "--factor"),
@@ -105,14 +105,8 @@ def command(
 
 
 def _levels_of_each(texts: Sequence[str], flag: str) -> dict[str, Sequence[Any]]:
-    """Levels by name, each name once.
-
-    Raises
-    ------
-    OptionError
-        A text is not of the form, or a name is given twice.
-    """
-    from perf_experiments.design.factors import parse_factor
+    """Levels by name, each name once."""
+    from perf_experiments.design import parse_factor
 
     levels_by_name: dict[str, Sequence[Any]] = {}
     for text in texts:
@@ -124,13 +118,7 @@ def _levels_of_each(texts: Sequence[str], flag: str) -> dict[str, Sequence[Any]]
 
 
 def _level_of_each(texts: Sequence[str], flag: str) -> dict[str, Any]:
-    """A single level by name.
-
-    Raises
-    ------
-    OptionError
-        As `_levels_of_each`; or there are several levels.
-    """
+    """A single level by name."""
     levels_by_name = _levels_of_each(texts, flag)
     for text, levels in zip(texts, levels_by_name.values(), strict=True):
         if len(levels) > 1:

@@ -10,8 +10,8 @@ from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
 if TYPE_CHECKING:
-    from perf_experiments.advice.next_points import Advice
-    from perf_experiments.advice.replications import Replications
+    from perf_experiments.recommendation import Recommendation
+    from perf_experiments.replications import Replications
 
 
 def command(
@@ -88,8 +88,8 @@ def command(
     perf experiment run more.toml --store design.db
     """
     with reporting():
-        from perf_experiments.advice.replications import Replications
-        from perf_experiments.api.next_points import next_points
+        from perf_experiments.next_runs import next_points
+        from perf_experiments.replications import Replications
 
         advice = next_points(
             source,
@@ -124,10 +124,10 @@ def command(
         typer.echo(f"no design is written: all {len(advice.to_frame())} points are precise enough")
 
 
-def _content(advice: Advice | Replications) -> Any:
-    from perf_experiments.advice.next_points import Advice
+def _content(advice: Recommendation | Replications) -> Any:
+    from perf_experiments.recommendation import Recommendation
 
-    if not isinstance(advice, Advice):
+    if not isinstance(advice, Recommendation):
         return [{**vars(point), "more": point.more} for point in advice.points]
     return {
         **vars(advice),

@@ -122,8 +122,8 @@ def command(
     perf fit design.db
     """
     with reporting():
-        from perf_experiments.api.run import default_store, run
-        from perf_experiments.design.versions import parse_versions
+        from perf_experiments.api import default_store, run
+        from perf_experiments.design import parse_versions
 
         parsed_versions = parse_versions(versions or ())
         if parsed_versions and design is not None and not design.endswith(".toml"):  # what follows -- without a design

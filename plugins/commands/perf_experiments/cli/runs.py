@@ -10,7 +10,7 @@ from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
 if TYPE_CHECKING:
-    from perf_experiments.runs.records import Run
+    from perf_experiments.run_records import Run
 
 
 _PRINTED = ("stdout", "stderr", "results")
@@ -36,7 +36,7 @@ def command(
     perf experiment run design.toml --retry-failed
     """
     with reporting():
-        from perf_experiments.api.run import runs
+        from perf_experiments.api import runs
 
         kept = runs(store, failed=failed, show=show, check=check)
     texts = {} if show is None else {name: getattr(kept.listed[0], name).decode(errors="replace") for name in _PRINTED}

@@ -28,7 +28,7 @@ def command(
     perf stochastic summarize cpu.csv --column "cpu all busy" --window 5min
     """
     with reporting():
-        from perf_experiments.api.sample import sample
+        from perf_experiments.api import sample
 
         series = sample(what, for_=for_, every=every, output=output)
     for note in series.notes:

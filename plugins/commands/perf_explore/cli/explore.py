@@ -50,7 +50,7 @@ def command(
     with reporting():
         if output is not None:
             from perf_explore.api import report
-            from perf_explore.report import MOST_VIEWS
+            from perf_explore.page import MOST_VIEWS
 
             if port is not None or no_browser:
                 raise OptionError("--port and --no-browser are of the page; -o writes a file instead")

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_explore.timeline.lanes import Lane, Lanes
-from perf_explore.timeline.window import Window, shown_start_ns
+from perf_explore.timeline.lanes import Lane, Lanes, Window, shown_start_ns
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace
 from perf_traces.states import CLASSES, OTHER, state_classes
-from perf_views.short_names import shortened
+from perf_views.names import shortened
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.curve import UtilizationCurve

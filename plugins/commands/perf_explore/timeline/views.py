@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import itertools
 import struct
 import threading
@@ -13,17 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 import perfcore
-from perf_explore.shades import class_colour
-from perf_explore.timeline.lanes import Lane
-from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
-from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
+from perf_explore.blocks import class_colour
+from perf_explore.timeline.lanes import MOST_COLUMNS, ROWS, Lane, Window
+from perf_explore.timeline.shown import CLASS_PREFIX, Bins, TimelineData, state_name, timeline_data
+from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.windows import model_edges
+from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.contents import (
     Block,
     Cell,
     Chart,
+    Feed,
     KeyFigure,
     KeyFigures,
     Link,
@@ -36,8 +40,10 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
+from perf_views.data_pictures import time_axis
 from perf_views.drawable import drawing_of
-from perf_views.feeds import Feed
+from perf_views.names import shortened_apart
+from perf_views.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
@@ -152,7 +158,7 @@ class TimelineViews:
         return [(), _ITERATIONS.path]
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """What the page's script asks for; see `Feeding.feed`."""
+        """What the page's script asks for; see `DataEndpoint.feed`."""
         answers = {
             "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
             "slowest": self._slowest, "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
@@ -182,7 +188,6 @@ class TimelineViews:
         return Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
 
     def _draw(self, figure: Figure, window: Window) -> None:
-        from perf_explore.timeline.picture import COLUMNS, draw_timeline
 
         draw_timeline(figure, self.data, self.data.bins(window, COLUMNS))
 
@@ -216,7 +221,7 @@ class TimelineViews:
         return Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
 
     def way_to(self, text: str, stretch: RunStretch) -> Link:
-        """To a stretch, the lane of its location, and its states as a search; see `perf_views.run_stretch.Timeline`."""
+        """To a stretch, the lane of its location, and its states as a search; see `perf_views.contents.Timeline`."""
         begin, lanes = self.data.run_ns[0], self.data.lanes.all
         location = next(
             (lane.locations[0] for lane in lanes if stretch.location and lane.name == stretch.location), None
@@ -370,12 +375,11 @@ class TimelineViews:
         return [edge - self.data.run_ns[0] for edge in model_edges(model)]
 
     def _picture(self, window: Window, query: Query) -> Feed:
-        from perf_explore.svg import chart_svg
+        from perf_explore.blocks import chart_svg
 
         return Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
 
     def _perfetto(self, window: Window, query: Query) -> Feed:
-        from perf_explore.timeline.perfetto import chrome_json
 
         return Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
 
@@ -414,3 +418,64 @@ def _bytes_of(share: Any) -> bytes:
 
 def _json(content: Any) -> Feed:
     return Feed(msgspec.json.encode(content), _JSON)
+
+
+COLUMNS = 1200  # of the lanes in a picture
+_ROW, _CURVE, _FRAME = 0.18, 1.1, 1.1  # inches: a lane, the curve, and what stands around them
+_FAINTEST = 0.25  # of a colour where a lane is in its state for a small part of a pixel
+
+
+def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
+    """Draw the lanes of a window, and below them how many locations compute."""
+    from matplotlib.patches import Patch
+
+    n_rows = max(len(bins.lanes), 1)
+    figure.set_size_inches(figure.get_size_inches()[0], _ROW * n_rows + _CURVE + _FRAME)
+    lanes, curve = figure.subplots(2, 1, height_ratios=[max(_ROW * n_rows, 0.3), _CURVE], sharex=True)
+    times = (bins.edges_ns - data.run_ns[0] + data.shown_from_ns).astype(np.float64)
+    place = time_axis(curve, times[0], times[-1], "ns")
+    left, right = place(times[[0, -1]])
+    lanes.imshow(painted(data, bins), extent=(left, right, n_rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
+    lanes.set_yticks(range(len(bins.lanes)))
+    names = shortened_apart([state_name("  " * lane.depth + lane.name) for _, lane in bins.lanes], 40)
+    lanes.set_yticklabels(names, fontsize=SMALL_POINTS, parse_math=False)
+    lanes.tick_params(axis="x", labelbottom=False)
+    lanes.set_xlim(left, right)
+    curve.stairs(bins.busy, place(times), color=DARK, linewidth=0.8, baseline=0.0, fill=False, label="computing")
+    curve.set_ylim(bottom=0.0, top=max(float(bins.busy.max(initial=0.0)) * 1.05, 1e-9))
+    curve.set_ylabel(f"of {len(data.given.locations)}\ncomputing")
+    names = [name.replace("_", " ") for name in data.classes]
+    add_legend(
+        figure, names, [Patch(color=CLASS_COLOURS[name]) for name in data.classes], loc="outside upper left",
+        ncols=6, fontsize=SMALL_POINTS,
+    )  # fmt: skip
+
+
+def painted(data: TimelineData, bins: Bins) -> npt.NDArray[np.float64]:
+    """Red, green and blue of each lane and column, 0 to 1, on white paper."""
+    from matplotlib.colors import to_rgb
+
+    colours = np.array([*(to_rgb(CLASS_COLOURS[name]) for name in data.classes), (1.0, 1.0, 1.0)])
+    chosen = colours[np.where(bins.top == 255, len(data.classes), bins.top)]
+    strength = np.where(bins.share > 0, _FAINTEST + (1.0 - _FAINTEST) * bins.share, 0.0)[..., None]
+    if bins.matching.size:
+        chosen = np.where(bins.matching[..., None] > 0, to_rgb(FOUND), chosen)
+        strength = np.where(
+            bins.matching[..., None] > 0, np.maximum(bins.matching, 0.5)[..., None], _FAINTEST * strength
+        )
+    image: npt.NDArray[np.float64] = 1.0 - strength * (1.0 - chosen)
+    return image if len(image) else np.ones((1, 1, 3))
+
+
+def chrome_json(data: TimelineData, window: Window) -> bytes:
+    """Everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
+    trace = data.trace
+    start, end = window.start_ns + data.run_ns[0], window.end_ns + data.run_ns[0]
+    n_inside = int(((trace.start_ns < end) & (trace.end_ns > start)).sum())
+    if n_inside > MOST_EVENTS:
+        raise OptionError(
+            f"{n_inside:,} intervals are in what is shown, and Perfetto opens {MOST_EVENTS:,}; zoom in first"
+        )
+    written = io.BytesIO()
+    write_chrome_json(trace, written, (start, end))
+    return written.getvalue()

@@ -145,9 +145,8 @@ def command(
     perf gate --self-test --run --version app='./app in'
     """
     with reporting():
-        from perf_gate.api import gate
-        from perf_gate.arguments import versions_of
-        from perf_views.pictures.picture import check_files, plot
+        from perf_gate.api import gate, versions_of
+        from perf_views.picture import check_files, plot
 
         check_files(picture, summary, junit)
         version_options = version or []
@@ -193,7 +192,7 @@ def command(
         if picture is not None:
             plot(verdict, None, picture)
         if summary is not None or junit is not None:
-            from perf_gate.presenters.reports import append_markdown, write_junit
+            from perf_gate.presenters import append_markdown, write_junit
 
             if summary is not None:
                 append_markdown(verdict, summary)

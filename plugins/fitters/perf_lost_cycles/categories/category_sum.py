@@ -13,8 +13,8 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula, renamed
 from perf_statistics.goodness import r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
-from perf_tables.categories.table import by_category
-from perf_tables.points.points import check_coverage, named_points
+from perf_tables.category_table import by_category
+from perf_tables.points import check_coverage, named_points
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_lost_cycles.options import CategoryOptions
-from perf_tables.categories.table import CategoryTable, by_category, with_call_paths
+from perf_tables.category_table import CategoryTable, by_category, with_call_paths
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles

@@ -27,7 +27,7 @@ from perf_formulas.parser import (
     variables,
     written,
 )
-from perf_tables.categories.plain_name import plain_name
+from perf_tables.names import plain_name
 from perfcore.base.errors import InputError, PerfError, UnknownNameError, listing
 from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry

@@ -16,7 +16,7 @@ from perf_lost_cycles.default_models.sets import VARIABLE, DefaultModel, models_
 from perf_lost_cycles.options import LcaOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import r_squared
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError
 
 

@@ -14,7 +14,7 @@ from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit, FittedCateg
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.options import CRITERIA, LcaOptions
 from perf_statistics.goodness import r_squared
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements

@@ -12,7 +12,7 @@ from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.options import ModgenOptions
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements

@@ -16,7 +16,7 @@ from perf_lost_cycles.modgen.generate import Generated, generate
 from perf_lost_cycles.modgen.model import CategoryFit, Generation, Measured, ModgenModel, UsedModel, generation_of
 from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, listing
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin

@@ -56,8 +56,8 @@ from perf_views.contents import (
 )
 from perf_views.drawable import chosen_figures
 from perf_views.edits import Change, Check
-from perf_views.pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of
@@ -452,7 +452,7 @@ class LostCyclesViews:
             yield from (link.path for link in self._below(category))
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """The categories, and below the one that is shown its fits; see `perf_views.ways.Navigable`."""
+        """The categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
         yield Link(self.title, ())
         yield Link("Verify and extrapolate", (VERIFY,))
         for category in worst_first(self._subject):

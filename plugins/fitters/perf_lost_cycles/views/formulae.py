@@ -36,8 +36,8 @@ from perf_lost_cycles.views.subject import (
     r2_cell,
     subject_of,
 )
-from perf_tables.categories.plain_name import plain_name
-from perf_tables.categories.table import CategoryTable
+from perf_tables.category_table import CategoryTable
+from perf_tables.names import plain_name
 from perf_views.contents import Action, Block, Cell, Field, Notice, Query, Table, Text
 from perf_views.edits import Check, FileEdit, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing

@@ -13,8 +13,8 @@ from perf_lost_cycles.categories.category_sum import CATEGORY, TOTAL, CategorySu
 from perf_lost_cycles.views.subject import VERIFY, Subject, held_text, r2_text
 from perf_views.colours import DARK, INK, LIGHT, MODEL, PALE, RULE, SERIES
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table, Text
-from perf_views.pictures.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_logarithmic, set_plain
-from perf_views.short_names import shortened
+from perf_views.names import shortened
+from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_logarithmic, set_plain
 from perfcore.base.errors import PerfError
 
 if TYPE_CHECKING:

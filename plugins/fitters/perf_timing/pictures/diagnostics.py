@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from perf_tables.points.points import Places
+from perf_tables.points import Places
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import DARK, LIGHT, RULE, SERIES
-from perf_views.pictures.style import (
+from perf_views.names import shortened
+from perf_views.style import (
     LABEL_POINTS,
     MARKERS,
     MOST_VECTORS,
@@ -24,7 +25,6 @@ from perf_views.pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_views.short_names import shortened
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from perf_tables.points.points import Places
+from perf_tables.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
@@ -29,7 +29,8 @@ from perf_timing.pictures.diagnostics import (
 )
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import DARK, LIGHT, PAPER, RULE, SERIES
-from perf_views.pictures.style import (
+from perf_views.names import shortened
+from perf_views.style import (
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
@@ -38,7 +39,6 @@ from perf_views.pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,9 +21,8 @@ from typing import IO
 from pycubexr import CubexParser
 from pycubexr.utils.custom_tarinfo import TarInfoWithoutCheck
 
-from perf_io.results.call_paths import ARROW, profile_rows
-from perf_io.results.options import ProfileOptions
-from perf_io.results.result_table import Row, number_or_text, one_line, results
+from perf_io.options import ProfileOptions
+from perf_io.results.result_table import ARROW, Row, number_or_text, one_line, profile_rows, results
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements

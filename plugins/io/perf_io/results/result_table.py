@@ -1,22 +1,52 @@
-"""Rows that a benchmark's output was taken apart into, as measurements."""
+"""What readers of results share: a format as a declaration, its rows as measurements."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
-from perf_io.shared.joining import varied_columns
+from perf_io.joining import varied_columns
+from perf_io.options import MessageOptions
+from perf_io.text import decode_document, numbered_lines
+from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import unit_of
+from perfcore.reading.source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ARROW = "->"  # between the regions of a call path, as in Extra-P
+
+
+def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:
+    """One row for each call path of a run, with what was spent in it alone and with all that it called."""
+    return [
+        {**run, "callpath": path, value: amount, f"inclusive_{value}": inclusive.get(path)}
+        for path, amount in exclusive.items()
+    ]
+
+
+def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:
+    """What was spent in each call path itself: the inclusive amount less that of the paths called from it."""
+    left = dict(inclusive)
+    for path, amount in inclusive.items():
+        # The nearest caller that was measured; regions between may have been filtered out.
+        caller = path[:-1]
+        while caller and caller not in left:
+            caller = caller[:-1]
+        if caller:
+            left[caller] -= amount
+    return {ARROW.join(path): max(amount, 0.0) for path, amount in left.items()}
 
 
 Row = dict[str, Any]
@@ -24,6 +54,111 @@ SHARE = "share"  # unit of efficiencies
 
 _LONGEST_NAME = 120
 _UNNAMED = "unnamed"
+
+
+class Found:
+    """Rows of one input so far."""
+
+    def __init__(self, source: str, reader: ResultReader, rows: Sequence[Row] = ()) -> None:
+        self.source, self.value = source, reader.value
+        self.parameters, self.code = list(reader.parameters), list(reader.code)
+        self.rows = list(rows)
+        self.lines: list[int] = []
+        self.user_columns: dict[str, None] = {}
+        self.left_out: Counter[str] = Counter()  # by a reason with a place for the count
+
+    def add(
+        self,
+        row: Row,
+        user_columns: Mapping[str, Any] | None = None,
+        line: int | None = None,
+        counters: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take a row with columns that the user named: parameters, and what else was measured."""
+        if user_columns:
+            row = joined(row, user_columns, self.source)
+            self.user_columns.update(dict.fromkeys(map(one_line, user_columns)))
+        self.rows.append(joined(row, counters, self.source) if counters else row)
+        if line is not None:
+            self.lines.append(line)
+
+    def words(self) -> list[str]:
+        """Columns of the user that hold texts."""
+        return [name for name in self.user_columns if any(isinstance(row.get(name), str) for row in self.rows)]
+
+    def refuse(self, problem: str, line: int | None = None) -> NoReturn:
+        """Raise the error for what is wrong with the input."""
+        raise InputError(self.source, problem, line=line)
+
+    def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
+        """The numbers of a line by their headings; those of ``texts`` may be none."""
+        values = [number_or_text(field) for field in fields]
+        row = dict(zip(headings, values, strict=False))
+        if len(fields) != len(headings) or any(isinstance(row[name], str) for name in row if name not in texts):
+            self.refuse(f"{len(headings)} numbers ({', '.join(headings)[:120]}) are expected", line)
+        return row
+
+    def drop_empty_messages(self) -> None:
+        """Leave out messages of 0 bytes, unless there are no others."""
+        kept = [index for index, row in enumerate(self.rows) if row.get("bytes") != 0]
+        if 0 < len(kept) < len(self.rows):
+            self.left_out["since they are of 0 bytes: {} rows; -r empty=yes keeps them"] = len(self.rows) - len(kept)
+            self.rows, self.lines = [self.rows[index] for index in kept], [self.lines[index] for index in kept]
+
+
+class ResultReader(Reader):
+    """A format as a declaration; `_take` gives the rows of its document, or of its numbered lines."""
+
+    starts: ClassVar[re.Pattern[bytes] | None] = None  # how every such input begins
+    holds: ClassVar[tuple[re.Pattern[bytes], ...]] = ()  # what else its head holds
+    shape: ClassVar[Any] = None  # of a document; None of a text
+    description: ClassVar[str] = ""  # of a document, for messages
+    nothing: ClassVar[str] = "holds no results"  # what is wrong with an input without rows
+    parameters: ClassVar[Sequence[str]] = ()
+    value: ClassVar[str] = "value"
+    unit: ClassVar[str | None] = None
+    code: ClassVar[Sequence[str]] = ()
+    system: ClassVar[Sequence[str]] = ()
+    words_are_code: ClassVar[bool] = False  # columns of the user that hold texts
+
+    def sniff(self, source: Source) -> float:
+        """Sure by how the format begins and what it holds."""
+        head = source.head
+        if (self.starts and not self.starts.match(head)) or (self.shape is None and b"\0" in head):
+            return 0.0
+        return 0.95 if all(pattern.search(head) for pattern in self.holds) else 0.0
+
+    def read(self, source: Source, options: Any) -> Measurements:
+        """Read all results."""
+        found = Found(source.name, self)
+        if self.shape is None:
+            self._take(numbered_lines(source), found, options)
+        else:
+            self._take(decode_document(source, self.shape, self.description), found, options)
+        if not found.rows:
+            found.refuse(self.nothing)
+        if isinstance(options, MessageOptions) and not options.empty:
+            found.drop_empty_messages()
+        for reason, count in found.left_out.items():
+            progress.note(f"{source.name}: left out, {reason.replace('{}', str(count), 1)}")
+        return self.measurements(found)
+
+    def measurements(self, found: Found) -> Measurements:
+        """The rows with their roles."""
+        return results(
+            found.rows,
+            found.source,
+            parameters=[*found.parameters, *found.user_columns],
+            value=found.value,
+            code=[*found.code, *(found.words() if self.words_are_code else ())],
+            system=self.system,
+            unit=self.unit,
+            lines=found.lines or None,
+        )
+
+    def _take(self, content: Any, found: Found, options: Any) -> None:
+        """Add the rows of the document, or of the numbered lines."""
+        raise NotImplementedError
 
 
 def results(
@@ -38,11 +173,7 @@ def results(
     unit: str | None = None,
     lines: Sequence[int] | None = None,
 ) -> Measurements:
-    """Measurements with the roles that a format suggests.
-
-    Rows with the columns ``metric`` and ``unit`` hold one of several metrics each. Where all hold the same, these two
-    columns go and the value is called by the metric's name; otherwise the metric is part of the code.
-    """
+    """Measurements with the roles that a format suggests."""
     import pandas as pd
 
     if not rows:
@@ -66,7 +197,7 @@ def results(
         code=_naming(table, code),
         system=_naming(table, system),
         category=_naming(table, category),
-        unit=_said_once(unit, value),
+        unit=unit if unit_of(value) is None else None,  # of a metric called ``time_s`` that is enough
         source=source,
         lines=lines,
     )
@@ -113,11 +244,6 @@ def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
             table[column] = table[column].astype(object).mask(blank, _UNNAMED)  # a name may be a number
             named.append(column)
     return named
-
-
-def _said_once(unit: str | None, value: str) -> str | None:
-    """The unit, unless the value's name says one: of a metric called ``time_s`` that is enough."""
-    return None if unit_of(value) is not None else unit
 
 
 def _all_numbers(values: Sequence[Any]) -> bool:

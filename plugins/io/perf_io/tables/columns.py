@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -9,11 +10,96 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from perf_io.tables.column_names import LEVELS, SYNONYMS, TIMES, plain_name, split_name, without_row
-from perf_io.tables.options import TableOptions
+from perf_io.options import TableOptions
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import existing_column, guess_roles, is_processors
-from perfcore.data.units import NANOSECONDS, unit_in_name
+from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
+
+TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    role: tuple(names.split())
+    for role, names in {
+        "time": "time timestamp time_stamp t ts date datetime date_time",
+        "start": "start start_time start_timestamp start_ts start_date t_start tstart starttime begin begin_time "
+        "begin_timestamp begin_date started started_at start_at begin_at began time_start time_begin launch_time "
+        "launched launched_at ts ts_start t_begin",
+        "end": "end end_time end_timestamp end_ts end_date t_end tend endtime stop stop_time stopped stopped_at finish "
+        "finish_time finished finished_at ended ended_at end_at complete completed completed_at completion_time "
+        "time_end time_stop ts_end",
+        "duration": "duration dur elapsed elapsed_time runtime run_time walltime wall_time",
+        "change": "event_type event_kind change",  # whether a row enters a state or leaves it
+        "state": "state activity region function task category name event state_name activity_name region_name "
+        "function_name task_name event_name job_name task_type kernel_name operation op kind type kernel "
+        "status",
+        "value": "value height utilization utilisation usage busy active running processors load count",
+    }.items()
+}
+# What a location is called. Of the first line one alone says it all; the others qualify one another: a thread is one
+# of its process, a core one of its node. A core on which a known thread runs says nothing of the thread.
+LEVELS: Mapping[str, tuple[str, ...]] = {
+    level: tuple(names.split())
+    for level, names in {
+        "whole": "location resource resourceid resource_id container worker worker_id worker_name location_id "
+        "location_name executor executor_id runner runner_name",
+        "process": "rank mpi_rank rank_id process process_id pid",
+        "device": "device gpu device_id gpu_id agent_id",
+        "thread": "stream stream_id strm queue queue_id thread thread_id tid",
+        "core": "processor cpu core pe core_id cpu_id pe_id",
+        "node": "node host hostname node_id node_name nodelist machine",
+    }.items()
+}
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_GAPS = re.compile(r"[\s.:_-]+")
+_SHORT_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns", "secs": "s"}
+_OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel)_(?=.)")
+
+
+class _SplitName(NamedTuple):
+    """A column's name without its unit, and that unit."""
+
+    bare: str
+    unit: KnownUnit | None
+
+
+def plain_name(name: str) -> str:
+    """A name in lower case with low lines, also for CamelCase."""
+    return _GAPS.sub("_", _HUMP.sub("_", name.strip())).strip("_").lower()
+
+
+@functools.lru_cache(
+    1 << 10
+)  # a table's columns are looked up for each role, and thousands of files have the same ones
+def split_name(name: str) -> _SplitName:
+    """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``,
+    ``start_millis``.
+    """
+    bare, unit = split_unit(name)
+    if unit is not None and unit.kind != "rate":
+        return _SplitName(plain_name(bare), unit)
+    before, _, over = name.rpartition("/")
+    plain = plain_name(before if before and same_unit(over) in NANOSECONDS else name)
+    if before and same_unit(over) in NANOSECONDS and any(plain in SYNONYMS[role] for role in TIMES):
+        return _SplitName(plain, _time_unit(same_unit(over)))
+    if unit is None:
+        start, _, last = plain_name(name).rpartition("_")
+        if start and last in _SHORT_UNITS:
+            return _SplitName(start, _time_unit(_SHORT_UNITS[last]))
+        bare, unit = split_unit(plain_name(name))
+        if unit is not None and unit.kind == "time":
+            return _SplitName(plain_name(bare), unit)
+        return _SplitName(plain_name(name), None)
+    return _SplitName(plain_name(bare), unit)
+
+
+def _time_unit(label: str) -> KnownUnit:
+    return KnownUnit("time", label, seconds_per(label) or 1.0)
+
+
+def without_row(bare: str) -> str:
+    """A plain name without the word for what a row is: ``task_start`` is a start."""
+    return _OF_ROWS.sub("", bare, count=1)
+
 
 # Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, told from curves.
 #
@@ -79,7 +165,9 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
     # A share behind a time is of the run, such as how busy its processors were.
-    measured = [k for k, column in enumerate(numbers) if not _is_share(column.name)]
+    measured = [
+        k for k, column in enumerate(numbers) if (unit := split_name(column.name).unit) is None or unit.kind != "share"
+    ]
     shares = numbers[max(measured, default=0) + 1 :] if len(measured) > 1 else []
     numbers = numbers[: len(numbers) - len(shares)]
     (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
@@ -94,11 +182,6 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
         return None
     counts_runs = _NUMBERING.sub("", first) in _RUNS
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
-
-
-def _is_share(name: str) -> bool:
-    unit = split_name(name).unit
-    return unit is not None and unit.kind == "share"
 
 
 # Words within names, of which one is enough to suppose a meaning that the user then confirms by typing it.
@@ -215,10 +298,7 @@ class Look(Protocol):
 
 
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Look | None = None) -> Roles:
-    """Decide what a table is.
-
-    A sampling time is in ``start`` and leaves ``end`` None.
-    """
+    """Decide what a table is."""
     finder = _Finder(columns, source)
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
     if options.kind == "samples":
@@ -247,7 +327,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     sides = [column for column in (start, end, duration) if column is not None]
     if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, roles, look):
         return replace(roles, time_unit=finder.unit(options, *sides))
-    if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
+    if (
+        options.kind in ("auto", "curve", "series")
+        and time
+        and not (finder.find("duration", None) and (location or state))
+    ):
         kind, values = options.kind, finder.values(options.value, but=used, several=options.kind != "curve")
         if kind == "auto" and values:
             kind = one_value if len(values) == 1 else "series"
@@ -295,11 +379,6 @@ def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, loo
     if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
         return False
     return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
-
-
-def _has_durations(finder: _Finder) -> bool:
-    """Whether rows have a duration, so that a time beside it is when they began or when they ended."""
-    return finder.find("duration", None) is not None
 
 
 def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from perf_io.shared.exported_formats import export_command
+from perf_io.exported_formats import export_command
+from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import Column, assign_roles
-from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
-from perf_io.tables.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, sql_number
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base import progress
@@ -100,10 +99,7 @@ class CsvReader(Reader):
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure where the columns have known names; unsure where only the ending says so.
-
-        Sure, too, of formats of which only an export is read, often as such a table: `read` then says how.
-        """
+        """Sure where the columns have known names; unsure where only the ending says so."""
         if looks_like_pj_dump(source.head):
             return 0.0
         if export_command(source) is not None:
@@ -118,14 +114,7 @@ class CsvReader(Reader):
         return 0.8
 
     def read(self, source: Source, options: TextTableOptions) -> Any:
-        """Read the table as what its columns say.
-
-        Raises
-        ------
-        InputError
-            Not text, rows of different lengths, columns of no accepted set, or a value that does not belong; with
-            its line. A format of which only an export is read; with the command that makes one.
-        """
+        """Read the table as what its columns say."""
         if (cure := export_command(source)) is not None:
             raise InputError(source.name, cure)
         layout = _layout(source)
@@ -142,11 +131,7 @@ class CsvReader(Reader):
             return data
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a curve, trace or series.
-
-        The list of idle locations and the default busy states of a trace have no place in a plain table; Parquet
-        keeps them.
-        """
+        """Write a curve, trace or series."""
         write_table(data, Path(path), "csv")
 
 
@@ -190,13 +175,7 @@ def _kind(database: Database, relation: str, name: str, decimals: Sequence[str])
 
 
 def _layout(source: Source) -> _Layout:
-    """Find the column names and the delimiter.
-
-    Raises
-    ------
-    InputError
-        Not UTF-8 text, no column names, or the same name twice.
-    """
+    """Find the column names and the delimiter."""
     text = _decoded(source)
     lines = text.splitlines(keepends=True)
     first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
@@ -221,7 +200,7 @@ def _layout(source: Source) -> _Layout:
         )
     if len(names) > 1 and not names[0]:
         names = (_INDEX, *names[1:])
-    if len({name.casefold() for name in names}) < len(names) or not all(map(_is_one_line, names)):
+    if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
         raise InputError(
             source.name,
             f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
@@ -251,10 +230,6 @@ def _decoded(source: Source) -> str:
     except UnicodeDecodeError as error:
         line = source.head.count(b"\n", 0, error.start) + 1
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
-
-
-def _is_one_line(name: str) -> bool:
-    return len(name.splitlines()) == 1
 
 
 def _is_number(text: str) -> bool:

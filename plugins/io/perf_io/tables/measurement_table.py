@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.decimals import decimal_hint, has_decimal_comma, number_of
+from perf_io.options import TableOptions
 from perf_io.tables.duck import quoted_name
-from perf_io.tables.options import TableOptions
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
@@ -65,10 +64,7 @@ _LONGEST_LIST = 5
 
 
 def completed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
-    """Which rows (n,) count: all, but for those that a state or an exit code says did not complete.
-
-    A column counts where all its cells are states that are known, so that one of measured results is none.
-    """
+    """Which rows (n,) count: all, but for those that a state or an exit code says did not complete."""
     import numpy as np
 
     good = np.ones(len(frame), dtype=bool)
@@ -125,15 +121,7 @@ def _exit_outcome(cell: object) -> str:
 
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:
-    """Read the whole table; a column is one of numbers where all its values are.
-
-    Raises
-    ------
-    InputError
-        The table has no rows, or none of a run that completed.
-    OptionError
-        More than one value column was named.
-    """
+    """Read the whole table; a column is one of numbers where all its values are."""
     import pandas as pd
 
     if len(options.value) > 1:
@@ -195,11 +183,7 @@ def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[s
 
 
 def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
-    """Texts as numbers where all are, and where different texts are different numbers; None for a missing text.
-
-    A version such as 1.10 is not 1.1, and a code that is called 01 not 1; numbers that remain texts are still read as
-    numbers where a parameter or a value is wanted.
-    """
+    """Texts as numbers where all are, and where different texts are different numbers; None for a missing text."""
     missing = np.ma.getmaskarray(values)
     if values.dtype.kind in "iuf":
         return np.ma.filled(values.astype(np.float64), np.nan) if missing.any() else np.asarray(values)

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import Database
-from perf_io.tables.tabular_trace import INTERVALS, coded_query
-from perf_io.traces.interval_kernels import latest_running
-from perf_io.traces.interval_store import IntervalStore
+from perf_io.tables.tabular_trace import INTERVALS, IntervalStore, coded_query
+from perf_io.traces.intervals import latest_running
 from perf_traces.nesting import mark_nested
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from perf_io.options import TableOptions, options_of_tables
 from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
-from perf_io.tables.options import TableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import TableFacts, write_table
@@ -20,17 +20,7 @@ from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 
 _MAGIC = b"PAR1"
-_INTEGERS = (
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-)
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 # Equal values in sequence take next to no place, so a few kilobytes may stand for more rows than memory holds. Columns
 # of measurements and traces shrink to a tenth or so.
@@ -58,13 +48,7 @@ class ParquetReader(Reader):
         return 1.0 if source.head.startswith(_MAGIC) else 0.0
 
     def read(self, source: Source, options: TableOptions) -> Any:
-        """Read the table as what its columns say.
-
-        Raises
-        ------
-        InputError
-            A damaged file, columns of no accepted set, or a value that does not belong; with its row.
-        """
+        """Read the table as what its columns say."""
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         with source.plain_file() as path:
@@ -113,7 +97,7 @@ def _check_growth(table: Table, packed_bytes: int) -> None:
 
 
 def _kind(data_type: str) -> tuple[str, str]:
-    """What a column's type is to `Column`, and to `perf_io.shared.times.sql_ns`."""
+    """What a column's type is to `Column`, and to `perf_io.text.sql_ns`."""
     if data_type in _INTEGERS:
         return "number", "integer"
     if data_type.startswith("DECIMAL"):

@@ -8,15 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.column_names import split_name
-from perf_io.tables.columns import Column, Roles, assign_roles, one_line, unit_of_times
-from perf_io.tables.decimals import decimal_hint
+from perf_io.options import TableOptions
+from perf_io.tables.columns import Column, Roles, assign_roles, one_line, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
-from perf_io.tables.options import TableOptions
+from perf_io.tables.samples import read_samples, read_steps
 from perf_io.tables.state_table import StateTable, read_states
-from perf_io.tables.table import Table
+from perf_io.tables.table import Table, decimal_hint
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
@@ -52,14 +50,10 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
             )
         others = "|".join(other for other in NANOSECONDS if other != _DEFAULT)
         return _DEFAULT, (f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}",)
-    if roles.duration is not None and times and not any(_says_unit(column) for column in times):
+    if roles.duration is not None and times and not any(split_name(column.name).unit for column in times):
         name, of = one_line(times[0].name), one_line(roles.duration.name)
         return roles.time_unit, (f"{name} has no unit: its times are taken in {roles.time_unit}, as {of} is",)
     return roles.time_unit, ()
-
-
-def _says_unit(column: Column) -> bool:
-    return split_name(column.name).unit is not None
 
 
 def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
@@ -165,7 +159,7 @@ class _Notation(NamedTuple):
     label: str | None
 
 
-def with_plain_numbers(table: Table) -> Table:
+def parse_numeric_cells(table: Table) -> Table:
     """The table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
     table = replace(table, columns=tuple(_with_magnitudes(column, texts_of) for column in table.columns))
@@ -316,13 +310,15 @@ def _is_plain(text: str) -> bool:
 
 
 _STATE = "running"  # of intervals without a state
+_TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 _EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
     """Read a table as what its columns, or the options, say it is."""
-    table = with_plain_numbers(table)
-    options = _with_facts(options, table.facts)
+    table = parse_numeric_cells(table)
+    if options.kind in ("auto", "samples") and table.facts.get("kind") in ("curve", "series", "measurements"):
+        options = replace(options, kind=table.facts["kind"])
     roles = assign_roles(table.columns, options, table.source, _Rows(table))
     if roles.kind == "measurements":
         return read_measurements(table, _with_sweep(options, roles, table.facts))
@@ -369,13 +365,6 @@ class _Rows:
             f"SELECT min(x) < 0, max(x) > 0, min(t) <= 0 FROM ({steps})"
         )[0]
         return bool(goes_back) or not (falls and rises)
-
-
-def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
-    """The kind that the file itself states, unless an option overrides it."""
-    if options.kind in ("auto", "samples") and facts.get("kind") in ("curve", "series", "measurements"):
-        return replace(options, kind=facts["kind"])
-    return options
 
 
 def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
@@ -436,7 +425,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
             cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
             overlap=overlap if location else "count",
             columns={} if duration is None else {"start" if start is None else "end": "duration"},
-            **_trace_facts(table.facts),
+            **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
         )
     )
 
@@ -446,8 +435,3 @@ def _has_fine_dates(table: Table, start_ns: str) -> bool:
     rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {_ROWS}"
     fine = f"SELECT 1 FROM ({rows}) WHERE abs(start_ns) > {_EXACT_NS} AND start_ns % 1000 <> 0 LIMIT 1"
     return bool(table.database.rows(fine))
-
-
-def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("locations", "states", "busy_states", "span_ns")
-    return {name: facts[name] for name in names if facts.get(name) is not None}

@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import Database
-from perf_io.tables.overlap_errors import overlap_error, overlapping_rows
-from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
+from perf_io.tables.table import decimal_hint
+from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query, overlap_error, overlapping_rows
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
 
@@ -43,14 +42,7 @@ class StateTable:
 
 
 def read_states(table: StateTable) -> Trace:
-    """Check all intervals and make the trace.
-
-    Raises
-    ------
-    InputError
-        No intervals, a field that is missing or no time, an end before its start, or overlapping states of one
-        location; with its line.
-    """
+    """Check all intervals and make the trace."""
     form = "VIEW" if table.keeps else "TABLE"
     table.database.run(f"CREATE {form} {INTERVALS} AS {table.query}")
     groups = table.database.rows(
@@ -66,10 +58,11 @@ def read_states(table: StateTable) -> Trace:
     locations = _in_order(table.locations, {group[0] for group in groups})
     keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
     extent = (min(group[3] for group in groups), max(group[4] for group in groups))
+    span = table.span_ns
     facts: dict[str, Any] = {
         "time_unit": table.time_unit,
         "busy_states": table.busy_states,
-        "span_ns": _hull(extent, table.span_ns),
+        "span_ns": extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1])),
         "source": source,
         "notes": table.notes,
     }
@@ -96,11 +89,7 @@ def read_states(table: StateTable) -> Trace:
 
 
 def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:
-    """Refuse overlapping states of one location.
-
-    Files are nearly always in the order of time for each location; then one pass that remembers where each location's
-    last state ended is proof enough. Only where that fails the table is sorted, on disk if need be.
-    """
+    """Refuse overlapping states of one location."""
     last_end = np.full(n_locations, _BEGINNING)
     for chunk in table.database.chunks(coded_query(), n_intervals, "checking"):
         lasting = np.flatnonzero(chunk["end_ns"] > chunk["start_ns"])
@@ -156,10 +145,6 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
         f"before it starts at {texts['start'].strip()}",
         line=line,
     )
-
-
-def _hull(extent: tuple[int, int], span: tuple[int, int] | None) -> tuple[int, int]:
-    return extent if span is None else (min(extent[0], span[0]), max(extent[1], span[1]))
 
 
 def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, ...]:

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from perf_io.shared.times import sql_ns
 from perf_io.tables.columns import Column, one_line
-from perf_io.tables.decimals import decimal_hint, sql_number
-from perf_io.tables.duck import Database
+from perf_io.tables.duck import Database, quoted_name
+from perf_io.text import sql_ns
 from perfcore.base.errors import InputError
+
+_WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
+_SWAPPED = str.maketrans(".,", ",.")
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a text is a number if its comma is a decimal sign."""
+    return _WITH_COMMA.fullmatch(text) is not None
+
+
+def decimal_hint(text: str, decimal: str) -> str:
+    """What to add to the message about a text that is a number with the other decimal sign; else nothing."""
+    if decimal == "." and _GROUPED.fullmatch(text):
+        plain = text.strip().replace(",", "")
+        return f"; if its comma is a decimal sign, give -r decimal=, and if it separates thousands, write {plain}"
+    if decimal == "." and has_decimal_comma(text):
+        return "; it has a decimal comma, which the option decimal reads: -r decimal=,"
+    if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)):
+        return "; it has a point, which is no decimal sign with decimal=,"
+    return ""
+
+
+def sql_number(name: str, decimal: str) -> str:
+    """SQL for a column of texts as numbers are spelt in SQL."""
+    return f"translate({quoted_name(name)}, '.,', ',.')" if decimal == "," else quoted_name(name)
+
+
+def number_of(text: str, decimal: str = ".") -> float:
+    """The number that a text is."""
+    if "_" in text:  # Python's own way of grouping digits, which no table means
+        raise ValueError
+    return float(text.translate(_SWAPPED) if decimal == "," else text)
 
 
 @dataclass(frozen=True)
@@ -20,7 +53,7 @@ class Table:
     database: Database
     relation: str  # FROM item that gives the columns, in the order of the file
     columns: tuple[Column, ...]
-    types: Mapping[str, str]  # for each column what its values are to `perf_io.shared.times.sql_ns`
+    types: Mapping[str, str]  # for each column what its values are to `perf_io.text.sql_ns`
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
     lines: Callable[[], Sequence[int]] | None = None  # gives the line in the file of each row

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_io.shared.times import sql_decimal
 from perf_io.tables.duck import Database, quoted_name
 from perf_io.tables.tabular_trace import TabularTrace
+from perf_io.text import sql_decimal
 from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -31,11 +31,7 @@ class TableFacts(msgspec.Struct, omit_defaults=True):
 
 
 def write_table(data: Any, path: Path, file_format: str) -> None:
-    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns.
-
-    Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are exact
-    decimals.
-    """
+    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns."""
     if isinstance(data, Trace):
         _write_trace(data, path, file_format)
     elif isinstance(data, UtilizationCurve):
@@ -62,13 +58,7 @@ def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
     else:
         database = Database(trace.source)
         database.add_arrays(
-            "intervals",
-            {
-                "l": trace.location,
-                "s": trace.state,
-                "start_ns": trace.start_ns,
-                "end_ns": trace.end_ns,
-            },
+            "intervals", {"l": trace.location, "s": trace.state, "start_ns": trace.start_ns, "end_ns": trace.end_ns}
         )
         for table, names in (("location_list", trace.locations), ("state_list", trace.states)):
             database.run(f"CREATE TABLE {table} AS SELECT $1 AS names", [list(names)])
@@ -103,13 +93,7 @@ def _write_series(series: Series, path: Path, file_format: str) -> None:
     arrays = {safe: series.columns[name] for safe, name in names.items()}
     database.add_arrays("samples", {"t": series.times, **arrays})
     values = (f"CASE WHEN NOT isnan({safe}) THEN {safe} END AS {quoted_name(name)}" for safe, name in names.items())
-    _copy(
-        database,
-        f"SELECT t AS {time}, {', '.join(values)} FROM samples",
-        path,
-        file_format,
-        TableFacts("series"),
-    )
+    _copy(database, f"SELECT t AS {time}, {', '.join(values)} FROM samples", path, file_format, TableFacts("series"))
 
 
 def _write_measurements(data: Measurements, path: Path, file_format: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from perf_io.tables.duck import Database, quoted
 from perf_traces.joined_trace import COLUMNS, LazyTrace
+from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import busy_mask, curve_from_intervals
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_overlap
 
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
 
@@ -78,8 +79,7 @@ class TabularTrace(LazyTrace):
             return f"SELECT location, state, start_ns, end_ns FROM {self.intervals}"
         self.database.run("CREATE OR REPLACE TABLE state_labels (name VARCHAR, label VARCHAR)")
         self.database.run(
-            "INSERT INTO state_labels SELECT unnest($1), unnest($2)",
-            [list(self._keys), list(self.states)],
+            "INSERT INTO state_labels SELECT unnest($1), unnest($2)", [list(self._keys), list(self.states)]
         )
         return (
             "SELECT location, (SELECT map(list(name), list(label)) FROM state_labels)[state] AS state, "
@@ -128,11 +128,7 @@ class TabularTrace(LazyTrace):
             times[0, offset:until], times[1, offset:until] = chunk["start_ns"], chunk["end_ns"]
             offset = until
         return curve_from_intervals(
-            times.ravel(),
-            self.span_ns,
-            self.time_unit,
-            n_locations=len(self.locations),
-            source=self.source,
+            times.ravel(), self.span_ns, self.time_unit, n_locations=len(self.locations), source=self.source
         )
 
     @functools.cached_property
@@ -157,3 +153,116 @@ def coded_query(intervals: str = INTERVALS) -> str:
         "CAST(enum_code(CAST(state AS state_names)) AS INTEGER) AS state, start_ns, end_ns "
         f"FROM {intervals}"
     )
+
+
+def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
+    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be."""
+    pairs = database.rows(
+        "SELECT earlier, row FROM (SELECT row, start_ns, "
+        "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
+        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {intervals}) WHERE end_ns > start_ns "
+        "WINDOW by_location AS (PARTITION BY location ORDER BY start_ns, row)) WHERE start_ns < until_ns LIMIT 1"
+    )
+    return (pairs[0][0], pairs[0][1]) if pairs else None
+
+
+def overlap_error(
+    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
+) -> InputError:
+    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+    (first_line, first), (line, second) = at_row(one), at_row(two)
+    since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
+    return InputError(
+        source,
+        f"{second['location']!r} is in state {second['state']!r} from {since} although "
+        f"{first['state']!r} (line {first_line}) lasts until {until}; "
+        f"states of one location must not overlap{cure}",
+        line=line,
+    )
+
+
+_CODES = "interval_codes"  # the table of location and state as codes
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+class IntervalStore:
+    """Intervals as a reader makes them, block by block.
+
+    Choose it for a reader whose own codes name locations and states; `perf_io.tables.state_table` takes names.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._n_intervals = 0
+        self._columns: Columns = {}
+        self._table: Database | None = None
+        self._span = (0, 0)
+
+    def add(self, columns: Columns) -> None:
+        """Take in more than no intervals, which must not be changed afterwards."""
+        first, last = int(columns["start_ns"].min()), int(columns["end_ns"].max())
+        if not self._n_intervals:
+            self._columns, self._span = columns, (first, last)
+        else:
+            if self._table is None:
+                self._table = Database(self._source)
+                self._table.run(
+                    f"CREATE TABLE {_CODES} (location INTEGER, state INTEGER, start_ns BIGINT, end_ns BIGINT)"
+                )
+                self._table.append(_CODES, self._columns)
+                self._columns.clear()
+            self._table.append(_CODES, columns)
+            self._span = min(first, self._span[0]), max(last, self._span[1])
+        self._n_intervals += len(columns["start_ns"])
+
+    def refuse_overlaps(self, at_row: Callable[[int], tuple[int, Mapping[str, str]]]) -> None:
+        """Compare the intervals of each location, sorted, on disk if need be."""
+        if self._table is None:
+            pair = first_overlap(*(self._columns[name] for name in ("location", "start_ns", "end_ns")))
+        else:
+            pair = overlapping_rows(self._table, _CODES)
+        if pair is not None:
+            raise overlap_error(self._source, at_row, *pair)
+
+    def trace(
+        self,
+        locations: Sequence[str],
+        keys: Sequence[str],
+        states: Sequence[str],
+        *,
+        span_ns: tuple[int, int],
+        time_unit: str = "us",
+        busy_states: Sequence[str] | None = None,
+        notes: Sequence[str] = (),
+        levels: Mapping[str, Sequence[str]] | None = None,
+    ) -> Trace:
+        """All intervals, which the caller has checked."""
+        if not self._n_intervals:
+            raise InputError(self._source, "contains no state intervals")
+        facts: dict[str, Any] = {
+            "time_unit": time_unit,
+            "busy_states": busy_states,
+            "span_ns": (min(self._span[0], span_ns[0]), max(self._span[1], span_ns[1])),
+            "source": self._source,
+            "notes": tuple(notes),
+            "levels": levels,
+        }
+        if self._table is None:
+            columns = self._columns
+            return Trace(
+                columns["location"],
+                columns["state"],
+                columns["start_ns"],
+                columns["end_ns"],
+                locations,
+                states,
+                **facts,
+            )
+        self._table.add_names("location_names", locations)
+        self._table.add_names("state_names", keys)
+        self._table.run(
+            f"CREATE VIEW {INTERVALS} AS SELECT (enum_range(NULL::location_names))[location + 1] AS location, "
+            f"(enum_range(NULL::state_names))[state + 1] AS state, start_ns, end_ns FROM {_CODES}"
+        )
+        return TabularTrace(self._table, self._n_intervals, keys, locations, states, **facts)

@@ -4,7 +4,7 @@ Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), be
 metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
 the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
 ``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
-host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed
+host (see `perf_io.traces.intervals`). Others (flows, counters, instants, asynchronous events) are counted and passed
 over. Times become whole nanoseconds exactly, and count from the first event.
 Traces of any format are written for Perfetto; what is read of such a file has the same intervals, names and times.
 
@@ -24,11 +24,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.interval_kernels import latest_running
-from perf_io.traces.json_array import ArrayPieces
-from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
-from perf_io.traces.options import ChromeOptions
-from perf_io.traces.trace_event import TraceEvent
+from perf_io.options import ChromeOptions
+from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running
+from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import carry
@@ -111,25 +109,12 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: ChromeOptions) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            No JSON, an event that is cut short, without a time or of another shape, or no event that lasts; with its
-            line.
-        """
+        """Read the states."""
         columns, names, array = _collect(source, options.to_the_cut)
         return _trace(source.name, columns, names, array, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`.
-
-        Raises
-        ------
-        OptionError
-            The data are no trace.
-        """
+        """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
         if not isinstance(data, Trace):
             raise OptionError(
                 f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
@@ -273,7 +258,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     launched = _launched(events["correlation"], on_stream, launches, first)
     if (launched > UNKNOWN_NS).any():
         n_named = len(named)
-        location, state, start, end = with_gaps(location, state, start, end, launched[interval], 0, named)
+        location, state, start, end = add_launch_gaps(location, state, start, end, launched[interval], 0, named)
         recorded = state < n_named  # what is put in between leaves the others in their order
         is_call, recorded_calls = np.ones(len(state), np.bool_), is_call
         is_call[recorded] = recorded_calls

@@ -17,6 +17,25 @@ import numpy as np
 
 from perfcore.base.errors import InputError
 
+MISSING = -(1 << 62)  # the time of an event that has none
+
+
+class TraceEvent(msgspec.Struct, gc=False):
+    """What is read of each event; all else in it is passed over.
+
+    Some tools write numbers as texts, or an event without anything.
+    """
+
+    ph: str = ""
+    ts: int | float | str = MISSING
+    dur: int | float | str = 0
+    pid: int | str = ""
+    tid: int | str = ""
+    name: str = ""
+    cat: str = ""
+    args: msgspec.Raw = msgspec.Raw(b"")
+
+
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
 _CURE = "-r to_the_cut=yes takes what stands before"

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 
 if TYPE_CHECKING:
-    from perf_io.traces.trace_event import TraceEvent
+    from perf_io.traces.json_array import TraceEvent
 
 
 _OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)
@@ -156,17 +156,7 @@ class LibraryEvents:
     def rank_calls(
         self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
     ) -> RankCalls | None:
-        """Kernels of streams that are locations of the trace, with what is told of them; None where nothing is.
-
-        Parameters
-        ----------
-        launches : sequence of arrays
-            Numbers of the calls that launch work, sorted, when each returned (nanoseconds), and on which thread.
-        place : (n_locations,) int
-            Position in the trace of each location that was met; -1 of those that are not in it.
-        first : int, nanoseconds
-            From when times count.
-        """
+        """Kernels of streams that are locations of the trace, with what is told of them; None where nothing is."""
         rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
         host, kernels = (dict(zip(_FIELDS, part.T, strict=True)) for part in _parted(rows, place))
         launched = _launched(kernels, launches)

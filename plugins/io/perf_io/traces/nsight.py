@@ -6,7 +6,7 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
 start of the session. Calls of MPI are states of threads, too, with their messages (see `perf_io.traces.nsight_mpi`).
 Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
-(see `perf_io.traces.launches`).
+(see `perf_io.traces.intervals`).
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -23,10 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.interval_kernels import latest_running
-from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
+from perf_io.options import NsightOptions
+from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running
 from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
-from perf_io.traces.options import NsightOptions
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import OF_RANK, communication_of_ranks
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
@@ -77,13 +76,7 @@ class NsightReader(Reader):
         return 0.3 if source.suffix == ".sqlite" else 0.0
 
     def read(self, source: Source, options: NsightOptions) -> Trace:
-        """Read the intervals.
-
-        Raises
-        ------
-        InputError
-            No SQLite database, a damaged one, none of the tables, or a row without times; with its table and row.
-        """
+        """Read the intervals."""
         with source.plain_file() as path, _opened(path, source.name) as connection:
             return _Export(connection, source.name).trace(options)
 
@@ -106,11 +99,9 @@ def _opened(path: Path, source: str) -> Iterator[sqlite3.Connection]:
             connection.set_progress_handler(check, _STEPS_PER_CHECK)
             yield connection
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-        raise InputError(source, f"is no SQLite database of Nsight Systems, or damaged: {_one_line(error)}") from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+        raise InputError(
+            source, f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
+        ) from None
 
 
 class _Location(NamedTuple):
@@ -179,7 +170,7 @@ class _Export:
         codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
         without = location_kind != "threads" and not (launched > UNKNOWN_NS).any()
         if (launched > UNKNOWN_NS).any():
-            place, codes, first, last = with_gaps(place, codes, first, last, launched, int(first.min()), labels)
+            place, codes, first, last = add_launch_gaps(place, codes, first, last, launched, int(first.min()), labels)
             recorded = codes < n_recorded  # what is put in between leaves the others in their order
             is_call, recorded_calls = np.ones(len(codes), np.bool_), is_call
             is_call[recorded] = recorded_calls

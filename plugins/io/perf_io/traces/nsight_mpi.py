@@ -66,9 +66,7 @@ def ranks_of_processes(connection: sqlite3.Connection, tables: set[str]) -> dict
 
 
 def mpi_calls(
-    connection: sqlite3.Connection,
-    columns_of: Mapping[str, set[str]],
-    place: Callable[[int, int], int],
+    connection: sqlite3.Connection, columns_of: Mapping[str, set[str]], place: Callable[[int, int], int]
 ) -> dict[int, RankCalls]:
     """Calls of each process, by its number."""
     of = {table: _rows(connection, table, columns_of[table]) for table in MPI_TABLES if table in columns_of}

@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from perf_io.shared.times import parse_ns
+from perf_io.options import PajeOptions
+from perf_io.text import parse_ns
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.options import PajeOptions
-from perf_io.traces.state_types import STARPU_STATES, choose_state_type
-from perf_io.traces.variable_samples import VariableSamples, variables_for
+from perf_io.traces.paje_types import STARPU_STATES, VariableSamples, choose_state_type, variables_for
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -68,11 +67,7 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
                 case []:
                     pass
                 case _:
-                    raise InputError(
-                        source,
-                        f"{text.strip()[:60]!r} is no line of an event's definition",
-                        line=number,
-                    )
+                    raise InputError(source, f"{text.strip()[:60]!r} is no line of an event's definition", line=number)
             continue
         words = _words(text)
         if not words or text.startswith("#"):
@@ -241,9 +236,7 @@ class PajeModel:
             if name in event.fields:
                 return event.fields[name]
         raise InputError(
-            self._source,
-            f"the definition of {event.name} has no field {' or '.join(names)}",
-            line=event.line,
+            self._source, f"the definition of {event.name} has no field {' or '.join(names)}", line=event.line
         )
 
     def _define_type(self, event: PajeEvent) -> None:
@@ -284,11 +277,7 @@ class PajeModel:
                 of_type.intervals.clear(container.code, time, event.line)
 
     def _state_event(self, event: PajeEvent) -> tuple[_StateType, str, int, int]:
-        time, container, name = (
-            self._time(event),
-            self._container(event, "Container"),
-            self._type(event, "Type"),
-        )
+        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
         if name not in self._states:
             self._states[name] = _StateType(NestedStates(self._source))
         return self._states[name], name, container.code, time
@@ -323,19 +312,9 @@ class PajeModel:
         states.intervals.clear(container, time, event.line)
 
     def _change_variable(self, event: PajeEvent) -> None:
-        time, container, name = (
-            self._time(event),
-            self._container(event, "Container"),
-            self._type(event, "Type"),
-        )
+        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
         self._variables.change(
-            container.path,
-            name,
-            event.name,
-            self._field(event, "Value"),
-            time,
-            event.line,
-            self._source,
+            container.path, name, event.name, self._field(event, "Value"), time, event.line, self._source
         )
 
 
@@ -361,14 +340,7 @@ class PajeReader(Reader):
         return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
-        """Read the states; the variables as a series where there are no states, or where they are asked for.
-
-        Raises
-        ------
-        InputError
-            An event without definition or that is cut short, a container or type that was not defined, a time that
-            goes back, or a state left that was not entered; with its line.
-        """
+        """Read the states; the variables as a series where there are no states, or where they are asked for."""
         model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:
             for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):

@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from perf_io.shared.text_lines import line_of_record
-from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
-from perf_io.traces.interval_store import IntervalStore
+from perf_io.tables.tabular_trace import IntervalStore
+from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.paraver_records import StateRecords
 from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Counters, Readings
@@ -57,11 +56,7 @@ def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
 
 
 def read_counters(
-    source: Source,
-    n_locations: int,
-    threads: Sequence[Sequence[int]],
-    nanoseconds: int,
-    types: Mapping[str, int],
+    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, types: Mapping[str, int]
 ) -> dict[str, Readings]:
     """Read counters by name."""
     from perf_io.traces.paraver_messages import read_records
@@ -132,14 +127,7 @@ class ParaverReader(Reader):
         return 0.5 if source.suffix in self.parts else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            A header or a state record that is cut short or has no numbers, or overlapping states of one thread; with
-            its line. A file of names in place of the trace.
-        """
+        """Read the states."""
         if source.suffix in self.parts and not source.head.startswith(_MAGIC):
             raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
         with source.open() as stream:
@@ -152,9 +140,7 @@ def _header(line: str, source: str) -> _Header:
     match = _HEADER.fullmatch(line)
     if match is None:
         raise InputError(
-            source,
-            f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...",
-            line=1,
+            source, f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...", line=1
         )
     unit = match["unit"] or "us"
     threads: list[tuple[int, ...]] = []

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.shared.times import parse_ns
+from perf_io.text import parse_ns
 from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perfcore.base import progress
 from perfcore.base.errors import InputError

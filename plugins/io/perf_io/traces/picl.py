@@ -24,7 +24,7 @@ import re
 from collections import Counter
 from typing import Any, ClassVar
 
-from perf_io.shared.times import parse_ns
+from perf_io.text import parse_ns
 from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
 from perf_traces.messages.communication import carry
@@ -85,14 +85,7 @@ class PiclReader(Reader):
         return (0.9 if source.suffix in (".trf", ".picl") else 0.4) if likely else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states.
-
-        Raises
-        ------
-        InputError
-            A record that is cut short or has no numbers, a time that goes back on one node, or an event left that
-            was not entered; with its line.
-        """
+        """Read the states."""
         first = next((line for line in source.head.splitlines() if line.strip()), b"")
         form = _NewFormat(source.name) if _NEW.match(first) else _OldFormat(source.name)
         with progress.bar(f"reading {source.name}") as advance:
@@ -198,8 +191,7 @@ class _NewFormat(_Format):
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _NEW_FIELDS:
             raise self._error(
-                f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short",
-                line,
+                f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short", line
             )
         record, event = self._integer(words[0], line), self._integer(words[1], line)
         time = parse_ns(words[2], self.time_unit, self._source, line)
@@ -207,8 +199,7 @@ class _NewFormat(_Format):
         data = words[_NEW_FIELDS:]
         if n_data and (not data or (data[0] == _INTEGERS and len(data) != n_data + 1)):
             raise self._error(
-                f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short",
-                line,
+                f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short", line
             )
         if record not in (_ENTER, _LEAVE):
             self._passed_over[f"type {record}"] += 1

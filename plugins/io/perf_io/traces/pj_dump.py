@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.shared.text_lines import line_of_record
-from perf_io.shared.times import parse_ns, sql_ns
+from perf_io.options import PjDumpOptions
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
-from perf_io.traces.options import PjDumpOptions
-from perf_io.traces.state_types import choose_state_type
-from perf_io.traces.variable_samples import VariableSamples, variables_for
+from perf_io.text import line_of_record, parse_ns, sql_ns
+from perf_io.traces.paje_types import VariableSamples, choose_state_type, variables_for
 from perf_traces.nesting import mark_nested
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -90,13 +88,7 @@ _HEADER_NAMES = {
     "state": ("value",),
 }
 _TRIMMED = ' "\t\r'
-_PLAIN = dict(
-    zip(
-        ("nature", "location", "type", "start", "end", "depth", "state"),
-        (0, 1, 2, 3, 4, 6, 7),
-        strict=True,
-    )
-)
+_PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state"), (0, 1, 2, 3, 4, 6, 7), strict=True))
 
 
 def looks_like_pj_dump(head: bytes) -> bool:
@@ -135,14 +127,7 @@ class PjDumpReader(Reader):
         return 0.95 if looks_like_pj_dump(source.head) else 0.0
 
     def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
-        """Read the states, or the variables.
-
-        Raises
-        ------
-        InputError
-            A line that is cut short or has no times, a variable without a value, several types of states, overlapping
-            states, or nothing of what is asked for; with its line.
-        """
+        """Read the states, or the variables."""
         first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
         positions = _header(first)
         from_starvz = positions is not None
@@ -259,9 +244,7 @@ def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures:
     if unknown := natures.keys() - allowed:
         line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
         raise InputError(
-            source,
-            f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump",
-            line=line,
+            source, f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump", line=line
         )
 
 

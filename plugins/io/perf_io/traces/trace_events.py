@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.interval_kernels import pair_events
+from perf_io.traces.intervals import pair_events
+from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_io.traces.library_events import LibraryEvents
-from perf_io.traces.trace_event import MISSING, TraceEvent
 
 K = TypeVar("K", bound=Hashable)
 
@@ -84,13 +84,7 @@ class EventColumns:
         self._columns = {name: bytearray() for name in _TYPES}
 
     def add(self, events: list[TraceEvent], text: bytes) -> None:
-        """Take in a piece.
-
-        Raises
-        ------
-        TimeError
-            A time is missing or beyond 64 bits of nanoseconds, or a duration is negative.
-        """
+        """Take in a piece."""
         phases = [event.ph for event in events]
         rows = events
         # Nearly all traces have complete events only, which need no sorting out.
@@ -141,10 +135,7 @@ class EventColumns:
         return numbers[first], ends[first], columns["location"][calls[first]]
 
     def intervals(self, is_wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
-        """Hand over the intervals of the categories that are wanted, and how many events had no partner.
-
-        What began and has no end lasts until the last event of its location; an end without a beginning is dropped.
-        """
+        """Hand over the intervals of the categories that are wanted, and how many events had no partner."""
         chosen = np.array([is_wanted(name) for name in [*self.categories, MORE_NAMES]])
         columns: dict[str, npt.NDArray[Any]] = {
             name: np.frombuffer(column, _TYPES[name]) for name, column in self._columns.items()

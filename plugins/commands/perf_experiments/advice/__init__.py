@@ -1,1 +1,0 @@
-"""Which further runs help most, and what they cost."""

@@ -1,1 +1,0 @@
-"""Which points are measured, how often, in which order."""

@@ -1,0 +1,421 @@
+"""One run, measured: its command, what it reports, and the machine that it is made on."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+import perfcore
+from perf_experiments.design import COLUMNS, Point, available_cores, level_text
+from perf_experiments.run_records import Run, RunOptions
+from perf_experiments.sampling import sample_system
+from perfcore.base import progress
+from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, UnknownNameError
+
+LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
+
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def launcher_words(launcher: str) -> tuple[str, ...]:
+    """A launcher by name, or a text of its own, as the words that stand before the command."""
+    try:
+        return tuple(shlex.split(LAUNCHERS.get(launcher, launcher)))
+    except ValueError as error:
+        raise OptionError(f"launcher {launcher!r}: {error}") from None
+
+
+def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
+    """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces."""
+    return tuple(_filled(word, point, list(point)) for word in words)
+
+
+def _filled(word: str, point: Point, factor_names: Sequence[str]) -> str:
+    def place(match: re.Match[str]) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        if match[1] is None:
+            raise OptionError(f"{word!r}: {match[0]!r} stands alone; {{FACTOR}} is a place and {match[0] * 2} a brace")
+        if match[1] not in point:
+            raise UnknownNameError(f"factor in {word!r}", match[1], factor_names)
+        return level_text(point[match[1]])
+
+    return _PLACE.sub(place, word)
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class RunValueError(PerfError):
+    """A run that did not report what was asked for; it counts as failed."""
+
+
+@dataclass(frozen=True)
+class ValuePattern:
+    """A value's name, and the expression whose one group is the number."""
+
+    name: str
+    expression: re.Pattern[bytes]
+
+
+def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> tuple[ValuePattern, ...]:
+    """``NAME=EXPRESSION`` texts."""
+    patterns: dict[str, ValuePattern] = {}
+    for text in texts:
+        name, equals, expression = text.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise OptionError(f"value {text!r}: NAME=EXPRESSION is expected, such as 'time=Time = *([0-9.]+)'")
+        if name in patterns or name in factors or name in COLUMNS:
+            raise OptionError(f"value {name!r}: the name is taken; choose another")
+        try:
+            compiled = re.compile(expression.encode(), re.MULTILINE)
+        except re.error as error:
+            raise OptionError(f"value {name}: {expression!r} is no regular expression: {error}") from None
+        if compiled.groups != 1:
+            raise OptionError(
+                f"value {name}: {expression!r} has {compiled.groups} groups; one is expected, in ( ), which is the "
+                "number; (?: ) groups without counting"
+            )
+        patterns[name] = ValuePattern(name, compiled)
+    return tuple(patterns.values())
+
+
+def values_in(text: bytes, patterns: Sequence[ValuePattern], where: str = "the output") -> dict[str, float]:
+    """The one value that each pattern finds."""
+    values = {}
+    for pattern in patterns:
+        matches = pattern.expression.findall(text)
+        if len(matches) != 1:
+            several = f"{len(matches)} times" if matches else "nowhere"
+            raise RunValueError(f"value {pattern.name} is found {several} in {where}; once is expected")
+        matched = matches[0].decode(errors="replace")
+        try:
+            number = float(matched)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise RunValueError(f"value {pattern.name} is {matched[:40]!r} in {where}; a finite number is expected")
+        values[pattern.name] = number
+    return values
+
+
+class ResultsFile:
+    """A file that a run writes; what was there before does not count."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._before = self._stamp()
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = Path(self.path).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
+    def content(self) -> bytes:
+        """What the run wrote."""
+        now = self._stamp()
+        if now is None or now == self._before:
+            raise RunValueError(f"the run did not write its results file {self.path}")
+        try:
+            return Path(self.path).read_bytes()
+        except OSError as error:
+            raise RunValueError(f"the results file {self.path} cannot be read: {error.strerror or error}") from None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it gives numbers by names."""
+        return self.path.lower().endswith(".json")
+
+    def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
+        """The numbers of a JSON object."""
+        try:
+            document = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RunValueError(f"the results file {self.path} is not JSON: {error}") from None
+        numbers = _numbers(document)
+        if not numbers:
+            raise RunValueError(f"the results file {self.path} is no JSON object with a number in it")
+        for name in numbers:
+            if name in reserved or name in COLUMNS:
+                raise RunValueError(f"the results file {self.path} has {name!r}, a name that is taken")
+        return numbers
+
+
+def _numbers(document: object) -> dict[str, float]:
+    if not isinstance(document, Mapping):
+        return {}
+    return {
+        str(name): float(value)
+        for name, value in document.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
+def environment(program: str) -> dict[str, Any]:
+    """Facts about this machine and this moment, as JSON-ready values; what cannot be found out is None."""
+    commit = _git("rev-parse", "HEAD")
+    return {
+        "host": platform.node(),
+        "processor": _processor(),
+        "cores": available_cores(),
+        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "perfcore": perfcore.__version__,
+        "folder": str(Path.cwd()),
+        "git_commit": commit,
+        "git_changed": None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no")),
+        **program_fingerprint(program),
+    }
+
+
+def program_fingerprint(program: str) -> dict[str, str | None]:
+    """The file that a command starts, and its SHA-256."""
+    executable = shutil.which(program)
+    if executable is None:
+        return {"program": None, "program_sha256": None}
+    path = Path(executable).resolve()
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:  # one may run what one may not read
+        return {"program": str(path), "program_sha256": None}
+    return {"program": str(path), "program_sha256": digest}
+
+
+def _processor() -> str | None:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "cpu model")))
+    return next(named, platform.processor() or platform.machine() or None)
+
+
+def _git(*words: str) -> str | None:
+    try:
+        completed = subprocess.run(  # noqa: S603 (fixed words)
+            ["git", *words],  # noqa: S607 (whichever git the user has)
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return completed.stdout.strip()
+
+
+_GRACE_MS = 2000  # between SIGTERM, which lets mpirun end what it started elsewhere, and SIGKILL
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that ended."""
+
+    wall_ns: int  # from before the process was made until it ended, by the monotonic clock
+    user_s: float  # processor time of the process and of those of its descendants that were waited for
+    system_s: float
+    peak_memory_kib: int  # largest resident memory of any one of these processes, not their sum
+    exit_status: int | None  # none where a signal ended it
+    signal: str | None  # such as ``"SIGSEGV"``
+    timed_out: bool
+    stdout: bytes  # all that was printed
+    stderr: bytes
+
+    @property
+    def problem(self) -> str | None:
+        """Why the run counts as failed."""
+        if self.timed_out:
+            return f"stopped by the time limit after {self.wall_ns / 1e9:.3g} s"
+        if self.signal is not None:
+            return f"ended by {self.signal}"
+        if self.exit_status:
+            return f"exit status {self.exit_status}"
+        return None
+
+
+def cut(output: bytes, most: int) -> bytes:
+    r"""Output of at most about ``most`` bytes: its beginning and its end, and between them how much is missing."""
+    if len(output) <= most:
+        return output
+    first = most - most // 2
+    last = most // 2
+    missing = f"\n... {len(output) - most} bytes left out ...\n".encode()
+    return output[:first] + missing + output[len(output) - last :]
+
+
+def run_process(argv: Sequence[str], limit_s: float | None = None) -> Finished:
+    """Run a program to its end, without a shell and without input."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        words = _report(argv, limit_s, stdout, stderr).split()
+        if words[0] == "error":
+            raise OptionError(f"command {argv[0]!r} cannot be started: {' '.join(words[1:])}")
+        code = int(words[4])
+        stdout.seek(0)
+        stderr.seek(0)
+        return Finished(
+            wall_ns=int(words[0]),
+            user_s=float(words[1]),
+            system_s=float(words[2]),
+            peak_memory_kib=int(words[3]),
+            exit_status=code if code >= 0 else None,
+            signal=_signal_name(-code) if code < 0 else None,
+            timed_out=words[5] == "1",
+            stdout=stdout.read(),
+            stderr=stderr.read(),
+        )
+
+
+def _report(argv: Sequence[str], limit_s: float | None, stdout: BinaryIO, stderr: BinaryIO) -> str:
+    """What the supervisor says about the program."""
+    watched, alive = os.pipe()  # nothing is written: it closes when this process ends, however it ends
+    receiving, reporting = os.pipe()
+    limit_ms = -1 if limit_s is None else round(limit_s * 1000)
+    numbers = map(str, (watched, reporting, limit_ms, _GRACE_MS))
+    try:
+        supervisor = subprocess.Popen(  # noqa: S603 (running the user's command is the purpose)
+            [sys.executable, "-I", "-S", _SUPERVISOR, *numbers, *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(watched, reporting),
+            start_new_session=True,  # Ctrl-C is for this process, which then ends the run
+        )
+    finally:
+        os.close(watched)
+        os.close(reporting)
+    try:
+        with open(receiving, encoding="utf-8") as report:  # noqa: PTH123 (a descriptor)
+            text = report.read()
+    finally:
+        os.close(alive)
+        supervisor.wait()
+    if not text:
+        raise OptionError(f"command {argv[0]!r}: the process that watched it was killed")
+    return text
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # a real-time signal
+        return f"signal {number}"
+
+
+_LOOK_NS = 200_000_000  # twenty ticks of the kernel's clock, by which it counts processor time
+_PAUSE_S = 1.0
+
+
+def busy_share() -> float:
+    """Share of all processors that is busy now, 0 to 1; this program only waits meanwhile."""
+    try:
+        sampled = sample_system("cpu", _LOOK_NS, _LOOK_NS)
+    except MissingDependencyError:
+        return min(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0)
+    share = float(sampled.columns["cpu all busy"][0])
+    return 0.0 if math.isnan(share) else share  # nothing was counted: nothing ran
+
+
+def wait_until_idle(most: float, wait_s: float) -> tuple[float | None, bool]:
+    """Wait until the machine is quiet, but not for ever."""
+    if most >= 1.0:
+        return None, False
+    deadline = time.monotonic() + wait_s
+    while (share := busy_share()) > most and time.monotonic() < deadline:
+        time.sleep(min(_PAUSE_S, max(deadline - time.monotonic(), 0.0)))
+    return share, share > most
+
+
+@dataclass
+class Measuring:
+    """Makes runs, one after the other."""
+
+    options: RunOptions
+    patterns: Sequence[ValuePattern]
+    environment: Mapping[str, object]  # facts about this machine, kept with each run
+    _busy: bool = False
+    _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def run(self, point: Point, replication: int, command: Sequence[str]) -> Run:
+        """Make one run."""
+        options = self.options
+        for _ in range(options.warmup):
+            run_process(command, options.time_limit_s)
+        share = self._look()
+        file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
+        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        completed = run_process(command, options.time_limit_s)
+        problem, values, content = completed.problem, dict[str, float](), b""
+        if problem is None:
+            try:
+                values, content = self._values(completed.stdout + b"\n" + completed.stderr, file, point)
+            except RunValueError as error:
+                problem = str(error)
+        return Run(
+            point=point,
+            replication=replication,
+            problem=problem,
+            started=started,
+            command=tuple(command),
+            wall_ns=completed.wall_ns,
+            user_s=completed.user_s,
+            system_s=completed.system_s,
+            peak_memory_kib=completed.peak_memory_kib,
+            exit_status=completed.exit_status,
+            signal=completed.signal,
+            busy_before=share,
+            noisy=self._busy,
+            values=values,
+            stdout=cut(completed.stdout, options.keep_bytes),
+            stderr=cut(completed.stderr, options.keep_bytes),
+            results=cut(content, options.keep_bytes),
+            environment={**self.environment, **self._program(command[0])},
+        )
+
+    def _program(self, name: str) -> Mapping[str, object]:
+        """The file of a program, which may differ from version to version; looked at once."""
+        if name not in self._programs:
+            self._programs[name] = program_fingerprint(name)
+        return self._programs[name]
+
+    def _look(self) -> float | None:
+        """Wait until others leave the machine alone; where that did not help once, do not wait again until it does."""
+        was_busy = self._busy
+        share, self._busy = wait_until_idle(self.options.max_load, 0.0 if was_busy else self.options.wait_s)
+        if self._busy and not was_busy:
+            progress.note(
+                f"other work keeps {share:.0%} of the processors busy; runs are marked as noisy, and not waited for, "
+                "until it ends"
+            )
+        return share
+
+    def _values(self, output: bytes, file: ResultsFile | None, point: Point) -> tuple[dict[str, float], bytes]:
+        """What the run reported, and its results file."""
+        if file is None:
+            return values_in(output, self.patterns), b""
+        content = file.content()
+        if not file.is_json:
+            return values_in(content, self.patterns, file.path), content
+        output_values = values_in(output, self.patterns)
+        return {**output_values, **file.numbers(content, reserved=[*output_values, *point])}, content

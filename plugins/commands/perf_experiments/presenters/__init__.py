@@ -1,1 +1,0 @@
-"""How designs, runs and advice are shown."""

@@ -1,0 +1,123 @@
+"""How many runs each point of a study needs for a precision that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_experiments.design import Design, Point, design_of_points
+from perf_experiments.run_records import Run, point_key
+from perfcore.base.errors import DataError, OptionError
+from perfcore.results import Result
+
+_COVERAGE = 0.95
+# Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
+_SHARED_RUNS = 4.0
+
+
+@dataclass(frozen=True)
+class Needed:
+    """One point of a study."""
+
+    point: Point
+    runs: int  # that succeeded
+    replications: int  # the largest number of a replication, failed ones included: from there a design counts on
+    spread: float  # relative standard deviation of a run, its own and the shared one weighed
+    precision: float  # half the width of the 95 % interval of the mean now, as a share of the mean
+    needed: int  # runs for the precision that is asked for, at most as many as was allowed
+    seconds: float  # wall time of one run, the median
+
+    @property
+    def more(self) -> int:
+        """Runs that are missing."""
+        return max(self.needed - self.runs, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class Replications(Result):
+    """How many runs the points of a store need."""
+
+    points: tuple[Needed, ...]  # all points of the store, in the order of their levels
+    precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
+
+    @property
+    def wanting(self) -> tuple[Needed, ...]:
+        """The points that need further runs."""
+        return tuple(point for point in self.points if point.more)
+
+    @property
+    def design(self) -> Design | None:
+        """The points that need further runs, with all their runs; None where none does."""
+        wanting = self.wanting
+        return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
+
+
+def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
+    """The smallest number of runs whose mean is known to a relative precision.
+
+    Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
+    quantile.
+    """
+    from scipy.stats import t
+
+    reach = float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread / precision
+    return int(min(max(np.ceil(min(reach, 1e6) ** 2 * (1.0 - 1e-12)), 1), most))
+
+
+def needed_replications(
+    runs: Sequence[Run], precision: float, most: int = 30, value: str | None = None
+) -> list[Needed]:
+    """What each point needs, in the order of the points' levels.
+
+    Run times spread in proportion to themselves, more or less: the relative spread that all points share is estimated
+    from all, and each point's own, with the degrees of freedom that it has, is weighed against it as four runs would
+    be. Two runs of a point are then enough to say that it needs five, which by themselves they would not be.
+    """
+    if not 0.0 < precision < 1.0:
+        raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
+    grouped: dict[object, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(point_key(run.point), []).append(run)
+    points = [point_runs for point_runs in grouped.values() if any(run.succeeded for run in point_runs)]
+    points.sort(key=lambda point_runs: [(isinstance(level, str), level) for level in point_runs[0].point.values()])
+    if not points:
+        raise DataError("the store holds no run that counts")
+    name = value or next((each for run in runs for each in run.values), "wall_s")
+    try:
+        values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
+    except KeyError:
+        raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
+    spreads = [_relative_variance(measured) for measured in values]
+    freedom = np.array([len(measured) - 1 for measured in values])
+    if not freedom.any():
+        raise DataError("no point was measured twice, so that nothing tells the spread; make two replications first")
+    shared = float(np.dot(freedom, spreads) / freedom.sum())
+    needs = []
+    for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
+        total_freedom = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
+        spread = float(np.sqrt((own_freedom * point_spread + (total_freedom - own_freedom) * shared) / total_freedom))
+        needs.append(
+            Needed(
+                point=point_runs[0].point,
+                runs=len(measured),
+                replications=max(run.replication for run in point_runs),
+                spread=spread,
+                precision=_half_width(spread, total_freedom) / float(np.sqrt(len(measured))),
+                needed=runs_for_precision(spread, total_freedom, precision, most),
+                seconds=float(np.median([run.wall_ns / 1e9 for run in point_runs if run.succeeded])),
+            )
+        )
+    return needs
+
+
+def _half_width(spread: float, freedom: float) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread
+
+
+def _relative_variance(values: np.ndarray) -> float:
+    mean = float(values.mean())
+    return float(values.var(ddof=1)) / mean**2 if len(values) > 1 and mean else 0.0

@@ -1,1 +1,0 @@
-"""Making the runs of a design and keeping each."""

@@ -1,0 +1,261 @@
+"""A file, or all files of a folder or pattern, as one long table."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perf_gate.benchmark_runs import LongTable, long_table
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import is_rate
+from perfcore.reading.recognise import Reading
+
+_ENDINGS = (".jsonl", ".ndjson")
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file is such a table; lines of other shapes are other formats'."""
+    return bool(first_row(path))
+
+
+def first_row(path: Path) -> dict[str, Any]:
+    """The first row; empty of what is no such table."""
+    if path.suffix.lower() not in _ENDINGS or not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        first = next((line for line in file if line.strip()), b"")
+    try:
+        row = msgspec.json.decode(first)
+    except (UnicodeDecodeError, msgspec.MsgspecError):
+        return {}
+    return row if _is_flat(row) else {}
+
+
+def read_json_lines(path: Path) -> Reading:
+    """Read all lines as measurements."""
+    import pandas as pd
+
+    rows = rows_of(path)
+    if not rows:
+        raise InputError(path, "holds no rows")
+    lines, objects = zip(*rows, strict=True)
+    return Reading(Measurements(pd.DataFrame(list(objects)), source=str(path), lines=lines), "json-lines", 1)
+
+
+def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Number and object of each line."""
+    rows = []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line)
+        except (UnicodeDecodeError, msgspec.MsgspecError) as error:
+            raise InputError(path, f"is not JSON: {error}", line=number) from None
+        if not _is_flat(row):
+            raise InputError(path, "an object of numbers and texts is expected", line=number)
+        rows.append((number, row))
+    return rows
+
+
+def _is_flat(row: Any) -> bool:
+    return isinstance(row, dict) and not any(isinstance(value, (dict, list)) for value in row.values())
+
+
+# Folders of results of airspeed velocity (asv).
+#
+# Source: asv, "Developer docs", "Benchmark suite layout and file formats":
+# ``results/MACHINE/COMMIT-ENVIRONMENT.json``,
+# of version 1 (a number or a mapping for each benchmark) and 2 (a list by ``result_columns``).
+
+COMMIT = "commit"
+_NOT_RESULTS = ("machine.json", "benchmarks.json")
+
+
+class _Results(msgspec.Struct):
+    commit_hash: str
+    date: float
+    params: dict[str, Any] = {}
+    env_name: str = ""
+    result_columns: list[str] = []
+    results: dict[str, Any] = {}
+
+
+def is_asv(path: Path) -> bool:
+    """Whether a folder holds results of asv."""
+    return path.is_dir() and any(path.glob("*/machine.json"))
+
+
+def read_asv(path: Path) -> LongTable:
+    """Read all results below a folder."""
+    import pandas as pd
+
+    units = _units(path)
+    rows = []
+    for file in sorted(path.glob("*/*.json")):
+        if file.name in _NOT_RESULTS:
+            continue
+        try:
+            document = msgspec.json.decode(file.read_bytes(), type=_Results)
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+            raise InputError(file, f"is not a result of asv: {error}") from None
+        machine = str(document.params.get("machine", file.parent.name))
+        for name, value in _values(document):
+            benchmark = name.partition("(")[0]
+            rows.append(
+                {
+                    **{"benchmark": name, COMMIT: document.commit_hash, "environment": document.env_name},
+                    **{"value": value, "order": document.date, "machine": machine, "unit": units.get(benchmark, "s")},
+                }
+            )
+    if not rows:
+        raise InputError(path, "holds no results of asv that were measured")
+    table = pd.DataFrame(rows)
+    keys = ("benchmark", "environment") if table["environment"].nunique() > 1 else ("benchmark",)
+    runs = table[["value", "order", "machine", "unit"]].assign(session=0, round=float("nan"), metric="value", better="")
+    return LongTable(runs, table[["benchmark", "environment", COMMIT, "machine"]], keys, str(path), "asv", 1, False)
+
+
+def _units(path: Path) -> dict[str, str]:
+    """Unit of each benchmark, as ``benchmarks.json`` says it."""
+    file = path / "benchmarks.json"
+    try:
+        benchmarks = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError):
+        return {}
+    units = {name: str(about.get("unit", "")) for name, about in benchmarks.items() if isinstance(about, dict)}
+    return {name: "s" if unit == "seconds" else unit for name, unit in units.items()}
+
+
+def _values(document: _Results) -> Iterator[tuple[str, float]]:
+    """Name with parameters, and value, of what was measured."""
+    for name, raw in document.results.items():
+        about: Any = raw
+        if isinstance(raw, list):
+            about = dict(zip(document.result_columns, raw, strict=False))
+        if not isinstance(about, dict):
+            about = {"result": [raw]}
+        values = about.get("result")
+        if not isinstance(values, list):
+            values = [values]
+        points = list(itertools.product(*(about.get("params") or [])))
+        for index, value in enumerate(values):
+            if isinstance(value, (int, float)) and value > 0.0:
+                yield (
+                    (f"{name}({', '.join(map(str, points[index]))})" if points and len(values) > 1 else name),
+                    float(value),
+                )
+
+
+# Data of github-action-benchmark: ``data.js``, which its page shows.
+#
+# Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support"; ``src/write.ts``.
+
+_BEGINS = b"window.BENCHMARK_DATA"
+
+
+class _Commit(msgspec.Struct):
+    id: str
+
+
+class _Bench(msgspec.Struct):
+    name: str
+    value: float
+    unit: str = ""
+
+
+class _Entry(msgspec.Struct):
+    commit: _Commit
+    date: float
+    benches: list[_Bench]
+    tool: str = ""
+
+
+class _Data(msgspec.Struct):
+    entries: dict[str, list[_Entry]]
+
+
+def is_benchmark_action(path: Path) -> bool:
+    """Whether a file is such data."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(64).lstrip().startswith(_BEGINS)
+
+
+def read_benchmark_action(path: Path) -> LongTable:
+    """Read all entries."""
+    import pandas as pd
+
+    content = path.read_bytes().partition(b"=")[2].strip().removesuffix(b";")
+    try:
+        data = msgspec.json.decode(content, type=_Data)
+    except (UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise InputError(path, f"is not data of github-action-benchmark: {error}") from None
+    rows = [
+        {
+            **{"suite": suite, "benchmark": bench.name, COMMIT: entry.commit.id, "value": bench.value},
+            **{"order": entry.date, "unit": bench.unit, "better": _better(bench.unit, entry.tool)},
+        }
+        for suite, entries in data.entries.items()
+        for entry in entries
+        for bench in entry.benches
+    ]
+    if not rows:
+        raise InputError(path, "holds no benchmarks")
+    table = pd.DataFrame(rows)
+    bad = ~(table["value"] > 0.0)
+    if bad.any():
+        row = table[bad].iloc[0]
+        raise InputError(path, f"{row['benchmark']} at {row[COMMIT]} is {row['value']}; a positive number is expected")
+    runs = table[["value", "order", "unit", "better"]].assign(session=0, round=float("nan"), metric="value", machine="")
+    keys = ("suite", "benchmark") if table["suite"].nunique() > 1 else ("benchmark",)
+    return LongTable(runs, table[["suite", "benchmark", COMMIT]], keys, str(path), "benchmark-action", 1, False)
+
+
+def _better(unit: str, tool: str) -> str:
+    """Which values are better, as the tool or the unit says; empty where neither does."""
+    if tool in ("customBiggerIsBetter", "customSmallerIsBetter"):
+        return "larger" if "Bigger" in tool else "smaller"
+    return "larger" if is_rate(unit) else "smaller" if unit.endswith(("/iter", "/op")) else ""
+
+
+ReadFile = Callable[[str], "Reading"]
+
+
+def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence[str] = ()) -> LongTable:
+    """Read a file, or the files of a folder or pattern, each of which is a session."""
+    import pandas as pd
+
+    name = os.fspath(path)
+    for recognised, read_it in ((is_asv, read_asv), (is_benchmark_action, read_benchmark_action)):
+        if recognised(Path(name)):
+            return read_it(Path(name))
+    files = list(map(Path, files_of(name)))
+
+    def read_one(file: Path) -> Reading:
+        return read_json_lines(file) if is_json_lines(file) else read_file(str(file))
+
+    tables = [long_table(reading, values, session) for session, reading in enumerate(map(read_one, files))]
+    keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
+    if len(tables) == 1:
+        return replace(tables[0], source=name)
+    runs, labels = (
+        pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
+    )
+    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local, tables[0].local_rounds)
+
+
+def files_of(name: str) -> list[str]:
+    """The files that a folder, a pattern or a list with commas names, or the one file."""
+    from perfcore.reading.many_files import named_files
+
+    parts = [name] if Path(name).exists() or "," not in name else [part.strip() for part in name.split(",")]
+    return [str(file) for part in parts for file in named_files(part) or [Path(part)]]

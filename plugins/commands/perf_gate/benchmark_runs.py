@@ -1,0 +1,488 @@
+"""Benchmarks of any tool as one long table, a row for each run, and those of two versions matched by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_tables.confounders import is_run_identifier
+from perf_tables.names import is_speed
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.kinds import type_in_words
+from perfcore.data.measurements import Measurements
+from perfcore.data.roles import MeasurementRoles, guess_roles
+from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.reading.recognise import Reading
+
+
+_SECONDS = 60.0  # between the end of a run and the start of the next one of its round
+_TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
+
+
+def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The replication of each run as its round; what was made apart from its round gets a round of its own.
+
+    Runs that were interrupted and resumed the next day, made again after a failure, or made by jobs of a scheduler in
+    any order bear the same number and met another machine.
+    """
+    import pandas as pd
+
+    times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
+    started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
+    ended = started + table["wall_s"].to_numpy(dtype=float)
+    rounds = table["replication"].to_numpy(dtype=float)
+    names: Any = (
+        table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(table))
+    )
+    order = np.lexsort((started, names))
+    same_name = np.diff(names[order]) == 0
+    same_round = same_name & (np.diff(rounds[order]) == 0)
+    idle = started[order][1:] - ended[order][:-1]
+    usual = float(np.quantile(idle[same_round], 0.5, method="lower")) if same_round.any() else 0.0
+    together = same_round & (idle <= max(_SECONDS, _TIMES * usual))
+    stretch = np.cumsum(np.r_[True, ~together])  # of runs that follow one another within a round
+    # Of a round in several stretches the largest is the round, where it alone is.
+    new_rounds = rounds.copy()
+    pieces = pd.DataFrame({"name": names[order], "round": rounds[order], "stretch": stretch, "row": order})
+    sizes = pieces.groupby(["name", "round", "stretch"], sort=False)["row"].size().reset_index()
+    largest = sizes.groupby(["name", "round"], sort=False)["row"].transform("max")
+    ties = sizes[sizes["row"] == largest].groupby(["name", "round"], sort=False)["stretch"].transform("size")
+    main_stretches = set(sizes.loc[ties.index[ties == 1], "stretch"].tolist())
+    alone = pieces.loc[~pieces["stretch"].isin(main_stretches), "row"].to_numpy()
+    new_rounds[alone] = -1.0 - np.arange(len(alone))
+    return new_rounds
+
+
+# What columns of tables are called that say when a run was, and which round it belongs to.
+_ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
+_ROUND = ("round", "rounds")
+# Formats whose rows say more than their columns: hyperfine measures one command after the other, in the order of its
+# file; Google Benchmark numbers repetitions, of all benchmarks alike.
+_IN_ORDER_OF_TIME = ("hyperfine",)
+_REPETITION_IS_ROUND = ("google-benchmark",)
+# Last words of names without a unit.
+_BETTER_LARGER = frozenset(["accuracy", "score", "hits", "utilization", "utilisation"])
+_BETTER_SMALLER = frozenset(
+    [
+        *("latency", "cost", "energy", "memory", "rss", "misses", "errors", "loss", "cycles", "instructions", "cpi"),
+        *("faults", "overhead", "size", "times", "value", "drops", "stalls", "switches", "retries", "retransmits"),
+    ]
+)
+_STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
+TABLES = ("csv", "parquet")  # formats whose columns may be called anything
+BETTER = ("smaller", "larger")
+VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
+
+
+@dataclass(frozen=True)
+class LongTable:
+    """Runs of benchmarks."""
+
+    runs: pd.DataFrame  # A row for each run: ``value``; ``session``, the number of its file
+    labels: pd.DataFrame  # the file's own columns, row by row
+    keys: tuple[str, ...]  # columns of these that name a benchmark
+    source: str  # as the user named it
+    reader: str  # format
+    files: int
+    local: bool  # order and rounds are counted in each file anew, and say nothing across files
+    local_rounds: bool = False  # rounds alone are
+
+    def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
+        """Two versions that a column tells apart, and what they are called."""
+        if column not in self.labels.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
+        versions = self.labels[column].astype(str)
+        present = list(dict.fromkeys(versions))
+        for name in version_names:
+            if name is not None and name not in present:
+                raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
+        free = [name for name in present if name not in version_names]
+        missing = sum(name is None for name in version_names)
+        if len(free) < missing or (missing and len(free) > missing):
+            raise OptionError(
+                f"{self.source}: column {column} holds {len(present)} versions ({', '.join(present[:5])}); choose two "
+                "with --base and --new"
+            )
+        names = tuple(free.pop(0) if name is None else name for name in version_names)
+        if names[0] == names[1]:
+            raise OptionError(f"--base and --new are both {names[0]!r}; name two versions")
+        keys = tuple(key for key in self.keys if key != column)
+        first, second = (self._rows(versions == name, keys) for name in names)
+        return first, second, (names[0], names[1])
+
+    def column_of_versions(self) -> str | None:
+        """A column that is called as one that tells versions apart."""
+        return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
+
+    def only(self, column: str, name: str | None) -> LongTable:
+        """One version alone: the one of this name, or the first of the file."""
+        if column not in self.labels.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
+        versions = self.labels[column].astype(str)
+        if name is not None and name not in set(versions):
+            raise UnknownNameError(f"version in column {column} of {self.source}", name, dict.fromkeys(versions))
+        chosen = versions == (versions.iloc[0] if name is None else name)
+        return self._rows(chosen, tuple(key for key in self.keys if key != column))
+
+    def _rows(self, chosen: Any, keys: tuple[str, ...]) -> LongTable:
+        runs, labels = (table[chosen].reset_index(drop=True) for table in (self.runs, self.labels))
+        return replace(self, runs=runs, labels=labels, keys=keys)
+
+
+def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -> LongTable:
+    """Measurements of one file as a long table."""
+    import pandas as pd
+
+    data = reading.data
+    if not isinstance(data, Measurements):
+        raise OptionError(f"a gate needs benchmarks or a table of runs, not {type_in_words(data)}")
+    roles, table = data.roles, data.table
+    guessed = roles.value or ("value" if "value" in table.columns else None)
+    columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
+    for column in columns:
+        if column not in table.columns:
+            raise UnknownNameError(f"column of {data.source}", column, table.columns)
+    if not columns:
+        raise OptionError(
+            f"{data.source}: which column was measured? Name it with --value, one of "
+            f"{', '.join(map(str, table.columns))}"
+        )
+    keys = tuple(
+        k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
+    )
+    is_store = reading.reader in _STORES
+    order = _order(table, columns, reading.reader)
+    rounds = _rounds_of_store(table, keys) if is_store else _rounds(table, columns, reading.reader)
+    parts = []
+    for column in columns:
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        good = (numbers > 0.0) & (numbers < float("inf"))
+        if not good.all():
+            row = int((~good).to_numpy().argmax())
+            cell_text = str(table[column].iloc[row])[:40]
+            data.refuse(row, f"{column} is {cell_text}; a positive number is expected; mend or remove the row")
+        unit = (roles.unit if column == roles.value else None) or unit_of(column)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "value": numbers.astype(float),
+                    "session": session,
+                    "order": order,
+                    "round": rounds,
+                    "machine": _joined(table, roles.system),
+                    "metric": column,
+                    "unit": _units(table) if unit is None else unit,
+                    "better": _better(table),
+                }
+            )
+        )
+    runs = pd.concat(parts, ignore_index=True)
+    labels = pd.concat([table] * len(columns), ignore_index=True)
+    local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
+    return LongTable(runs, labels, keys, data.source, reading.reader, 1, local, is_store)
+
+
+def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
+    """The table with what the user says of which values are better."""
+    metrics = table.runs["metric"]
+    columns = list(dict.fromkeys(metrics))
+    for column in better:
+        if column and column not in columns:
+            raise UnknownNameError(f"measured column of {table.source}", column, columns)
+    directions = metrics.map({name: better.get(name, better.get("", "")) for name in columns})
+    return replace(table, runs=table.runs.assign(better=directions.where(directions != "", table.runs["better"])))
+
+
+def better_of(runs: pd.DataFrame) -> str:
+    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
+    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
+    return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
+
+
+def unsure_of_better(runs: pd.DataFrame) -> bool:
+    """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
+    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
+    if better or unit.strip("%") or (unit_of(metric) or "").strip("%") or _is_better_larger(unit, metric):
+        return False
+    return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
+
+
+def _is_better_larger(unit: str, metric: str) -> bool:
+    counted = _last_word(unit.partition("/")[0])
+    if counted in _BETTER_SMALLER:  # misses/s
+        return False
+    return is_speed(unit, metric) or (not unit.strip("%") and _last_word(metric.rstrip("[(%)] ")) in _BETTER_LARGER)
+
+
+def _last_word(name: str) -> str:
+    words = re.findall(r"[a-z]+", name.lower())
+    return words[-1] if words else ""
+
+
+def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
+    """The one column of numbers that has no other meaning, if there is one."""
+    in_roles = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
+    numbers = [
+        str(column)
+        for column in table.columns
+        if column not in in_roles and table[column].dtype.kind in "iuf" and not is_run_identifier(str(column))
+    ]
+    return numbers if len(numbers) == 1 else []
+
+
+def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
+    """When each run was, as a number; NaN where no column says it."""
+    import pandas as pd
+
+    if reader in _IN_ORDER_OF_TIME:
+        return range(len(table))
+    for name in _ORDER:
+        column = next((c for c in table.columns if c.strip().lower() == name and c not in values), None)
+        if column is None:
+            continue
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        if numbers.notna().all():
+            return numbers.astype(float)
+        times = pd.to_datetime(table[column], errors="coerce", utc=True, format="ISO8601")
+        if times.notna().all():
+            return times.astype("int64").astype(float)
+    return float("nan")
+
+
+def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
+    import pandas as pd
+
+    names = ("repetition",) if reader in _REPETITION_IS_ROUND else _ROUND
+    column = next((c for c in table.columns if c.strip().lower() in names and c not in values), None)
+    return float("nan") if column is None else pd.to_numeric(table[column], errors="coerce").astype(float)
+
+
+def _rounds_of_store(table: pd.DataFrame, keys: Sequence[str]) -> Any:
+    return rounds_together(table, [key for key in keys if key.lower() not in VERSIONS])
+
+
+def _units(table: pd.DataFrame) -> Any:
+    column = next((c for c in table.columns if c.strip().lower() in ("unit", "units")), None)
+    return "" if column is None else table[column].fillna("").astype(str)
+
+
+def _better(table: pd.DataFrame) -> Any:
+    """What a column ``better`` says; empty where there is none."""
+    if "better" not in table.columns:
+        return ""
+    directions = table["better"].fillna("").astype(str).str.strip().str.lower()
+    return directions.where(directions.isin(BETTER), "")
+
+
+def _joined(table: pd.DataFrame, columns: Sequence[str]) -> Any:
+    if not columns:
+        return ""
+    return table[list(columns)].astype(str).agg(" ".join, axis=1)
+
+
+_ABOUT_RUNS = {*VERSIONS, "better", "unit", "units", "commit", "file", "log", "comment", "note", "notes", "result"}
+_IN_COMMON = 0.5  # of the names of the side that has fewer
+
+
+def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Collection[str]) -> list[str]:
+    """Columns of text whose values differ, and are for the most part the same on all sides; of numbers, all the same.
+
+    Runs of different cases are no repeated runs: pooled, one that is twice as slow is lost among the others. Numbers
+    that count from 0 or 1 may number the runs: they tell cases apart where each has several runs.
+    """
+    shared = [str(column) for column in sides[0].columns if all(column in side for side in sides)]
+    free = [
+        column
+        for column in shared
+        if column not in keys
+        and column not in but
+        and column.strip().lower() not in _ABOUT_RUNS
+        and not is_run_identifier(column)
+        and not guess_roles([column], ()).system
+    ]
+    texts = [column for column in free if sides[0][column].dtype.kind not in "iufbmM"]
+    cases = [column for column in texts if _are_names(sides, column)]
+    numbers = [
+        column for column in free if all(side[column].dtype.kind in "iuf" for side in sides) and unit_of(column) is None
+    ]
+    for column in numbers:
+        if _are_levels(sides, column, [*keys, *cases]):
+            cases.append(column)
+    return cases
+
+
+def _are_names(sides: Sequence[pd.DataFrame], column: str) -> bool:
+    values = [set(side[column].dropna().astype(str)) for side in sides]
+    fewest = min(map(len, values))
+    return max(map(len, values)) > 1 and fewest > 0 and len(set.intersection(*values)) >= _IN_COMMON * fewest
+
+
+def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str]) -> bool:
+    """Whether numbers were chosen: the same on all sides, with several runs of most, and no mere numbers of runs."""
+    levels = [set(side[column].dropna()) for side in sides]
+    if len(levels[0]) < 2 or any(each != levels[0] for each in levels[1:]):
+        return False
+    if any(side[column].isna().any() or 2 * len(levels[0]) > len(side) for side in sides):
+        return False
+    runs = [side.groupby([*keys, column], dropna=False).size() for side in sides]
+    are_numbered = any(levels[0] == set(range(first, first + len(levels[0]))) for first in (0, 1))
+    return not are_numbered or all((counts > 1).mean() > 0.5 for counts in runs)
+
+
+def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[str, str]:
+    """Names of the second that mean what one of the first does: the same but for case, spelling and the unit."""
+    renamed = {}
+    for other in others:
+        if other in metrics:
+            continue
+        name, unit = _taken_apart(other)
+        same = [
+            metric
+            for metric in metrics
+            if metric not in others
+            and _taken_apart(metric)[0] == name
+            and None not in (unit, one := _taken_apart(metric)[1])
+            and _unit_factor(unit, one) is not None
+        ]
+        if len(same) == 1:
+            renamed[other] = same[0]
+    return {other: metric for other, metric in renamed.items() if list(renamed.values()).count(metric) == 1}
+
+
+def in_unit(runs: pd.DataFrame, unit: str) -> pd.DataFrame | None:
+    """Runs with their values in a unit; None where one of theirs is of another quantity, or not known."""
+    factors = {}
+    for label in dict.fromkeys(runs["unit"]):
+        factor = 1.0 if label == unit else _unit_factor(unit_of_text(str(label)), unit_of_text(unit))
+        if factor is None:
+            return None
+        factors[label] = factor
+    return runs.assign(value=runs["value"] * runs["unit"].map(factors), unit=unit)
+
+
+def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
+    name, unit = split_unit(column)
+    return re.sub(r"[\s_.:-]+", "", name).lower(), unit
+
+
+def _unit_factor(unit: KnownUnit | None, other: KnownUnit | None) -> float | None:
+    """How many of the other unit one is; None where they measure different things."""
+    if unit is None or other is None or unit.kind != other.kind or _counted(unit) != _counted(other):
+        return None
+    return unit.factor / other.factor
+
+
+def _counted(unit: KnownUnit) -> tuple[str, ...]:
+    """What a unit counts, of its prefix and of the time that a rate is over aside: B of GB/s, images of images/min."""
+    amount, *over = unit.label.split("/")
+    base = LABELS[amount][0] if amount in LABELS else amount
+    return (base, *(over[1:] if unit.kind == "rate" else over))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Runs of the benchmarks that both versions have."""
+
+    names: tuple[str, ...]  # in the order of the first version
+    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]  # of each benchmark
+    larger_is_better: dict[str, bool]
+    units: dict[str, str]
+    only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
+
+
+def match(first: LongTable, second: LongTable) -> Matched:
+    """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
+    second = _called_alike(first, second)
+    named = _named((first, second))
+    groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
+    if len(groups[0]) == len(groups[1]) == 1:
+        (one,), (other,) = groups
+        groups = (groups[0], {one: groups[1][other]})
+    names = tuple(name for name in groups[0] if name in groups[1])
+    only = tuple(tuple(name for name in groups[k] if name not in groups[1 - k]) for k in (0, 1))
+    if not names:
+        raise DataError(
+            f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
+            f"{listing(only[1], 3)}); name the columns that tell them apart with -r code=NAME"
+        )
+    units, larger, unsure = {}, {}, dict[str, None]()
+    for name in names:
+        units[name] = str(groups[0][name]["unit"].iloc[0])
+        for side, group in zip((first, second), groups, strict=True):
+            converted = in_unit(group[name], units[name])
+            if converted is None:
+                foreign = next(unit for unit in group[name]["unit"] if unit != units[name])
+                problem = f"{first.source} is in {units[name] or 'no unit'}, {side.source} in {foreign or 'no unit'}"
+                raise DataError(f"{name}: {problem}; convert one")
+            group[name] = converted
+        if unsure_of_better(groups[0][name]):
+            unsure[str(groups[0][name]["metric"].iloc[0])] = None
+        larger[name] = better_of(groups[0][name]) == "larger"
+    if unsure:
+        progress.note(
+            f"nothing says which values of {listing(unsure, 3)} are better; smaller is taken, --better larger says "
+            "otherwise"
+        )
+    return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
+
+
+def _called_alike(first: LongTable, second: LongTable) -> LongTable:
+    """The second with what it measures called as by the first, where it is the same but for spelling and unit."""
+    names = same_metrics(list(dict.fromkeys(first.runs["metric"])), list(dict.fromkeys(second.runs["metric"])))
+    for name, metric in names.items():
+        progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
+    return replace(second, runs=second.runs.assign(metric=second.runs["metric"].replace(names))) if names else second
+
+
+def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
+    """Runs of both with a column ``benchmark``: what tells benchmarks apart in either file, and no more."""
+    keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
+    # What tells the files apart does not tell benchmarks apart.
+    keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
+    if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
+        metric = {str(name) for side in sides for name in side.runs["metric"]}
+        keys += case_columns([side.labels for side in sides], keys, metric)
+    telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
+    code = {key for side in sides for key in keys if side.labels[key].dtype.kind not in "iuf"}
+    name_keys = telling or [key for key in keys if key in code][:1]
+    metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
+    several = any(side.runs["metric"].nunique() > 1 for side in sides)
+    tables = []
+    for side in sides:
+        names = None
+        for key in name_keys:
+            texts = side.labels[key].map(text_of)
+            part = (texts if key in code else f"{key}=" + texts).where(side.labels[key].notna(), "")
+            names = part if names is None else (names + " " + part).str.strip()
+        if names is None:
+            names = side.runs["metric"]
+        elif several:
+            names = names + " " + side.runs["metric"]
+        across = side.local and (side.files > 1 or sides[0].source != sides[1].source)
+        unknown = {"order": float("nan"), "round": float("nan")} if across else {}
+        if side.local_rounds and (side.files > 1 or sides[0].source != sides[1].source):
+            unknown = {"round": float("nan")}
+        tables.append(side.runs.assign(benchmark=names, **unknown))
+    if not several and len(metrics) > 1:
+        raise DataError(
+            f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
+            f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
+        )
+    return tables
+
+
+def text_of(value: object) -> str:
+    """A cell as a name."""
+    if isinstance(value, float) and value.is_integer():  # also of whole numbers among which some are missing
+        value = int(value)
+    return " ".join(str(value).split())

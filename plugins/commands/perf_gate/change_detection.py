@@ -1,0 +1,385 @@
+"""Where the level of a series changed: steps and outliers in noise with memory.
+
+y = level + steps + single outliers + ARMA(1,1) noise. Forward, the likeliest step or outlier is taken while it is above
+its critical value, then a pair of steps that only together is; backward, each step is placed anew and dropped where the
+others leave it no reason. The critical value of a step grows with the noise's gain, so that memory does not pass for
+steps; constants are set on simulated series (`benchmarks/gates.py` judges them on others).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
+
+# Steps in noise with heavy tails: which are more than shocks that die away?
+#
+# Where shocks of the machine are large now and then and its memory is long, a shock jumps up and comes back slowly,
+# and
+# a normal likelihood takes it for a step. A likelihood with Student's t for the shocks does not: a jump that the
+# noise's
+# own tails make probable counts little, and what counts is that the level stays. Its weights are those of K. L.
+# Lange,
+# R. J. A. Little, J. M. G. Taylor, "Robust statistical modeling using the t distribution", Journal of the American
+# Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter expansion
+# to
+# accelerate EM", Biometrika 85, 1998.
+
+Floats = npt.NDArray[np.float64]
+
+_FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
+_LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
+# Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20
+# series of 120 values, tails of t_3 more in all of 500 values, and in half of 120.
+_HEAVY = 3.5
+_ITERATIONS = 12  # the likelihood then changes by less than 0.01
+_STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
+
+
+class _Fit(NamedTuple):
+    likelihood: float
+    gain: float  # of the noise of long means
+    place: int  # in the grid
+
+
+def lasting_steps(
+    y: Floats,
+    dense: Floats,
+    steps: Sequence[int],
+    critical: Callable[[float], float],
+    pair: float,
+    kept: float,
+) -> list[int]:
+    """Those steps of a series that heavy tails do not explain; all of them where tails are not heavy."""
+    fits = _Fits(y, dense, steps)
+    everything = frozenset(steps)
+    normal = fits.best(everything, math.inf)
+    if float(fits.likelihoods(everything, _LIGHTEST, [normal.place])[0]) < normal.likelihood:
+        return list(steps)
+    freedom = max(_FREEDOMS, key=lambda each: fits.best(everything, each).likelihood)
+    if 2.0 * (fits.best(everything, freedom).likelihood - normal.likelihood) < _HEAVY:
+        return list(steps)
+
+    def ratio(more: frozenset[int], fewer: frozenset[int]) -> tuple[float, float]:
+        """Twice the difference, and the value that it must exceed."""
+        one, other = fits.best(more, freedom), fits.best(fewer, freedom)
+        return 2.0 * (one.likelihood - other.likelihood), _STRICTER * critical(max(one.gain, other.gain))
+
+    chosen: frozenset[int] = frozenset()
+    while chosen < everything:
+        ratios = {step: ratio(chosen | {step}, chosen) for step in everything - chosen}
+        step = max(ratios, key=lambda each: ratios[each][0])
+        if ratios[step][0] > ratios[step][1]:
+            chosen |= {step}
+            continue
+        together = {other: ratio(chosen | {step, other}, chosen) for other in everything - chosen - {step}}
+        other = max(together, key=lambda each: together[each][0], default=step)
+        if other == step or together[other][0] <= together[other][1] + pair:
+            break
+        chosen |= {step, other}
+    while chosen:
+        margins = {}
+        for step in chosen:
+            value, needed = ratio(chosen, chosen - {step})
+            margins[step] = value - kept * needed
+        worst = min(margins, key=lambda each: margins[each])
+        if margins[worst] >= 0.0:
+            break
+        chosen -= {worst}
+    return sorted(chosen)
+
+
+class _Fits:
+    """Regressions of a series on steps in noise of any of the grid, each made once."""
+
+    def __init__(self, y: Floats, dense: Floats, steps: Sequence[int]) -> None:
+        self._steps = sorted(steps)
+        rows = [*dense, *((np.arange(len(y)) >= step).astype(float) for step in self._steps), y]
+        self._white = np.stack([whitened(np.stack(rows), *pair) for pair in GRID.tolist()])
+        self._constant = np.array([-0.5 * math.log(first_variance(*pair)) for pair in GRID.tolist()])
+        self._first_step = len(dense)
+        self._made: dict[tuple[frozenset[int], float], _Fit] = {}
+
+    def best(self, steps: frozenset[int], freedom: float) -> _Fit:
+        """The likeliest noise of the grid."""
+        key = (steps, freedom)
+        if key not in self._made:
+            likelihoods = self.likelihoods(steps, freedom, list(range(len(GRID))))
+            index = int(likelihoods.argmax())
+            self._made[key] = _Fit(float(likelihoods[index]), float(GAIN[index]), index)
+        return self._made[key]
+
+    def likelihoods(self, steps: frozenset[int], freedom: float, places: list[int]) -> Floats:
+        """Logarithms at places of the grid."""
+        columns = [self._first_step + index for index, step in enumerate(self._steps) if step in steps]
+        white = self._white[places]
+        design = white[:, [*range(self._first_step), *columns]]
+        return np.asarray(self._constant[places] + _log_likelihoods(design, white[:, -1], freedom))
+
+
+def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:
+    """Of regressions with errors of Student's t, each with its own scale."""
+    n = values.shape[1]
+    weights = np.ones_like(values)
+    for _ in range(1 if math.isinf(freedom) else _ITERATIONS):
+        weighted = design * weights[:, None]
+        gram = weighted @ design.transpose(0, 2, 1)
+        ridge = 1e-12 * np.trace(gram, axis1=1, axis2=2)[:, None, None] * np.eye(gram.shape[1])
+        estimate = np.linalg.solve(gram + ridge, weighted @ values[:, :, None])
+        rest = values - (estimate.transpose(0, 2, 1) @ design)[:, 0]
+        variance = np.maximum((weights * rest**2).sum(axis=1) / weights.sum(axis=1), 1e-300)
+        relative = rest**2 / variance[:, None]
+        weights = (freedom + 1.0) / (freedom + relative) if math.isfinite(freedom) else weights
+    scale = -0.5 * n * np.log(variance)
+    if math.isinf(freedom):
+        return np.asarray(scale - 0.5 * n * (math.log(2.0 * math.pi) + 1.0))
+    constant = math.lgamma((freedom + 1.0) / 2.0) - math.lgamma(freedom / 2.0) - 0.5 * math.log(freedom * math.pi)
+    return np.asarray(scale + n * constant - 0.5 * (freedom + 1.0) * np.log1p(relative / freedom).sum(axis=1))
+
+
+Ints = npt.NDArray[np.int64]
+
+FEWEST_VALUES = 12
+_MARGIN = 3  # points on a side of a step, of which
+_REGULAR = 2  # are no outliers
+_OUTLIER = 16.0  # critical value of one
+_MOST_OUTLIERS = 0.1  # of the values
+_PAIR = 12.5  # more than a single step
+_KEPT = 0.75  # of the critical value, which a step must have when the others are known
+_MOST_STEPS = 40
+_WIDER = 1.15  # standard errors: the noise's parameters are estimated too
+_RECENT = 6  # values after the step that a series' sight is told for
+_NINE_IN_TEN = 1.28  # standard normal quantile
+_OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
+_OF_ALPHA = 2.3  # critical value for each factor e of the level
+_LARGEST_LOGARITHM = 709.0  # of a change that a float holds
+
+
+def change_of(logarithm: float) -> float:
+    """Share by which a value changes whose logarithm changes so much; infinite beyond floats."""
+    return math.expm1(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
+
+
+class Step(NamedTuple):
+    """A change of the level."""
+
+    place: int  # of the first value after it
+    first: int  # between which it is, 95 % sure
+    last: int
+    size: float  # change of the logarithm, with 95 % bounds
+    lower: float
+    upper: float
+    probability: float  # of such a step anywhere in a series without one
+
+
+class Noise(NamedTuple):
+    """Noise about the level."""
+
+    spread: float  # standard deviation of the logarithm
+    autocorrelation: float  # of neighbouring values
+    drifts: bool  # its memory is at the end of what is known: the level drifts, rather than that it steps
+
+
+class Detected(NamedTuple):
+    """What a series holds."""
+
+    steps: tuple[Step, ...]
+    outliers: tuple[int, ...]
+    noise: Noise
+    levels: Floats  # the logarithm without noise and outliers
+    sight: float  # size of a step before the last 6 values that would have been found, 90 % likely
+
+
+class _Scan(NamedTuple):
+    step_ratio: Floats
+    outlier_ratio: Floats
+    gain: Floats  # of the noise with a step at each place, or without, whichever is larger
+
+
+def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) -> Detected:
+    """Find steps and outliers."""
+    from perf_gate.change_scan import scan
+
+    n = len(values)
+    extra = np.zeros((0, n)) if machines is None else machines
+    dense = np.concatenate([np.ones((1, n)), extra])
+    centre, scale = float(np.median(values)), float(np.std(values))
+    if n < FEWEST_VALUES or scale < 1e-12:
+        return Detected((), (), Noise(scale, 0.0, False), np.array(values, dtype=float), 0.0)
+    y = (np.asarray(values, dtype=float) - centre) / scale
+
+    def scanned(steps: list[int], outliers: list[int]) -> _Scan:
+        places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
+        with_step, with_outlier, grid_of_step, without, grid_without = scan(y, dense, *places, GRID, _MARGIN)
+        _exclude(with_step, with_outlier, steps, outliers)
+        gain = np.maximum(GAIN[grid_of_step], GAIN[grid_without])
+        return _Scan(2.0 * (with_step - without), 2.0 * (with_outlier - without), gain)
+
+    steps, outliers = _forward(n, scanned, alpha)
+    placed = _backward(n, scanned, steps, outliers, alpha)
+    if steps:
+        lasting = lasting_steps(y, dense, steps, lambda gain: _critical(gain, n, alpha), _PAIR, _KEPT)
+        if len(lasting) < len(steps):
+            steps[:] = lasting
+            placed = _backward(n, scanned, steps, outliers, alpha)
+    places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
+    phi, theta = GRID[scan(y, dense, *places, GRID, _MARGIN)[4]].tolist()
+    fitted = _fitted(y, dense, steps, outliers, phi, theta)
+    sizes = [
+        Step(step, low, high, scale * size, scale * lower, scale * upper, probability)
+        for step, (low, high, probability), (size, lower, upper) in zip(steps, placed, fitted.bounds, strict=True)
+    ]
+    noise = Noise(fitted.spread * scale, fitted.autocorrelation, fitted.drifts)
+    critical = _critical(fitted.gain, n, alpha)
+    return Detected(
+        steps=tuple(sorted(sizes)),
+        outliers=tuple(sorted(outliers)),
+        noise=noise,
+        levels=np.asarray(centre + scale * fitted.levels),
+        sight=scale * fitted.recent_error * (math.sqrt(critical) + _NINE_IN_TEN),
+    )
+
+
+def _critical(gain: float, n: int, alpha: float) -> float:
+    """Value that the likelihood ratio of the best step exceeds in a share alpha of series without one."""
+    base = min(18.0, 11.0 + 3.0 * math.log(gain))
+    length = 1.3 * math.log(max(1.0, 100.0 / n)) + _OF_LENGTH * math.log(n / 1500.0)
+    return base + length + _OF_ALPHA * math.log(0.05 / alpha)
+
+
+def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: float) -> tuple[list[int], list[int]]:
+    """Take the likeliest while it is above its critical value."""
+    steps: list[int] = []
+    outliers: list[int] = []
+    for _ in range(_MOST_STEPS):
+        profile = scanned(steps, outliers)
+        step = int(profile.step_ratio.argmax())
+        ratio = float(profile.step_ratio[step])
+        several = _apart(profile.outlier_ratio, max(_OUTLIER, ratio), int(_MOST_OUTLIERS * n) - len(outliers))
+        if several:
+            outliers += several
+            continue
+        if ratio > _critical(float(profile.gain[step]), n, alpha):
+            steps.append(step)
+            continue
+        several = _apart(profile.outlier_ratio, _OUTLIER, int(_MOST_OUTLIERS * n) - len(outliers))
+        if several:
+            outliers += several
+            continue
+        if ratio <= 0.0:
+            break
+        pair = scanned([*steps, step], outliers)
+        other = int(pair.step_ratio.argmax())
+        together = ratio + float(pair.step_ratio[other])
+        if together <= _critical(float(max(pair.gain[other], profile.gain[step])), n, alpha) + _PAIR:
+            break
+        steps += [step, other]
+    return steps, outliers
+
+
+def _apart(ratios: Floats, least: float, most: int) -> list[int]:
+    """Outliers that are above a value and no neighbours, the likeliest first: so that each need not have its scan."""
+    chosen: list[int] = []
+    for place in np.argsort(-ratios, kind="stable").tolist():
+        if len(chosen) >= most or not ratios[place] > least:
+            break
+        if all(abs(place - other) > _MARGIN for other in chosen):
+            chosen.append(place)
+    return chosen
+
+
+def _backward(
+    n: int, scanned: Callable[[list[int], list[int]], _Scan], steps: list[int], outliers: list[int], alpha: float
+) -> list[tuple[int, int, float]]:
+    """Place each step anew, given the others, and drop in place what is not needed; where each may be, how probable."""
+    while steps:
+        placed, margins = [], []
+        for k in range(len(steps)):
+            profile = scanned(steps[:k] + steps[k + 1 :], outliers)
+            steps[k] = int(profile.step_ratio.argmax())
+            ratio = float(profile.step_ratio[steps[k]])
+            critical = _critical(float(profile.gain[steps[k]]), n, alpha)
+            margins.append(ratio - _KEPT * critical)
+            probability = min(1.0, alpha * math.exp(min(0.0, (critical - ratio) / _OF_ALPHA)))
+            placed.append((*_places(profile.step_ratio), probability))
+        worst = int(np.argmin(margins))
+        if margins[worst] >= 0.0:
+            return placed
+        steps.pop(worst)
+    return []
+
+
+def _places(ratios: Floats) -> tuple[int, int]:
+    """Between which places a step is, 95 % sure: by weights exp(LR / 2)."""
+    weights = np.exp(0.5 * (ratios - ratios.max()))
+    order = np.argsort(-weights, kind="stable")
+    count = int(np.searchsorted(np.cumsum(weights[order]) / weights.sum(), 0.95)) + 1
+    return int(order[:count].min()), int(order[:count].max())
+
+
+def _exclude(with_step: Floats, with_outlier: Floats, steps: list[int], outliers: list[int]) -> None:
+    """Leave out places too near to a step, and those that would leave a level with too few regular values."""
+    n = len(with_step)
+    for step in steps:
+        with_step[max(0, step - _MARGIN + 1) : step + _MARGIN] = -1e300
+    regular = np.ones(n)
+    regular[outliers] = 0.0
+    cuts = [0, *sorted(steps), n]
+    for low, high in itertools.pairwise(cuts):
+        count = np.cumsum(regular[low:high])
+        before = count - regular[low:high]
+        bad = (before < _REGULAR) | (count[-1] - before < _REGULAR)
+        bad[0] = True
+        with_step[low:high][bad] = -1e300
+        if count[-1] <= _REGULAR:
+            with_outlier[low:high] = -1e300
+    with_outlier[outliers] = -1e300
+
+
+class _Fitted(NamedTuple):
+    bounds: list[tuple[float, float, float]]  # size, lower, upper of each step
+    levels: Floats
+    spread: float
+    autocorrelation: float
+    drifts: bool
+    gain: float
+    recent_error: float  # standard error of a step before the last values
+
+
+def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi: float, theta: float) -> _Fitted:
+    """Generalised least squares in noise of these parameters."""
+    from scipy.stats import t
+
+    from perf_gate.change_scan import EXACT
+
+    n = len(y)
+    places = np.arange(n)
+    rows = [*dense, *((places >= step).astype(float) for step in steps)]
+    design = np.stack([*rows, *((places == outlier).astype(float) for outlier in outliers)])
+    white = whitened(np.concatenate([design, y[None]]), phi, theta)
+    inverse = np.linalg.pinv(white[:-1] @ white[:-1].T, hermitian=True)
+    estimate = inverse @ (white[:-1] @ white[-1])
+    rest = white[-1] - estimate @ white[:-1]
+    innovation = math.sqrt(max(float(rest @ rest), n * EXACT) / max(1, n - len(design) - 2))
+    errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * innovation
+    side = _WIDER * float(t.ppf(0.975, max(3, n - len(design) - 2))) * errors
+    step_rows = [len(dense) + k for k in range(len(steps))]
+    variance = first_variance(phi, theta)
+    recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
+    shared = white[:-1] @ recent
+    recent_square = float(recent @ recent - shared @ inverse @ shared)  # that the regressors leave
+    return _Fitted(
+        bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in step_rows],
+        levels=estimate[0] + estimate[step_rows] @ design[step_rows] if step_rows else np.full(n, estimate[0]),
+        spread=innovation * math.sqrt(variance),
+        autocorrelation=(phi - theta) * (1.0 - phi * theta) / (1.0 + theta * theta - 2.0 * phi * theta),
+        drifts=phi >= float(GRID[:, 0].max()),
+        gain=(1.0 - theta) / (1.0 - phi),
+        recent_error=innovation / math.sqrt(max(recent_square, 1e-12)),
+    )

@@ -1,1 +1,0 @@
-"""Where two models differ, by how much, and how sure that is."""

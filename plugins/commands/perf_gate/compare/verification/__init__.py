@@ -1,1 +1,0 @@
-"""A model at points that it was not fitted to."""

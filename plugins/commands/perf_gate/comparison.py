@@ -1,0 +1,547 @@
+"""Two models: where they differ, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_statistics.gating import holm
+from perf_tables.arguments import levels_at
+from perf_tables.names import plain_name
+from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.hooks.registry import registry
+from perfcore.models.model import Model
+from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
+from perfcore.results import Result
+
+CATEGORY = "category"  # the variable of models by category; their first level is the total
+
+
+def points_of(model: Model, columns: Mapping[str, Any]) -> Any:
+    """Those columns that are variables of a model; of a single variable its values, which every model takes."""
+    model_columns = {symbol: values for symbol, values in columns.items() if symbol in model.variables}
+    return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns
+
+
+def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
+    """A column for each variable of all points, every combination of the levels."""
+    levels = levels_at(model, at)
+    missing = [name for name in model.variables if name not in levels and name not in model.levels]
+    if missing and not levels:
+        raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
+    if missing:
+        raise OptionError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
+    columns = zip(*itertools.product(*levels.values()), strict=True)
+    return {name: list(column) for name, column in zip(levels, columns, strict=True)}
+
+
+# Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
+# every draw of the one meets every draw of the other.
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+_SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
+_BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
+_ROWS_AT_ONCE = 250  # whose ratios take 8 MB
+
+
+def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
+    """Bounds of new / old."""
+    bounds = np.empty((len(old), 2))
+    sides = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
+    for begin in range(0, len(old), _ROWS_AT_ONCE):
+        below, above = (
+            side[begin : begin + _ROWS_AT_ONCE].reshape(-1, _BLOCKS, side.shape[1] // _BLOCKS).mean(axis=2)
+            for side in (old, new)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = above[:, :, None] / below[:, None, :]
+        ratios[(above[:, :, None] == 0.0) & (below[:, None, :] == 0.0)] = 1.0
+        ratios = ratios.reshape(len(ratios), _BLOCKS * _BLOCKS)
+        bounds[begin : begin + _ROWS_AT_ONCE] = np.quantile(ratios, sides, axis=1, method="inverted_cdf").T
+    return bounds
+
+
+def probability_above(old: Floats, new: Floats, factor: float) -> Floats:
+    """Probability that new is above `factor` times old (K,); draws as in `ratio_bounds`, NaN where they are."""
+    margin = _SAME * factor * np.abs(old) + np.finfo(np.float64).tiny
+    return 0.5 * (_above(factor * old + margin, new) + _above(factor * old - margin, new))
+
+
+def probability_beyond(old: Floats, new: Floats, difference: float) -> Floats:
+    """Probability that new - old is above a difference > 0 (K,); draws as in `ratio_bounds`, of any sign."""
+    return _above(old + difference, new)
+
+
+def _above(old: Floats, new: Floats) -> Floats:
+    """Share of all pairs in which new is above old (K,)."""
+    order = np.argsort(np.concatenate([old, new], axis=1), axis=1, kind="stable")
+    is_old = order < old.shape[1]
+    pairs = np.where(is_old, 0, np.cumsum(is_old, axis=1)).sum(axis=1)
+    finite = np.isfinite(old).all(axis=1) & np.isfinite(new).all(axis=1)
+    return np.where(finite, pairs / (old.shape[1] * new.shape[1]), np.nan)
+
+
+def surely(probability: Floats, confidence: float) -> Booleans:
+    """Which of several statements hold, so that all of these are right with a probability.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
+    the probabilities that the statements are wrong: the likeliest of K must be as sure as all are to be together.
+    """
+    wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
+    # Rounding of 1 - 0.95 must not decide.
+    return np.asarray(holm(wrong) <= 1.0 - confidence + _SAME)
+
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+SAME = 1e-9  # models that differ by less do not cross there, they agree
+_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where one model overtakes the other along a parameter."""
+
+    at: float  # value of the parameter
+    value: float  # of both models there
+    below: int  # the model that is smaller before it: 0 or 1
+    held: Mapping[str, float | str]  # the other variables
+
+
+def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str) -> tuple[Crossing, ...]:
+    """Changes of sign of the difference along one parameter, for each combination of the others."""
+    from scipy.optimize import brentq
+
+    low, high = float(columns[along].min()), float(columns[along].max())
+    scan = np.geomspace(low, high, _SCAN) if low > 0.0 else np.linspace(low, high, _SCAN)
+    crossings = []
+    for fixed, _ in _lines(columns, along):
+
+        def both_at(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
+            levels = np.atleast_1d(np.asarray(x, dtype=np.float64))
+            return both({along: levels, **{name: np.full(len(levels), value) for name, value in fixed.items()}})
+
+        for k, following, below in _changes(both_at(scan)):
+            position = float(brentq(lambda x: float(np.subtract(*both_at(x))[0]), scan[k], scan[following]))
+            crossings.append(Crossing(position, float(both_at(position)[0, 0]), below, fixed))
+    return tuple(crossings)
+
+
+def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Crossing, ...]:
+    """The same from values at points only, by powers of the parameter in between."""
+    crossings = []
+    for fixed, rows in _lines(columns, along):
+        order = rows[np.argsort(columns[along][rows], kind="stable")]
+        x, line = np.log2(columns[along][order].astype(np.float64)), np.log2(values[:, order])
+        for k, following, below in _changes(values[:, order]):
+            gap = line[0] - line[1]
+            share = gap[k] / (gap[k] - gap[following])
+            position, value = (
+                coordinate[k] + share * (coordinate[following] - coordinate[k]) for coordinate in (x, line[0])
+            )
+            crossings.append(Crossing(float(2.0**position), float(2.0**value), below, fixed))
+    return tuple(crossings)
+
+
+def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.int64]]]:
+    """The other variables of each line along a parameter, and the points on it."""
+    fixed_names = [name for name in columns if name != along]
+    keys = (
+        list(zip(*(columns[name].tolist() for name in fixed_names), strict=True))
+        if fixed_names
+        else [()] * len(columns[along])
+    )
+    for kept in dict.fromkeys(keys):
+        yield dict(zip(fixed_names, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
+
+
+def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
+    """Neighbours (k, l) between which the difference of two rows changes its sign, and which is smaller before."""
+    first, second = values
+    difference = np.where(np.abs(first - second) > SAME * np.maximum(first, second), first - second, 0.0)
+    differ = np.flatnonzero(difference)
+    signs = np.sign(difference[differ])
+    for k in np.flatnonzero(signs[:-1] != signs[1:]).tolist():
+        yield int(differ[k]), int(differ[k + 1]), 0 if signs[k] < 0 else 1
+
+
+# Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
+_ALIKE = 0.05
+
+
+class GrowthChange(NamedTuple):
+    """How a part grows in both models."""
+
+    laws: tuple[str, str]
+    parameter: str  # parameter along which growth changed most surely
+    classes: tuple[str, str]  # the likeliest class of growth over it
+    exponents: tuple[float, float]  # of a power of it that grows as the part does; medians
+    worse: float
+
+
+def growth_changes(
+    growths: tuple[GrowthDraws | None, GrowthDraws | None], numbers: npt.NDArray[np.int64], called: Mapping[str, str]
+) -> Mapping[int, GrowthChange]:
+    """Compare the growth of parts."""
+    first, second = growths
+    both = np.flatnonzero((numbers >= 0).all(axis=0))
+    if first is None or second is None or not len(both):
+        return {}
+    one, other = numbers[:, both]
+    q = len(first.symbols)
+    order = [second.symbols.index(symbol) for symbol in first.symbols]
+    old, new = first.exponents[one], second.exponents[other][:, order]
+    larger = probability_beyond(old.reshape(-1, old.shape[2]), new.reshape(-1, new.shape[2]), _ALIKE).reshape(-1, q)
+    before, after = first.probabilities[one], second.probabilities[other][:, order]
+    # The class before is below: what it was below is summed up, less its own.
+    higher = (after * (np.cumsum(before, axis=2) - before)).sum(axis=2)
+    surest = np.fmax(larger, higher)
+    rows = np.arange(len(both))
+    along = np.where(np.isnan(surest), -1.0, surest).argmax(axis=1)
+    # The surest of several parameters was chosen, so each may be wrong q times as seldom.
+    worse = np.maximum(1.0 - q * (1.0 - surest[rows, along]), 0.0)
+    medians = np.median(old, axis=2), np.median(new, axis=2)
+    along = np.where(worse > 0.5, along, np.abs(medians[1]).argmax(axis=1))
+    named = before[rows, along].argmax(axis=1), after[rows, along].argmax(axis=1)
+    return {
+        part: GrowthChange(
+            laws=(first.laws[one[row]], second.laws[other[row]]),
+            parameter=called.get(first.symbols[along[row]], first.symbols[along[row]]),
+            classes=(first.classes[named[0][row]], second.classes[named[1][row]]),
+            exponents=(float(medians[0][row, along[row]]), float(medians[1][row, along[row]])),
+            worse=float(worse[row]),
+        )
+        for row, part in enumerate(both.tolist())
+    }
+
+
+_PLURALS = {"category": "categories"}
+_LIKE = 0.7  # of the letters of two names agree: one may be the other, renamed
+_MOST_RENAMED = 100  # names are compared letter by letter, which takes its time
+
+
+class RatioDraws(NamedTuple):
+    """Draws of both models of K things at one point (K, N) and (K, M), each ascending; NaN where there are none."""
+
+    first: Floats
+    second: Floats
+
+    def rows(self, chosen: Sequence[int]) -> RatioDraws:
+        """Of some of them."""
+        return RatioDraws(self.first[chosen], self.second[chosen])
+
+    def bounds(self, coverage: float = 0.95) -> Floats:
+        """Of the second over the first (K, 2)."""
+        return ratio_bounds(self.first, self.second, coverage)
+
+    def above(self, factor: float) -> Floats:
+        """Probability that the second is above a factor times the first (K,)."""
+        return probability_above(self.first, self.second, factor)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Two models at n points."""
+
+    names: tuple[str, str]
+    unit: str | None
+    along: str  # parameter along which crossings were looked for: the first that varies, empty where none does
+    points: Mapping[str, npt.NDArray[Any]]  # by symbol
+    totals: Drawn  # values (2, n), draws (2, n, M)
+    what: str  # what a part is, such as ``"category"``; empty where the models have no parts to compare
+    parts: tuple[str, ...]  # of either model (K)
+    of_part: Drawn  # values (2, K, n), 0 for a part that a model does not have; draws (2, K, n, N), NaN for such a part
+    has: Booleans  # (2, K), which model has which part
+    crossings: tuple[Crossing, ...]
+    # at the last point, of the parts that both have, by number; empty where the models do not say
+    growth: Mapping[int, GrowthChange]
+    # parts that could not be fitted, and why. They, and what the other model says of them, are not in the totals
+    left_out: tuple[Mapping[str, str], Mapping[str, str]]
+    predicted: Booleans  # (2, n), which model says something beyond what was measured, at which point
+    single_runs: bool  # the bounds of a model are of single runs and not of means, and so those of ratios are too wide
+    called: Mapping[str, str] = field(default_factory=dict)  # what texts call symbols that are not called by themselves
+
+    def __len__(self) -> int:
+        """How many points."""
+        return int(self.totals.values.shape[1])
+
+    @property
+    def ratio(self) -> Floats:
+        """The second model over the first (n,)."""
+        return np.asarray(self.totals.values[1] / self.totals.values[0])
+
+    @property
+    def both(self) -> Booleans:
+        """The parts that both models have (K,)."""
+        return np.asarray(self.has.all(axis=0))
+
+    def part_ratio(self, place: int) -> Floats:
+        """The second model over the first, part by part (K,); NaN where one does not have it."""
+        first, second = self.of_part.values[:, :, place]
+        return np.asarray(np.divide(second, first, out=np.full(len(first), np.nan), where=self.both & (first > 0.0)))
+
+    def difference(self, place: int) -> Floats:
+        """The second model less the first, part by part (K,)."""
+        return np.asarray(np.diff(self.of_part.values[:, :, place], axis=0)[0])
+
+    def total_draws(self) -> RatioDraws:
+        """Draws of the totals, at all points."""
+        return RatioDraws(*self.totals.draws)
+
+    def part_draws(self, place: int) -> RatioDraws:
+        """Draws of the parts at one point."""
+        return RatioDraws(*self.of_part.draws[:, :, place])
+
+    def share(self, place: int) -> Floats:
+        """Part of the total that each part has at a point (K,): the larger of both."""
+        return np.asarray((self.of_part.values[:, :, place] / self.totals.values[:, place, None]).max(axis=0))
+
+    def largest(self, place: int) -> tuple[str, float] | None:
+        """The part that makes most of the difference at a point, and its part of it, second less first."""
+        if not self.parts:
+            return None
+        difference = self.difference(place)
+        towards = difference * np.sign(self.totals.values[1, place] - self.totals.values[0, place])
+        which = int(towards.argmax())
+        return self.parts[which], float(difference[which])
+
+    def only_in(self, which: int) -> list[str]:
+        """Parts that one of the models (0 or 1) has alone, those that the other could not fit among them."""
+        alone = self.has[which] & ~self.has[1 - which]
+        return [part for part, chosen in zip(self.parts, alone.tolist(), strict=True) if chosen]
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Parts of the first alone with the part of the second alone whose name is most like theirs."""
+        new = self.only_in(1)
+        pairs: dict[str, str] = {}
+        for part in self.only_in(0)[:_MOST_RENAMED]:
+            near = difflib.get_close_matches(part, [name for name in new if name not in pairs.values()], 1, _LIKE)
+            if near:
+                pairs[part] = near[0]
+        return pairs
+
+    def by_name(self, levels: Mapping[str, Any]) -> dict[str, Any]:
+        """Levels by symbol, under what texts call the symbols."""
+        return {self.called.get(symbol, symbol): level for symbol, level in levels.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready but for NaN."""
+        draws = self.total_draws()
+        bounds, larger = draws.bounds(), draws.above(1.0)
+        columns = self.by_name({symbol: values.tolist() for symbol, values in self.points.items()})
+        points = []
+        for place, row in enumerate(zip(*columns.values(), strict=True)):
+            entry = {**dict(zip(columns, row, strict=True)), "values": self.totals.values[:, place].tolist()}
+            entry.update(ratio=float(self.ratio[place]), bounds=bounds[place].tolist(), larger=float(larger[place]))
+            if self.parts:
+                entry[plural_of(self.what)] = self._parts_at(place)
+            points.append(entry)
+        return {
+            "models": self.names,
+            "unit": self.unit,
+            "along": self.called.get(self.along, self.along),
+            "crossings": [
+                {
+                    "at": c.at,
+                    "value": c.value,
+                    "smaller_before": self.names[c.below],
+                    "held": self.by_name(c.held),
+                }
+                for c in self.crossings
+            ],
+            "points": points,
+            "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
+            "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
+            "perhaps_renamed": self.renamed,
+            "gates": [],  # `perf gate` judges; whoever reads it finds none
+        }
+
+    def _parts_at(self, place: int) -> dict[str, Any]:
+        draws, ratio = self.part_draws(place), self.part_ratio(place).tolist()
+        bounds, larger = draws.bounds().tolist(), draws.above(1.0).tolist()
+        return {
+            name: {
+                "values": [v if has else None for v, has in zip(values, owned, strict=True)],
+                "ratio": ratio[k],
+                "bounds": bounds[k],
+                "larger": larger[k],
+            }
+            for k, (name, values, owned) in enumerate(
+                zip(self.parts, self.of_part.values[:, :, place].T.tolist(), self.has.T.tolist(), strict=True)
+            )
+        }
+
+
+def plural_of(part_kind: str) -> str:
+    """Several of what parts are."""
+    return _PLURALS.get(part_kind, f"{part_kind}s")
+
+
+_SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
+_COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
+
+
+def draws_of(model: Model, points: Columns) -> PartDraws:
+    """What a model says of its parts, or else what its bounds say."""
+    drawn = model.part_draws(points)
+    return draws_by_interval(model, points) if drawn is None else drawn
+
+
+def draws_by_interval(model: Model, points: Columns) -> PartDraws:
+    """Draws of a model that has none of its own: two halves of normal distributions with its bounds."""
+    count = len(next(iter(points.values())))
+    if CATEGORY not in model.levels or model.kind in registry().entries("models"):
+        none = Drawn(np.empty((0, count)), np.empty((0, count, N_DRAWS)))
+        return PartDraws("", (), (), none, _by_interval(model, points), single_runs=True)
+    whole_name, *names = model.levels[CATEGORY]
+    whole, *drawn = (_by_interval(model, {**points, CATEGORY: np.full(count, name)}) for name in (whole_name, *names))
+    parts = Drawn(np.stack([part.values for part in drawn]), np.stack([part.draws for part in drawn]))
+    return PartDraws(CATEGORY, tuple(names), tuple(map(plain_name, names)), parts, whole, single_runs=True)
+
+
+def _by_interval(model: Model, columns: Columns) -> Drawn:
+    from scipy.special import ndtri
+
+    points = points_of(model, columns)
+    values = model.predict(points)
+    try:
+        bounds = model.predict(points, interval=_COVERAGE)[:, 1:]
+    except PerfError:  # models of this kind, or of these data, have no bounds
+        return Drawn(values, np.full((len(values), N_DRAWS), np.nan))
+    places = ndtri((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
+    below, above = (values - bounds[:, 0])[:, None], (bounds[:, 1] - values)[:, None]
+    spread = np.where(places < 0.0, below, above) / ndtri(0.5 + 0.5 * _COVERAGE)
+    draws = values[:, None] + places * spread
+    # Bounds of times are cut off at 0, and so are these.
+    return Drawn(values, np.where((values > 0.0)[:, None], np.maximum(draws, 0.0), draws))
+
+
+def sum_of_parts(parts: Drawn, chosen: npt.NDArray[np.bool_], seed: int) -> Drawn:
+    """The sum of independent parts."""
+    rng = np.random.default_rng(seed)
+    n_draws = parts.draws.shape[-1]
+    sums = np.empty((parts.draws.shape[1], _SUMS * n_draws))
+    for place, row in enumerate(sums):
+        draws = parts.draws[chosen, place]
+        row[:] = np.concatenate([rng.permuted(draws, axis=1).sum(axis=0) for _ in range(_SUMS)])
+    sums.sort(axis=1)
+    if chosen.sum() == 1:
+        return Drawn(parts.values[chosen][0], sums)
+    return Drawn(np.median(sums, axis=1), sums)
+
+
+def compare_models(
+    one: Model, other: Model, points: Mapping[str, Any], names: tuple[str, str] = ("A", "B")
+) -> Comparison:
+    """Compare two models at points."""
+    numeric = [{s for s in model.variables if s not in model.levels} for model in (one, other)]
+    if numeric[0] != numeric[1]:
+        lists = [", ".join(sorted(symbols)) for symbols in numeric]
+        raise OptionError(f"{names[0]} is a model of {lists[0]}, {names[1]} of {lists[1]}; the same are needed")
+    units = [model.unit for model in (one, other)]
+    if units[0] != units[1]:
+        raise DataError(f"{names[0]} is in {units[0]}, {names[1]} in {units[1]}; convert the values and fit again")
+    arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in points.items()}
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(arrays, np.broadcast_arrays(*arrays.values()), strict=True))
+    drawn = (draws_of(one, columns), draws_of(other, columns))
+    for part in drawn:
+        if part.what in columns:
+            raise OptionError(f"every {part.what} is compared; leave out --at {part.what}")
+    totals = _totals(drawn)
+    if not np.isfinite(totals.values).all():
+        raise DataError("a model has no value at one of the points; see `perf predict`")
+    part_kind, parts, numbers = _matched(drawn)
+    along = next((s for s in one.variables if s in numeric[0] and np.ptp(columns[s]) > 0.0), "")
+    crossings: tuple[Crossing, ...] = ()
+    if along and all(part.total is not None for part in drawn):
+        crossings = crossings_of(
+            lambda point_columns: np.stack([_total(model, point_columns) for model in (one, other)]), columns, along
+        )
+    elif along:  # sums of thousands of parts take too long for a search
+        crossings = crossings_between(totals.values, columns, along)
+    # Where both call it the same; a symbol stands for two names.
+    same = set(one.shown_names.items()) & set(other.shown_names.items())
+    called = {symbol: dict(same).get(symbol, symbol) for symbol in columns}
+    last = {name: values[-1] for name, values in columns.items()}
+    return Comparison(
+        names=names,
+        unit=units[0],
+        along=along,
+        points=columns,
+        called=called,
+        totals=totals,
+        what=part_kind,
+        parts=parts,
+        of_part=_by_part(drawn, numbers),
+        has=numbers >= 0,
+        crossings=crossings,
+        growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers, called) if parts else {},
+        left_out=(drawn[0].left_out, drawn[1].left_out),
+        predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
+        single_runs=any(part.single_runs for part in drawn),
+    )
+
+
+def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
+    """Totals of both models (2, n), of parts that neither had to leave out."""
+    totals = []
+    for which, part_draws in enumerate(drawn):
+        if part_draws.total is not None:
+            totals.append(part_draws.total)
+            continue
+        unknown = drawn[1 - which].left_out
+        chosen = np.array([key not in unknown for key in part_draws.keys])
+        if not chosen.any():
+            raise DataError("the models have nothing in common: what one has, the other could not fit")
+        # Different seeds: what is left open about one model does not depend on the other.
+        totals.append(sum_of_parts(part_draws.parts, chosen, seed=which))
+    width = max(total.draws.shape[1] for total in totals)
+    draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in totals]
+    return Drawn(np.stack([total.values for total in totals]), np.stack(draws))
+
+
+def _matched(drawn: tuple[PartDraws, PartDraws]) -> tuple[str, tuple[str, ...], npt.NDArray[np.int64]]:
+    """What the parts of both are, their names, and the number of each in both models (2, K), -1 where it has none."""
+    if drawn[0].what != drawn[1].what or not drawn[0].what:
+        return "", (), np.empty((2, 0), dtype=np.int64)
+    names: dict[str, str] = {}
+    for part_draws in drawn:
+        for key, name in zip(part_draws.keys, part_draws.names, strict=True):
+            names.setdefault(key, name)
+    orders = [{key: number for number, key in enumerate(part_draws.keys)} for part_draws in drawn]
+    numbers = np.array([[order.get(key, -1) for key in names] for order in orders], dtype=np.int64)
+    return drawn[0].what, tuple(names.values()), numbers
+
+
+def _by_part(drawn: tuple[PartDraws, PartDraws], numbers: npt.NDArray[np.int64]) -> Drawn:
+    n, n_draws = (drawn[0].parts.draws if drawn[0].names else drawn[1].parts.draws).shape[1:]
+    values = np.zeros((*numbers.shape, n))
+    draws = np.full((*numbers.shape, n, n_draws), np.nan)
+    for which, (part_draws, number) in enumerate(zip(drawn, numbers, strict=True)):
+        values[which, number >= 0] = part_draws.parts.values[number[number >= 0]]
+        draws[which, number >= 0] = part_draws.parts.draws[number[number >= 0]]
+    return Drawn(values, draws)
+
+
+def _total(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
+    """The model at points (n,), of all categories together."""
+    if CATEGORY in model.levels:
+        columns = {**columns, CATEGORY: np.full(len(next(iter(columns.values()))), model.levels[CATEGORY][0])}
+    return model.predict(points_of(model, columns))
+
+
+def _is_predicted(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Whether points (n,) lie beyond what was measured, as the model remarks of its first part."""
+    n = len(next(iter(columns.values())))
+    first = {name: np.full(n, levels[0]) for name, levels in model.levels.items()}
+    remarks = model.remarks(points_of(model, {**first, **columns})) or [""] * n
+    return np.array([remark != "" for remark in remarks])

@@ -1,1 +1,0 @@
-"""A history: where a benchmark changed."""

@@ -1,0 +1,147 @@
+"""Rounds of two versions, added until it is decided or the budget ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perf_gate.benchmark_runs import VERSIONS, LongTable, long_table
+from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
+from perf_gate.versions import VersionGate
+from perf_statistics.gating import Outcome
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError
+
+Command = str | Sequence[str]
+_LONGEST = 200  # letters of what a failed run said last
+
+Judge = Callable[[LongTable, Sequence[InterimAnalysis]], VersionGate]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How versions are measured."""
+
+    versions: Mapping[str, Command]  # program and arguments of each
+    design: str | os.PathLike[str] | None = None  # points at which each is measured; see `perfcore.design`
+    store: str | os.PathLike[str] | None = None  # where runs are kept, and taken from; by default nowhere
+    values: Sequence[str] = ()  # ``NAME=REGEX``, what to find in the output; by default the wall time counts
+    launcher: str = "local"
+    limit: str | float | None = None  # longest time of a run
+    warmup: int = 1  # rounds before the first, not kept
+    most: int = 40  # rounds
+    budget_s: float | None = None  # seconds in all
+
+    @property
+    def columns(self) -> list[str]:
+        """What is judged: the values by their names; none for the wall time."""
+        return [text.partition("=")[0] for text in self.values]
+
+
+def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
+    """Add rounds until no benchmark is undecided, or the budget ends."""
+    if len(how.versions) != 2:
+        raise OptionError(
+            f"--run compares two versions, not {len(how.versions)}; give each with --version NAME=COMMAND, or one with "
+            "--self-test"
+        )
+    plan: tuple[InterimAnalysis, ...] = ()
+    judged_at = -1
+    with _place(how.store) as store:
+        for rounds in _rounds(how, store):
+            plan = plan or sequential_plan(how.most, _benchmarks(_read(store, how.columns)))
+            look = max((look.rounds for look in plan if look.rounds <= rounds), default=0)
+            if look > judged_at:
+                judged_at, verdict = look, judge(_read(store, how.columns), plan)
+                if verdict.outcome is not Outcome.UNDECIDED or next_analysis(plan, rounds) is None:
+                    return verdict
+                if look:
+                    progress.note(f"{rounds} rounds: {verdict.summary()[0]}")
+        return judge(_read(store, how.columns), plan)
+
+
+def measured(how: Measuring) -> LongTable:
+    """All rounds of one version."""
+    if len(how.versions) != 1:
+        raise OptionError("--self-test measures one version against itself; give one with --version NAME=COMMAND")
+    with _place(how.store) as store:
+        for _ in _rounds(how, store):
+            pass
+        return _read(store, how.columns)
+
+
+def _rounds(how: Measuring, store: Path) -> Iterator[int]:
+    """Measure round after round; how many there are."""
+    begun = time.monotonic()
+    if how.warmup:
+        with tempfile.TemporaryDirectory() as folder:
+            _run(how, Path(folder) / "warm-up.db", how.warmup)
+    with progress.bar("rounds", how.most) as advance:
+        kept = _rounds_in(store)
+        advance(min(kept, how.most))
+        for rounds in range(max(1, min(kept, how.most)), how.most + 1):
+            started = time.monotonic()
+            _run(how, store, rounds)
+            advance(int(rounds > kept))
+            yield rounds
+            now = time.monotonic()
+            if how.budget_s is not None and now - begun + (now - started) > how.budget_s and rounds < how.most:
+                progress.note(f"the budget ends after {rounds} round{'s' if rounds > 1 else ''}")
+                return
+
+
+@contextlib.contextmanager
+def _place(store: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The store, or one that is gone afterwards."""
+    if store is not None:
+        yield Path(store)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "rounds.db"
+
+
+def _run(how: Measuring, store: Path, rounds: int) -> None:
+    import perfcore
+
+    summary = perfcore.run(
+        how.design,
+        versions=how.versions,
+        rounds=rounds,
+        store=store,
+        launcher=how.launcher,
+        values=how.values,
+        limit=how.limit,
+        max_load=1.0,  # what disturbs a round disturbs all of it
+    )
+    if summary.failed:
+        bad = perfcore.runs(store, failed=True).listed[0]
+        where = "" if how.store is None else f"; `perf experiment list {how.store} --failed` lists them"
+        printed = perfcore.runs(store, show=bad.number).listed[0].stderr.decode(errors="replace").strip().splitlines()
+        last = f" ({printed[-1][:_LONGEST]})" if printed else ""
+        raise DataError(f"{bad.point['version']}, round {bad.replication}: {bad.problem}{last}{where}")
+
+
+def _rounds_in(store: Path) -> int:
+    """Rounds that a store has, the last perhaps in part."""
+    import perfcore
+
+    runs = perfcore.runs(store).listed if store.exists() else ()
+    return max((run.replication for run in runs), default=0)
+
+
+def _read(store: Path, columns: Sequence[str]) -> LongTable:
+    from perfcore.reading.recognise import read_named
+
+    return long_table(read_named(store, reader="experiments"), list(columns))
+
+
+def _benchmarks(table: LongTable) -> int:
+    """How many there are of each version."""
+    keys = [key for key in table.keys if key not in VERSIONS]
+    points = len(table.labels[keys].drop_duplicates()) if keys else 1
+    return points * int(table.runs["metric"].nunique())

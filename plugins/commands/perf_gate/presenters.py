@@ -1,0 +1,449 @@
+"""How verdicts are shown: on two versions, on histories, on a machine; and as reports of CI systems."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from perf_gate.change_detection import FEWEST_VALUES, change_of
+from perf_gate.history import WINDOW, Added, HistoryGate, JudgedSeries
+from perf_gate.self_test import SelfTest
+from perf_gate.versions import VersionGate
+from perf_statistics.gating import Outcome
+from perf_views.colours import CAREFUL, DATA, GOOD, MODEL, QUIET, RULE
+from perf_views.names import shortened
+from perfcore.base.errors import InputError, listing
+from perfcore.base.files import write_bytes
+from perfcore.results import Column, Presenter, Result, Table, Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST_NAMED = 4
+_MOST_ROWS = 40
+_MOST_DRAWN = 40  # benchmarks
+_MOST_PANELS = 6  # histories
+_LONGEST_LINE = 30  # bars
+_SHORT = 12  # letters of a commit that tell it from others
+_HEX = set("0123456789abcdef")
+_DRIFTS = 1.5  # times the noise of neighbours, from which on runs apart in time differ
+_MANY = 50  # rounds, above which a limit is dear
+
+
+def markdown(result: Result) -> str:
+    """Title, summary and tables as GitHub's and GitLab's Markdown."""
+    title = result.title
+    sign = _SIGNS.get(title.rpartition(": ")[2], "")
+    first, *others = result.summary()
+    parts = [f"## {sign} {_cell(title)}".replace("  ", " "), "", f"**{_cell(first)}**", ""]
+    parts += [f"- {_cell(line)}" for line in others] + ([""] if others else [])
+    for caption, header, rows in result.tables():
+        if caption:
+            parts += [_cell(caption), ""]
+        parts += [_line(header), _line(["---"] * len(header)), *map(_line, rows), ""]
+    return "\n".join(parts)
+
+
+def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
+    """Append to a file, as the steps of a CI job share one."""
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(markdown(result))
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
+    """Write a suite of cases: name, outcome, and what is said of it; undecided is skipped."""
+    counts = [sum(outcome == counted for _, outcome, _ in cases) for counted in ("failed", "undecided")]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
+    ]
+    for name, outcome, text in cases:
+        head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
+        tag = {"failed": "failure", "undecided": "skipped"}.get(outcome)
+        lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
+    write_bytes(path, ("\n".join([*lines, "</testsuite>"]) + "\n").encode())
+
+
+def _sparkline(values: Sequence[float]) -> str:
+    """Values as a line of bars."""
+    low, high = min(values), max(values)
+    if not high > low:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[int((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
+
+
+def _cell(text: str) -> str:
+    """A text that shows itself in a cell and in a line."""
+    return escape(" ".join(text.split())).replace("|", "\\|").replace("*", "\\*").replace("`", "\\`")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell if cell == '---' else _cell(cell) for cell in cells)} |"
+
+
+class VersionGatePresenter(Presenter):
+    """How many times as slow each benchmark is, with bounds and verdict."""
+
+    def title(self, result: VersionGate) -> str:
+        """One line over a picture."""
+        return f"{result.names[1]} against {result.names[0]}: {result.outcome.value}"
+
+    def summary(self, result: VersionGate) -> list[str]:
+        """The verdict, what it rests on, and what to do."""
+        lines = [_verdict(result)]
+        if (shift := result.shift) is not None:
+            word = "slower" if shift.ratio > 1.0 else "faster"
+            lines.append(
+                f"all {shift.benchmarks} together {word}: {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}]: "
+                "the machine, the compiler or a library, perhaps; it is in the figures above, not subtracted"
+            )
+        if "sessions" in result.layouts and result.between is None:
+            lines.append(
+                "nobody knows what the machine did between the two sessions: measured so, nothing passes, and only "
+                "what is far slower fails; measure both in turn, or say how sessions differ, such as --session-cv 2%"
+            )
+        elif "sessions" in result.layouts and result.between is not None:
+            lines.append(f"two sessions, of which the same version would differ by {100.0 * result.between:g} %")
+        if "blocks" in result.layouts:
+            lines.append("one version after the other, so that drift of the machine counts as doubt; in turn is surer")
+        sides = zip(result.names, result.only, strict=True)
+        return lines + [f"only {name} has {listing(only, 5)}; not compared" for name, only in sides if only]
+
+    def tables(self, result: VersionGate) -> Tables:
+        """A row for each benchmark, those that fail first."""
+        order, bounds = _order(result), np.exp(result.estimates.bounds())
+        columns = [
+            Column("benchmark", [result.benchmarks[k] for k in order]),
+            Column("verdict", [result.judged.outcome_of(k).value for k in order], key="outcome"),
+            Column(result.names[0], result.values[0, order], key="first"),
+            Column(result.names[1], result.values[1, order], key="second"),
+            Column("unit", [result.units[k] for k in order]),
+            Column("times as slow", np.exp(result.estimates.log_ratio[order]), format=".3f", key="slowdown"),
+            Column("95% interval", bounds[order], format=".3f", key=("at_least", "at_most")),
+            Column("p slow", result.judged.p_slow[order], importance="data"),
+            Column("p not slower", result.judged.p_not_slower[order], importance="data"),
+            Column("rounds", result.estimates.rounds[order]),
+            Column("layout", [result.layouts[k] for k in order], importance="data"),
+        ]
+        return [Table(columns, limit=_MOST_ROWS)]
+
+    def panels(self, result: VersionGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Each benchmark's ratio with its bounds beside the threshold."""
+        return {"ratios": partial(_draw_ratios, result=result)}
+
+    def draw(self, result: VersionGate, figure: Figure, data: Any = None) -> None:
+        """Draw each benchmark's ratio with its bounds beside the threshold."""
+        _draw_ratios(figure.subplots(), result)
+
+
+def _draw_ratios(axes: Axes, result: VersionGate) -> None:
+    order = _order(result)[:_MOST_DRAWN]
+    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
+    colours = {Outcome.FAILED: CAREFUL, Outcome.PASSED: GOOD, Outcome.UNDECIDED: QUIET}
+    for place, k in enumerate(order):
+        colour = colours[result.judged.outcome_of(k)]
+        axes.plot(bounds[k], [place, place], color=colour, linewidth=2)
+        axes.plot(ratio[k], place, "o", color=colour, markersize=5)
+    axes.axvline(1.0, color=RULE, linewidth=0.8)
+    axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")
+    axes.set_title(result.title)
+
+
+def _order(result: VersionGate) -> list[int]:
+    """Benchmarks that fail, then those undecided, then the others; in each the slowest first."""
+    rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
+    slowness = np.nan_to_num(result.estimates.log_ratio, nan=-np.inf)
+    return sorted(range(len(result)), key=lambda k: (rank[result.judged.outcome_of(k)], -slowness[k]))
+
+
+def _verdict(result: VersionGate) -> str:
+    threshold, count = f"{result.judged.threshold:g}x", len(result)
+    ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
+    order = _order(result)
+    among = f" among {count}" if count > 1 else ""
+    slow = [k for k in order if result.judged.slower[k]]
+    if slow:
+        named = [f"{result.benchmarks[k]} {ratio[k]:.3f}x (at least {bounds[k, 0]:.3f}x)" for k in slow[:_MOST_NAMED]]
+        chance = f"5 % chance of any false alarm{among}" if result.errors == "fwer" else "5 % of such alarms are false"
+        return f"failed: {', '.join(named)}{_more(slow)}, surely slower than {threshold}; {chance}"
+    if result.outcome is Outcome.FAILED:
+        return "failed: benchmarks are missing"
+    if result.outcome is Outcome.PASSED:
+        largest = int(np.argmax(result.estimates.log_ratio))
+        at_most = f"{ratio[largest]:.3f}x, at most {bounds[largest, 1]:.3f}x"
+        counts = sorted(set(result.estimates.rounds.tolist()))
+        words = {"turn": "rounds in turn", "blocks": "runs of one after the other", "sessions": "runs in two sessions"}
+        layouts = list(dict.fromkeys(result.layouts))
+        measured = f"{counts[0]} to {counts[-1]} " if len(counts) > 1 else f"{counts[0]} "
+        measured += words[layouts[0]] if len(layouts) == 1 else "rounds or runs"
+        if count == 1:
+            claim = f"{result.benchmarks[0]} is not slower than {threshold}, 95 % sure ({at_most})"
+        else:
+            claim = f"none of {count} slower than {threshold}, 95 % sure of each "
+            claim += f"(largest: {result.benchmarks[largest]} {at_most})"
+        return f"passed: {claim}; {measured}"
+    left_open = [k for k in order if not result.judged.not_slower[k]]
+    named = [_open(result, k) for k in left_open[:_MOST_NAMED]]
+    more = f";{_more(left_open)}" if len(left_open) > _MOST_NAMED else ""
+    others = count - len(left_open)
+    passed = f"; {others} other{'s' if others > 1 else ''} not slower" if others else ""
+    return f"undecided: {'; '.join(named)}{more}{passed}"
+
+
+def _open(result: VersionGate, k: int) -> str:
+    """What the data say of a benchmark that they leave open, and what would decide."""
+    ratio, bounds = float(np.exp(result.estimates.log_ratio[k])), np.exp(result.estimates.bounds()[k])
+    name, more = result.benchmarks[k], int(result.more_rounds[k])
+    if not np.isfinite(bounds).all():
+        runs = int(result.estimates.rounds[k])
+        return f"{name} {ratio:.3f}x, of {runs} round{'s' if runs != 1 else ''}: at least 3 are needed"
+    advice = f": {more} more round{'s decide' if more > 1 else ' decides'} (90 % likely)" if more > 0 else ""
+    if result.layouts[k] == "turn" and more < 0:
+        hidden = float(result.estimates.rounding[k]) >= np.log(result.judged.threshold)
+        reason = "its values have too few digits" if hidden else "too near to the threshold"
+        advice = f": {reason} for any number of rounds"
+    return f"{name} {ratio:.3f}x, between {bounds[0]:.2f}x and {bounds[1]:.2f}x{advice}"
+
+
+def _more(listed: Sequence[Any]) -> str:
+    return f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+
+
+class HistoryGatePresenter(Presenter):
+    """Where each benchmark changed, by how much and how surely."""
+
+    def title(self, result: HistoryGate) -> str:
+        """One line over a picture."""
+        return f"{result.source}: {result.outcome.value}"
+
+    def summary(self, result: HistoryGate) -> list[str]:
+        """The verdict, and what to keep in mind."""
+        lines = _verdicts(result)
+        short = [each for each in result.judged if each.detected is None]
+        if short and len(short) < len(result):
+            named = ", ".join(f"{each.series.name} ({len(each.series.logs)})" for each in short[:_MOST_NAMED])
+            lines.append(f"of fewer than {FEWEST_VALUES} values, not judged: {named}{_more(short)}")
+        drifting = [each.series.name for each in result.judged if each.detected and each.detected.noise.drifts]
+        if drifting:
+            lines.append(f"the level drifts, so that steps are hard to tell: {', '.join(drifting[:_MOST_NAMED])}")
+        return lines
+
+    def tables(self, result: HistoryGate) -> Tables:
+        """Each benchmark, and each change."""
+        detected = [each.detected for each in result.judged]
+        series = [each.series for each in result.judged]
+        benchmarks = [
+            Column("benchmark", [each.name for each in series]),
+            Column("verdict", [each.outcome.value for each in result.judged]),
+            Column("values", [len(each.values) for each in series]),
+            Column("latest", [float(each.values[-1]) for each in series]),
+            Column("unit", [each.unit for each in series]),
+            Column("noise", [None if found is None else found.noise.spread for found in detected], format=".1%"),
+            Column(
+                "autocorrelation",
+                [None if found is None else found.noise.autocorrelation for found in detected],
+                format=".1f",
+            ),
+            Column("outliers", [None if found is None else len(found.outliers) for found in detected]),
+            Column("history", [_sparkline(each.values[-_LONGEST_LINE:].tolist()) for each in series]),
+        ]
+        changes = [(each, step) for each in result.judged if each.detected for step in each.detected.steps]
+        columns = [
+            Column("benchmark", lambda row: row[0].series.name),
+            Column("since", lambda row: row[0].commit_of(row[1]), format=_name, key="commit"),
+            Column("between", lambda row: row[0].between(row[1]), format=_name, key=("first", "last")),
+            Column("slower by", lambda row: change_of(row[1].size), format="+.1%", key="change"),
+            Column(
+                "95% interval",
+                lambda row: (change_of(row[1].lower), change_of(row[1].upper)),
+                format="+.1%",
+                key=("lower", "upper"),
+            ),
+            Column("p", lambda row: row[1].probability, importance="data"),
+            Column("new", lambda row: row[1] == row[0].alarm),
+        ]
+        cut = f", the last {_MOST_ROWS} of {len(changes)}" if len(changes) > _MOST_ROWS else ""
+        shown = [Table(columns, changes[-_MOST_ROWS:], title=f"changes (slower is +){cut}")] if changes else []
+        return [Table(benchmarks, limit=_MOST_ROWS), *shown, Table(columns, changes, importance="data")]
+
+    def panels(self, result: HistoryGate, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Each of the first benchmarks."""
+        drawn = enumerate(result.judged[:_MOST_PANELS], 1)
+        return {
+            "values" if number == 1 else f"values-{number}": partial(_draw_series, each=each) for number, each in drawn
+        }
+
+    def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
+        """Draw values, levels, steps with their bounds, and outliers."""
+        drawn = result.judged[:_MOST_PANELS]
+        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(drawn)))
+        for axes, each in zip(np.atleast_1d(figure.subplots(len(drawn), 1)), drawn, strict=True):
+            _draw_series(axes, each)
+        axes.set_xlabel("commit")
+        figure.suptitle(self.title(result))
+
+
+def _draw_series(axes: Axes, each: JudgedSeries) -> None:
+    series, detected = each.series, each.detected
+    places = np.arange(len(series.values))
+    axes.plot(places, series.values, ".", color=DATA, markersize=4)
+    if detected is not None:
+        levels = np.exp(-detected.levels if series.larger_is_better else detected.levels)
+        axes.plot(places, levels, color=MODEL, linewidth=1.5, drawstyle="steps-mid")
+        for step in detected.steps:
+            colour = CAREFUL if step == each.alarm else QUIET
+            axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
+            axes.axvline(step.place - 0.5, color=colour, linewidth=1)
+        out = list(detected.outliers)
+        axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
+    unit = f" ({series.unit})" if series.unit else ""
+    axes.set_ylabel(f"{shortened(series.name)}{unit}", fontsize="small")
+    ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
+    axes.set_xticks(ticks, [shortened(_name(series.commits[k]), _SHORT) for k in ticks.tolist()], fontsize="small")
+
+
+def _verdicts(result: HistoryGate) -> list[str]:
+    failed = [each for each in result.judged if each.outcome is Outcome.FAILED]
+    if failed:
+        lines = [f"failed: {_alarm(each)}" for each in failed[:_MOST_NAMED]]
+        return lines + ([f"failed: {len(failed) - _MOST_NAMED} more"] if len(failed) > _MOST_NAMED else [])
+    sights = [(each.detected.sight, each.series.name) for each in result.judged if each.detected is not None]
+    if not sights:
+        longest = max(len(each.series.logs) for each in result.judged)
+        return [f"undecided: {longest} values at most, and {FEWEST_VALUES} are needed to know the noise"]
+    sight, name = max(sights, key=lambda each: each[0])
+    where = f"since {result.since}" if result.since is not None else f"in the last {WINDOW} values"
+    claim, of = (f"none of {len(sights)}", f" of {name}") if len(sights) > 1 else (f"{name} not", "")
+    return [
+        f"passed: {claim} slower {where}; six commits ago {change_of(sight):+.1%}{of} would have been seen "
+        "(90 % likely)"
+    ]
+
+
+def _alarm(each: JudgedSeries) -> str:
+    step, detected = each.alarm, each.detected
+    assert step is not None
+    assert detected is not None
+    between = "..".join(map(_name, each.between(step)))
+    return (
+        f"{each.series.name} slower since {_name(each.commit_of(step))}"
+        f"{f' (one of {between}, 95 %)' if step.first < step.last else ''}: {change_of(step.size):+.1%} "
+        f"[{100.0 * change_of(step.lower):.1f}, {100.0 * change_of(step.upper):.1f}]; outliers "
+        f"{len(detected.outliers)}; noise {detected.noise.spread:.1%}, autocorrelation "
+        f"{detected.noise.autocorrelation:.1f}"
+    )
+
+
+def _name(commit: str) -> str:
+    """A commit, its hash cut short."""
+    return commit[:_SHORT] if len(commit) > _SHORT and set(commit) <= _HEX else commit
+
+
+class SelfTestPresenter(Presenter):
+    """The machine's noise, how often the same version would be called slower, and the rounds that a limit needs."""
+
+    def title(self, result: SelfTest) -> str:
+        """One line over a picture."""
+        return f"{result.source}: the same version against itself"
+
+    def summary(self, result: SelfTest) -> list[str]:
+        """What the machine says, and what to do."""
+        chances, count = result.chances, len(result)
+        low, high = f"{chances.noise.min():.1%}", f"{chances.noise.max():.1%}"
+        lines = [
+            f"noise {low if low == high else f'{low} to {high}'}{f' of {count} benchmarks' if count > 1 else ''}; the "
+            f"same version against itself is called slower than {result.limit:g}x in turn in "
+            f"{chances.any_in_turn:.1%} of splits, one after the other (Welch's test) in "
+            f"{chances.one_after_other.mean():.1%}",
+            _advice(result),
+        ]
+        drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
+        if drifts.any():
+            names = [result.benchmarks[k] for k in np.flatnonzero(drifts).tolist()]
+            lines.append(
+                f"runs far apart in time differ more than neighbours do ({listing(names, 4)}): measure in turn, "
+                "as `perf gate --run` does"
+            )
+        if result.left_out:
+            lines.append(f"too few runs, left out: {listing(result.left_out, 5)}")
+        return lines
+
+    def tables(self, result: SelfTest) -> Tables:
+        """A row for each benchmark."""
+        columns = [
+            *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
+            Column("of neighbours", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
+            Column("in turn", "slower_in_turn", format=".1%", key="slower_in_turn"),
+            Column("one after other", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
+            Column(f"rounds for {result.limit:g}x", "rounds", key="rounds"),
+        ]
+        title = "how often the same version is called slower, and rounds that decide, 90 % likely"
+        return [Table(columns, result.to_dict()["benchmarks"], title, limit=_MOST_ROWS)]
+
+    def panels(self, result: SelfTest, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Noise of each benchmark, of all runs and of neighbours."""
+        return {"noise": partial(_draw_noise, result=result)}
+
+    def draw(self, result: SelfTest, figure: Figure, data: object = None) -> None:
+        """Noise of each benchmark, of all runs and of neighbours."""
+        _draw_noise(figure.subplots(), result)
+
+
+def _draw_noise(axes: Axes, result: SelfTest) -> None:
+    places = np.arange(len(result))
+    axes.barh(places - 0.2, 100.0 * result.chances.noise, 0.4, label="of all runs")
+    axes.barh(places + 0.2, 100.0 * result.chances.next_noise, 0.4, label="of neighbours")
+    axes.set_yticks(places, list(result.benchmarks))
+    axes.invert_yaxis()
+    axes.set_xlabel("noise (%)")
+    axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
+    axes.legend(loc="upper right")
+    axes.set_title(result.title)
+
+
+def _advice(result: SelfTest) -> str:
+    """How many rounds the limit needs, or which limit is within reach."""
+    rounds, limit = result.chances.rounds, f"{result.limit:g}x"
+    decided = rounds[rounds > 0]
+    if len(decided) < len(rounds) or decided.max() > _MANY:
+        worst = int(np.argmax(np.where(rounds == 0, np.iinfo(np.int64).max, rounds)))
+        many = "more than 10,000" if rounds[worst] == 0 else str(rounds[worst])
+        return (
+            f"a limit of {limit} needs {many} rounds in turn for {result.benchmarks[worst]}: take a larger limit with "
+            "--slower-than, longer runs, or a quieter machine"
+        )
+    worst, most = int(np.argmax(rounds)), int(rounds.max())
+    named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
+    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf experiment run --rounds {most}`"
+
+
+class AddedPresenter(Presenter):
+    """A line that counts."""
+
+    def summary(self, result: Added) -> list[str]:
+        """What was added, and what there is."""
+        count = len(result.benchmarks)
+        return [f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all"]
+
+    def frame(self, result: Added) -> pd.DataFrame:
+        """A row for each value that was added."""
+        import pandas as pd
+
+        return pd.DataFrame({"benchmark": list(result.benchmarks), "commit": result.commit, "file": result.path})

@@ -1,1 +1,0 @@
-"""How the verdicts are shown."""

@@ -1,1 +1,0 @@
-"""Benchmarks of any tool as one long table."""

@@ -1,1 +1,0 @@
-"""Versions that the gate measures itself."""

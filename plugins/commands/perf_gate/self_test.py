@@ -1,0 +1,188 @@
+"""Runs of one version become a statement about the machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_gate.benchmark_runs import LongTable, match
+from perf_statistics.gating import judge, paired_test
+from perfcore.base.errors import DataError
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Floats = npt.NDArray[np.float64]
+
+FEWEST_RUNS = 6  # three pairs of neighbours
+_SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
+_LONGEST = 10  # runs of each side of a split into one and then the other
+_MAD = 1.482602  # of a normal distribution's standard deviation
+_SURE = 0.95
+
+
+class Chances(NamedTuple):
+    """What runs of n benchmarks say."""
+
+    noise: Floats  # standard deviation of single runs, as a share
+    next_noise: Floats
+    in_turn: Floats  # share of splits of neighbours at random that are called slower
+    any_in_turn: float  # share of splits in which any benchmark is
+    one_after_other: Floats
+    rounds: npt.NDArray[np.int64]  # that decide the limit where nothing changed, 90 % likely; 0 where none do
+
+
+def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances:
+    """Split runs of one version in two, again and again."""
+    rng = np.random.default_rng(seed)
+    pairs = [np.asarray(y)[: len(y) // 2 * 2].reshape(-1, 2) for y in series]
+    called, together = np.zeros(len(series)), 0
+    for _ in range(_SPLITS):
+        # Two benchmarks of a round meet the same machine: versions swap for all of them at once.
+        swaps = rng.random(max(map(len, pairs))) < 0.5
+        sides = [
+            np.where(swaps[: len(benchmark_pairs), None], benchmark_pairs[:, ::-1], benchmark_pairs)
+            for benchmark_pairs in pairs
+        ]
+        slower = judge(
+            paired_test(
+                [benchmark_pairs[:, 0] for benchmark_pairs in sides],
+                [benchmark_pairs[:, 1] for benchmark_pairs in sides],
+            ),
+            limit,
+        ).slower
+        called += slower
+        together += bool(slower.any())
+    estimates = paired_test(
+        [benchmark_pairs[:, 0] for benchmark_pairs in pairs], [benchmark_pairs[:, 1] for benchmark_pairs in pairs]
+    )
+    unchanged = replace(estimates, log_ratio=np.zeros(len(series)))
+    steps = [np.diff(y) for y in series]
+    return Chances(
+        noise=np.array([_spread(np.asarray(y) - np.median(y)) for y in series]),
+        next_noise=np.array([_spread(step) / math.sqrt(2.0) for step in steps]),
+        in_turn=called / _SPLITS,
+        any_in_turn=together / _SPLITS,
+        one_after_other=np.array([_welch(np.asarray(y), math.log(limit)) for y in series]),
+        rounds=unchanged.rounds_that_decide(math.log(limit)),
+    )
+
+
+def _spread(differences: Floats) -> float:
+    """Standard deviation, hardly moved by single outliers; of mostly equal values the usual one."""
+    middle = _MAD * float(np.median(np.abs(differences)))
+    return middle if middle > 0.0 else float(np.std(differences))
+
+
+def _welch(y: Floats, log_limit: float) -> float:
+    """Share of splits into some runs and the next ones that are called slower than the limit, in either direction."""
+    from scipy.stats import t
+
+    size = min(_LONGEST, len(y) // 2)
+    windows = np.lib.stride_tricks.sliding_window_view(y, 2 * size)
+    first, second = windows[:, :size], windows[:, size:]
+    squares = [side.var(axis=1, ddof=1) / size for side in (first, second)]
+    error = np.sqrt(squares[0] + squares[1])
+    freedom = (squares[0] + squares[1]) ** 2 * (size - 1) / np.maximum(squares[0] ** 2 + squares[1] ** 2, 1e-300)
+    distance = np.abs(second.mean(axis=1) - first.mean(axis=1)) - log_limit
+    p = t.sf(distance / np.maximum(error, 1e-12), np.maximum(freedom, 1.0))
+    return 0.5 * float(np.mean(p <= 1.0 - _SURE))  # of either direction one is "slower"
+
+
+_OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, which say nothing of how runs differ
+
+
+@dataclass(frozen=True, repr=False)
+class SelfTest(Result):
+    """What runs of one version say about the machine, benchmark by benchmark."""
+
+    source: str
+    benchmarks: tuple[str, ...]
+    runs: npt.NDArray[np.int64]  # (n,), of each
+    limit: float  # how many times as slow is too slow
+    chances: Chances
+    left_out: tuple[str, ...]  # benchmarks of fewer runs than are needed
+
+    def __len__(self) -> int:
+        """How many benchmarks."""
+        return len(self.benchmarks)
+
+    @property
+    def status(self) -> int:
+        """Exit status: it is no verdict."""
+        return 0
+
+    @property
+    def cases(self) -> list[tuple[str, str, str]]:
+        """None: it is no verdict."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready."""
+        chances = self.chances
+        return {
+            "source": self.source,
+            "slower_than": self.limit,
+            "any_in_turn": chances.any_in_turn,
+            "benchmarks": [
+                {
+                    "benchmark": name,
+                    "runs": int(self.runs[k]),
+                    "noise": float(chances.noise[k]),
+                    "noise_of_neighbours": float(chances.next_noise[k]),
+                    "slower_in_turn": float(chances.in_turn[k]),
+                    "slower_one_after_other": float(chances.one_after_other[k]),
+                    "rounds": int(chances.rounds[k]) or None,
+                }
+                for k, name in enumerate(self.benchmarks)
+            ],
+            "left_out": list(self.left_out),
+        }
+
+
+def self_test(table: LongTable, limit: float) -> SelfTest:
+    """Split the runs of each benchmark in two, as if they were versions."""
+    matched = match(table, table)
+    series, counts, left_out = {}, {}, []
+    for name in matched.names:
+        values = _in_order(matched.runs[0][name], table.reader)
+        counts[name] = len(values)
+        if len(values) < FEWEST_RUNS:
+            left_out.append(name)
+            continue
+        logs = np.log(values)
+        series[name] = -logs if matched.larger_is_better[name] else logs
+    if not series:
+        most = max(counts.values())
+        raise DataError(
+            f"{table.source}: {most} run{'s' if most != 1 else ''} of a benchmark, and {FEWEST_RUNS} at least are "
+            "needed to see how they differ; --self-test --run measures them"
+        )
+    return SelfTest(
+        source=table.source,
+        benchmarks=tuple(series),
+        runs=np.array([counts[name] for name in series]),
+        limit=limit,
+        chances=chances_of(list(series.values()), limit),
+        left_out=tuple(left_out),
+    )
+
+
+def _in_order(runs: pd.DataFrame, reader: str) -> Floats:
+    """Values of the runs in order of time, or of rounds and files; iterations of a file or round are one run."""
+    if reader in _OF_ONE_PROCESS or runs["session"].nunique() > 1:
+        values = runs.groupby("session")["value"].median()
+    elif runs["order"].notna().all():
+        values = runs.sort_values("order", kind="stable")["value"]
+    elif runs["round"].notna().all():
+        values = runs.groupby("round")["value"].median()
+    else:
+        values = runs["value"]
+    return np.asarray(values, dtype=np.float64)

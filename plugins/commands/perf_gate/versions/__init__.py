@@ -1,1 +1,0 @@
-"""Two versions: which benchmarks are slower."""

@@ -1,1 +1,0 @@
-"""What monitors of machines print."""

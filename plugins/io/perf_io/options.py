@@ -1,0 +1,174 @@
+"""Options of the readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perf_traces.options import LEVELS
+from perfcore.data.units import NANOSECONDS
+from perfcore.hooks.options import option
+
+KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which column is what, where the names do not tell."""
+
+    kind: str = option("auto", "what the table is; samples: at times a series, even of one column", choices=KINDS)
+    time: str | None = option(None, "column of sampling times", metavar="COLUMN")
+    start: str | None = option(None, "column of start times", metavar="COLUMN")
+    end: str | None = option(None, "column of end times", metavar="COLUMN")
+    duration: str | None = option(None, "column of durations, where starts or ends are missing", metavar="COLUMN")
+    change: str | None = option(None, "column that says whether a row enters or leaves a state", metavar="COLUMN")
+    location: tuple[str, ...] = option(
+        (), "column naming the process, thread or stream; several together with commas", metavar="COLUMNS"
+    )
+    state: str | None = option(None, "column naming the state", metavar="COLUMN")
+    value: tuple[str, ...] = option((), "value column, or several with commas", metavar="COLUMN")
+    parameters: tuple[str, ...] = option(
+        (), "measurements: columns that were varied, also as SYMBOL=COLUMN", metavar="COLUMNS"
+    )
+    code: tuple[str, ...] | None = option(None, "measurements: columns that name the code", metavar="COLUMNS")
+    system: tuple[str, ...] | None = option(None, "measurements: columns that name the system", metavar="COLUMNS")
+    category: tuple[str, ...] | None = option(
+        None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
+    )
+    failed: bool = option(False, "measurements: keep rows of runs that did not complete, by their state or exit code")
+    time_unit: str | None = option(
+        None,
+        "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
+        choices=tuple(NANOSECONDS),
+    )
+    overlap: str = option(
+        "refuse",
+        "overlapping intervals of one location: refuse them, count each, or their union, where the one that began "
+        "last counts",
+        choices=("refuse", "count", "union"),
+    )
+
+
+@dataclass(frozen=True)
+class TextTableOptions(TableOptions):
+    """Which column is what, and how numbers are written."""
+
+    decimal: str = option(".", "decimal sign of numbers; with a comma, a point makes none", choices=(".", ","))
+
+
+def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
+    """Options with which a table is read as one of the types wanted."""
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.series import Series
+
+    if list(wanted) == [Measurements]:
+        return {"kind": "measurements"}
+    return {"kind": "samples"} if wanted and wanted[0] is Series else {}
+
+
+_WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
+
+
+@dataclass(frozen=True)
+class ChromeOptions:
+    """What counts, as the format does not say it."""
+
+    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
+    streams: tuple[str, ...] = option(
+        ("kernel", "gpu_*", "memcpy", "memset"),
+        "categories of events that happen on GPU streams, as patterns with * and ?",
+        metavar="PATTERNS",
+    )
+    to_the_cut: bool = option(False, "of a file that is cut short, take what stands before its end")
+
+
+@dataclass(frozen=True)
+class NsightOptions:
+    """What to read, as a report holds both sides."""
+
+    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
+
+
+_KIND = option(
+    "auto",
+    "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
+    choices=("auto", "states", "variables"),
+)
+
+
+@dataclass(frozen=True)
+class PajeOptions:
+    """What the format does not say."""
+
+    kind: str = _KIND
+    time_unit: str | None = option(
+        None, "unit of the times; by default s, and ms of StarPU's traces", choices=tuple(NANOSECONDS)
+    )
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
+
+
+@dataclass(frozen=True)
+class PjDumpOptions:
+    """What the lines do not say."""
+
+    kind: str = _KIND
+    time_unit: str | None = option(
+        None,
+        "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
+        choices=tuple(NANOSECONDS),
+    )
+    nested: str | None = option(
+        None,
+        "which of nested states counts; by default the outermost with a header line, since StarVZ counts a task "
+        "whole, else the innermost",
+        choices=("innermost", "outermost"),
+    )
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
+
+
+@dataclass(frozen=True)
+class SacctOptions:
+    """Which jobs count, and what the fields of a table without names are."""
+
+    failed: bool = option(False, "keep jobs that did not complete, with the time until they ended")
+    fields: str | None = option(
+        None, "names of the fields, where the first line does not give them", metavar="JOBID,STATE,..."
+    )
+
+
+@dataclass(frozen=True)
+class MessageOptions:
+    """Which messages count."""
+
+    empty: bool = option(False, "keep messages of 0 bytes, of which no power or logarithm can be taken")
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """Which metric of a profile is read."""
+
+    metric: str | None = option(None, "metric to read (default: the time)", metavar="NAME")
+
+
+@dataclass(frozen=True)
+class ServingOptions:
+    """What of a benchmark of serving is a row."""
+
+    requests: bool = option(False, "a row for each request, where the file holds their times")
+
+
+_MEASURES = ("busy", "available", "iowait", "steal")
+
+
+@dataclass(frozen=True)
+class CpuOptions:
+    """Which shares become columns."""
+
+    measures: tuple[str, ...] = option(
+        ("busy",),
+        "shares of each processor's time, with commas: busy (neither idle nor waiting for I/O), available (1 - busy), "
+        "iowait, steal",
+        choices=_MEASURES,
+        metavar="NAME,...",
+    )

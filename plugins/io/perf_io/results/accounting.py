@@ -1,0 +1,311 @@
+"""What the operating system and the scheduler count of runs: Linux's ``perf stat`` and Slurm's ``sacct``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from perf_io.options import SacctOptions
+from perf_io.results.result_table import Found, ResultReader, Row, number_or_text
+from perf_io.text import decode_document, numbered_lines
+from perfcore.base import progress
+from perfcore.base.errors import InputError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import same_unit
+from perfcore.reading.source import Source
+
+_PERF_JSON = re.compile(rb'\s*\{\s*(?:"[a-z-]+"\s*:\s*[^,{}]+,\s*){0,3}"counter-value"\s*:')
+# An optional place or time, the count, its unit, and the event, whose name is no number.
+_SEPARATORS = ",;|\t:"
+_FIRST = re.compile(rb"(?:#[^\n]*\n|\s*\n)*(?P<line>[^\n]+)")
+_COUNT = re.compile(r"[0-9]+(?:\.[0-9]*)?|<not (?:counted|supported)>")
+_PLACE = re.compile(r"(?:[SDLCN]|CPU|Node)-?[0-9][\w-]*")
+_SPREAD = re.compile(r"([0-9.]+)%")
+_ALL_PERCENT = 99.995  # of the time counted, by two decimals
+
+
+class _Count(msgspec.Struct, rename="kebab"):
+    counter_value: str | float
+    event: str
+    unit: str = ""
+    variance: float | None = None
+    pcnt_running: float | None = None
+    interval: float | None = None
+    cpu: str | None = None
+    core: str | None = None
+    node: str | None = None
+    socket: str | None = None
+
+
+class PerfStatReader(ResultReader):
+    """Counts of events of a run, or their means over runs (``-r``), whose standard error is the column ``stderr``.
+
+    Read are ``perf stat -x,`` and ``perf stat -j``. Events are metrics. What was varied is not told; the names of files
+    may say it. What was not counted, and events that were met 0 times, are left out.
+
+    Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT"; ``tools/perf/util/stat-display.c`` of Linux 6.
+    """
+
+    nothing = "holds no count of an event"
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the first count."""
+        if b"\0" in source.head:
+            return 0.0
+        match = _FIRST.match(source.head)
+        line = "" if match is None else match["line"].decode("utf-8", "replace").rstrip("\r")
+        return 0.95 if _PERF_JSON.match(source.head) or _perf_fields(line) is not None else 0.0
+
+    def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
+        left_out, estimated = dict[str, None](), dict[str, None]()
+        is_json = False
+        for line, text in content:
+            is_json = is_json or (not found.rows and not left_out and text.lstrip().startswith("{"))
+            count = _json_count(text, found, line) if is_json else _text_count(text, found, line)
+            if count is None:
+                continue
+            if any((count.interval, count.cpu, count.core, count.node, count.socket)):
+                problem = "holds counts of intervals or of single processors; count whole runs, without -I and -A"
+                found.refuse(problem, line)
+            value = number_or_text(count.counter_value)
+            if isinstance(value, str) or value == 0:
+                left_out[count.event] = None
+                continue
+            row = {"metric": count.event, "value": value, "unit": same_unit(count.unit) if count.unit else ""}
+            if count.variance is not None:
+                row["stderr"] = value * count.variance / 100.0
+            if count.pcnt_running is not None and count.pcnt_running < _ALL_PERCENT:
+                estimated[count.event] = None
+            found.add(row, line=line)
+        if found.rows and left_out:
+            progress.note(f"{found.source}: left out, not counted or 0: {listing(left_out, 5)}")
+        if found.rows and estimated:
+            progress.note(f"{found.source}: counted for a part of the time and extrapolated: {listing(estimated, 5)}")
+
+
+def _json_count(text: str, found: Found, line: int) -> _Count | None:
+    if not text.strip():
+        return None
+    try:
+        return msgspec.json.decode(text, type=_Count)
+    except msgspec.MsgspecError as error:
+        found.refuse(f"is no count of `perf stat -j`: {error}", line)
+
+
+def _text_count(text: str, found: Found, line: int) -> _Count | None:
+    if not text.strip() or text.startswith("#"):
+        return None
+    fields = _perf_fields(text)
+    if fields is None:
+        if text.startswith(tuple(_SEPARATORS)) or not text.split(text[0], maxsplit=1)[0]:
+            return None  # a further metric of the event above
+        found.refuse(f"{text[:40]!r} is no count of `perf stat -x,`", line)
+    place, count, unit, event, *more = fields
+    spread = _SPREAD.fullmatch(more[0]) if more else None
+    percent = more[2 if spread else 1] if len(more) > (2 if spread else 1) else ""
+    return _Count(
+        counter_value=count,
+        event=event,
+        unit=unit,
+        variance=float(spread[1]) if spread else None,
+        pcnt_running=float(percent) if _COUNT.fullmatch(percent) else None,
+        cpu=place or None,
+    )
+
+
+def _perf_fields(line: str) -> Sequence[str] | None:
+    """Place or time, count, unit, event, and what follows; None where a line is no count."""
+    for separator in _SEPARATORS:
+        fields = [field.strip() for field in line.split(separator)]
+        for skipped in range(min(3, len(fields) - 4)):
+            count, unit, event = fields[skipped : skipped + 3]
+            before = fields[:skipped]
+            if skipped and not (_PLACE.fullmatch(before[0]) or re.fullmatch(r"[0-9]+\.[0-9]{6,}", before[0])):
+                break
+            follows = [field for field in fields[skipped + 3 :] if field][:1]
+            is_event = re.fullmatch(r"[A-Za-z][\w.:/=,-]*", event) and not _COUNT.fullmatch(event)
+            is_unit = re.fullmatch(r"[A-Za-z%/]*", unit)
+            if _COUNT.fullmatch(count) and is_unit and is_event and follows and re.match(r"[0-9.]+%?$", follows[0]):
+                return [" ".join(before), count, unit, event, *fields[skipped + 3 :]]
+    return None
+
+
+_HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
+# The fields that XDMoD asks sacct for, without a line of names.
+_XDMOD = (
+    *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit"),
+    *("eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres"),
+    *("alloctres", "timelimit", "nodelist", "jobname"),
+)
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|Unknown|None"
+_XDMOD_LINE = re.compile(
+    rb"\A[^|\n]+\|[0-9]+\|(?:[^|\n]*\|){8}(?:(?:" + _TIME.encode() + rb")\|){4}[0-9:-]+\|[0-9]+:[0-9]+\|[A-Z]"
+)
+_JSON = re.compile(rb'\s*\{\s*"(?:meta|jobs|metadata|errors|warnings)"\s*:')
+_SLURM = re.compile(rb'"(?:allocation_nodes|Slurm|slurm|derived_exit_code)"\s*:')
+_ELAPSED = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
+
+
+class _State(msgspec.Struct):
+    current: str | list[str]
+
+
+class _Time(msgspec.Struct):
+    elapsed: float
+    start: float | None = None
+
+
+class _Resource(msgspec.Struct):
+    type: str
+    count: float | None = None
+
+
+class _Resources(msgspec.Struct):
+    allocated: list[_Resource] | None = None
+
+
+class _Job(msgspec.Struct):
+    job_id: int
+    state: _State
+    time: _Time
+    name: str | None = None
+    cluster: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    allocation_nodes: Any = None
+    tres: _Resources = msgspec.field(default_factory=_Resources)
+
+
+class _Document(msgspec.Struct):
+    jobs: list[_Job]
+
+
+class SacctReader(ResultReader):
+    """Jobs as Slurm accounts for them (``sacct --parsable2`` or ``--json``); each is a row, its steps are left out.
+
+    The value is the elapsed time, the parameter the number of CPUs, or of nodes where CPUs are not given; the job's
+    name is the code and the cluster the system. Jobs that did not complete (``FAILED``, ``TIMEOUT``, ...) are left out
+    and counted in a note, since their time is that until something stopped them.
+
+    Source: Slurm, ``sacct`` manual page, sections "--format" and "Job State Codes"; JSON of the plugins ``dbv0.0.37``
+    and later.
+    """
+
+    Options = SacctOptions
+    value, code, system = "elapsed_s", ("name",), ("cluster",)
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the names of the fields, by XDMoD's fields, or by what only Slurm's JSON holds."""
+        head = source.head
+        table = _HEADER.match(head) or _XDMOD_LINE.match(head)
+        return 0.95 if table or (_JSON.match(head) and b'"jobs"' in head and _SLURM.search(head)) else 0.0
+
+    def read(self, source: Source, options: SacctOptions) -> Measurements:
+        """Read all jobs that count; see `ResultReader.read`."""
+        is_json = source.head.lstrip().startswith(b"{")
+        jobs = list(_json_jobs(source) if is_json else _table_jobs(source, options.fields))
+        completed = [(line, job) for line, job in jobs if options.failed or job["state"] == "COMPLETED"]
+        if len(completed) < len(jobs):
+            states = sorted({str(job["state"]) for _, job in jobs if job["state"] != "COMPLETED"})
+            progress.note(
+                f"{source.name}: left out, since they did not complete ({', '.join(states)[:200]}): "
+                f"{len(jobs) - len(completed)} of {len(jobs)} jobs; -r failed=yes keeps them"
+            )
+        found = Found(source.name, self)
+        for line, job in completed:
+            if job["elapsed_s"]:
+                found.add(job, line=line)
+        if not found.rows:
+            problem = f"none of the {len(jobs)} jobs completed after a time that was measured"
+            found.refuse(f"{problem}; -r failed=yes keeps those that did not complete")
+        if without_time := len(completed) - len(found.rows):
+            progress.note(f"{source.name}: left out, since they ran for no time: {without_time} jobs")
+        found.parameters = ["cpus" if any(row.get("cpus") for row in found.rows) else "nodes"]
+        return self.measurements(found)
+
+
+def _json_jobs(source: Source) -> Iterator[tuple[None, Row]]:
+    for job in decode_document(source, _Document, "JSON of sacct").jobs:
+        state = job.state.current
+        nodes = job.allocation_nodes
+        if isinstance(nodes, dict):  # versions that say whether a number is set
+            nodes = nodes.get("number") if nodes.get("set") else None
+        cpus = [resource.count for resource in job.tres.allocated or () if resource.type == "cpu" and resource.count]
+        row = {
+            "job": str(job.job_id),
+            "name": job.name or "",
+            "cluster": job.cluster or "",
+            "partition": job.partition or "",
+            "account": job.account or "",
+            "state": _plain_state(state if isinstance(state, str) else next(iter(state), "")),
+            "nodes": float(nodes) if isinstance(nodes, (int, float)) and nodes else None,
+            "cpus": cpus[0] if cpus else None,
+            "elapsed_s": job.time.elapsed,
+        }
+        yield None, row
+
+
+def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, Row]]:
+    fields: Sequence[str] = [name.strip().lower() for name in field_list.split(",")] if field_list else []
+    if not fields and _XDMOD_LINE.match(source.head):
+        fields = _XDMOD
+    for number, text in numbered_lines(source):
+        if not text.strip():
+            continue
+        if not fields:
+            fields = [name.partition("%")[0].strip().lower() for name in text.removesuffix("|").split("|")]
+            missing = [want for want in ("jobid", "state", "elapsed") if not any(want in name for name in fields)]
+            if missing:
+                listed = ", ".join(missing)
+                cure = f"the fields {listed} are missing; ask sacct for them, or name the fields with -r fields="
+                raise InputError(source.name, cure, line=number)
+            continue
+        # The last field may be a job's name, which may hold a bar; an empty one after it is from --parsable.
+        cells = text.split("|", len(fields) - 1)
+        cells[-1] = cells[-1].removesuffix("|")
+        if len(cells) != len(fields):
+            raise InputError(source.name, f"has {len(cells)} fields, expected {len(fields)}", line=number)
+        job = dict(zip(fields, cells, strict=True))
+        identifier = job.get("jobid", job.get("jobidraw", ""))
+        if "." not in identifier:
+            yield (
+                number,
+                {
+                    "job": identifier,
+                    "name": job.get("jobname", ""),
+                    **{field: job.get(field, "") for field in ("cluster", "partition", "account")},
+                    "state": _plain_state(job.get("state", "")),
+                    "nodes": _count(job.get("nnodes", job.get("allocnodes")), "nodes", source.name, number),
+                    "cpus": _count(job.get("ncpus", job.get("alloccpus")), "CPUs", source.name, number),
+                    "elapsed_s": _seconds(job, source.name, number),
+                },
+            )
+
+
+def _plain_state(text: str) -> str:
+    """The state without who brought it about: ``CANCELLED by 1000``."""
+    return text.strip().partition(" ")[0][:40] or "UNKNOWN"
+
+
+def _count(text: str | None, resource: str, source: str, line: int) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise InputError(source, f"{text[:40]!r} is no number of {resource}", line=line)
+    return int(text) or None
+
+
+def _seconds(job: Row, source: str, line: int) -> float:
+    """Elapsed time; ``[days-]hours:minutes:seconds``, or a number of seconds."""
+    raw = job.get("elapsedraw")
+    if raw is not None and re.fullmatch(r"[0-9]{1,12}", raw):
+        return float(raw)
+    text = job.get("elapsed", "")
+    match = _ELAPSED.fullmatch(text)
+    if match is None:
+        raise InputError(source, f"elapsed time {(text or raw or '')[:40]!r} is not [days-]hh:mm:ss", line=line)
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

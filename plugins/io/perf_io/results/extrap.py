@@ -1,0 +1,618 @@
+"""Files of Extra-P: JSON of the present and the older kind, JSON Lines, text, and experiments that version 4 saved.
+
+Source: "File format documentation" of Extra-P; the older JSON, which numbers parameters, call paths, metrics and
+coordinates, is what its example files hold. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
+parameters and, by call path and metric, means, medians and standard deviations (over N) at coordinates. From version
+4.2 on a measurement may refer to its runs by the number of a chunk and of an array in it: ``values/C.indx`` holds the
+positions of the arrays of ``values/C.vals``, each in the format of NumPy. Stored models are passed over.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import math
+import os
+import re
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, ClassVar, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from perf_io.text import LARGEST_DOCUMENT, decode_content, decode_document
+from perfcore.base.errors import DataError, InputError
+from perfcore.contracts import NoOptions, Reader
+from perfcore.data.kinds import type_in_words
+from perfcore.data.measurements import Measurements
+from perfcore.reading.source import Source
+
+# What Extra-P itself shows where a file names none.
+DEFAULT_CALLPATH = "<root>"
+DEFAULT_METRIC = "<default>"
+_FIGURES = ("median", "minimum", "maximum", "std", "repetitions")
+
+T = TypeVar("T")
+
+
+class _Values:
+    """Values of a metric at points, for each call path, and what is known of the runs that a value is the mean of."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.points: list[Mapping[str, float]] = []
+        self.callpaths: list[str] = []
+        self.metrics: list[str] = []
+        self.values: list[float] = []
+        self.lines: list[int] = []
+        self.figures: dict[int, Mapping[str, float | None]] = {}  # by the position of the value
+
+    def add(self, point: Mapping[str, float], callpath: str, metric: str, values: Sequence[float]) -> None:
+        """Take the values at one point."""
+        self.points += [point] * len(values)
+        self.callpaths += [callpath] * len(values)
+        self.metrics += [metric] * len(values)
+        self.values += values
+
+    def measurements(self) -> Measurements:
+        """Columns of parameters, ``callpath``, ``repetition``, and the metric, or ``metric`` and ``value``."""
+        import pandas as pd
+
+        if not self.values:
+            raise InputError(self.source, "has no values")
+        parameters = list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, self.points)) for name in names))
+        metric_names = list(dict.fromkeys(self.metrics))
+        several = len(metric_names) > 1
+        value = "value" if several else metric_names[0]
+        figures = [f for f in _FIGURES if any(figure[f] is not None for figure in self.figures.values())]
+        reserved = ["callpath", "repetition", *(["metric"] if several else []), *figures, value]
+        for name in reserved:
+            if name in parameters or reserved.count(name) > 1:
+                problem = f"{name!r} is the name of a parameter and of another column; rename the parameter"
+                raise InputError(self.source, problem)
+        columns: dict[str, object] = {name: [point.get(name) for point in self.points] for name in parameters}
+        columns |= {"callpath": self.callpaths, **({"metric": self.metrics} if several else {})}
+        table = pd.DataFrame(columns)
+        table["repetition"] = table.groupby(list(columns), sort=False, dropna=False).cumcount() + 1
+        if figures and table["repetition"].max() == 1:  # there are means of runs, and no runs
+            del table["repetition"]
+        table[value] = self.values
+        for name in figures:
+            numbers = (self.figures.get(row, {}).get(name) for row in range(len(table)))
+            table[name] = [math.nan if number is None else float(number) for number in numbers]
+        return Measurements(
+            table,
+            parameters,
+            value,
+            code=["callpath", "metric"] if several else ["callpath"],
+            system=(),
+            source=self.source,
+            lines=self.lines or None,
+        )
+
+
+class Observation(NamedTuple):
+    """One value to write: point, call path, metric."""
+
+    point: Mapping[str, float]
+    callpath: str
+    metric: str
+    value: float
+
+
+def as_observations(data: Measurements) -> list[Observation]:
+    """The values of a table, its code and category as call path and its value column as metric."""
+    import pandas as pd
+
+    if not isinstance(data, Measurements):
+        raise DataError(f"Extra-P's formats hold measurements, not {type_in_words(data)}")
+    roles = data.roles
+    if not roles.parameters or roles.value is None:
+        raise DataError(f"{data.source}: Extra-P's formats need parameters and a value column; name them")
+    metric = roles.value
+    # A name must not hold blanks; then the symbol that formulas use stands for it.
+    names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
+    columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
+    numbers = pd.to_numeric(data.table[metric], errors="coerce")
+    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
+    observations = []
+    for row, value in enumerate(numbers.tolist()):
+        point = {name: float(column.iloc[row]) for name, column in columns.items()}
+        for name, number in {**point, metric: value}.items():
+            if not abs(number) < float("inf"):
+                data.refuse(row, f"{name} is no finite number, which Extra-P's formats need")
+        callpath = "->".join(parts[row] for parts in named) or DEFAULT_CALLPATH
+        observations.append(Observation(point, callpath, metric, float(value)))
+    return observations
+
+
+_PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
+_OLDER = re.compile(rb'"(?:callpath|coordinate|metric|parameter)s?_?(?:id|value_pairs|value)"\s*:')
+_FIRST_KEYS = re.compile(rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:')
+_Number = float | None | str  # numbers that are not finite stand as texts
+_Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Point(msgspec.Struct):
+    point: list[float] | float
+    values: list[float] | float
+
+
+class _Present(msgspec.Struct):
+    parameters: list[str]
+    measurements: dict[str, dict[str, list[_Point]]]
+
+
+class _Summary(msgspec.Struct):
+    point: list[float] | float = msgspec.field(name="coordinate")
+    mean: _Number = None
+    median: _Number = None
+    minimum: _Number = None
+    maximum: _Number = None
+    std: _Number = None
+    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    values: tuple[_Natural, _Natural] | None = None
+
+
+class _Experiment(msgspec.Struct):
+    parameters: list[str]
+    measurements: dict[str, dict[str, list[_Summary]]]
+
+
+class _Named(msgspec.Struct):
+    id: int
+    name: str
+
+
+class _Pair(msgspec.Struct):
+    parameter_id: int
+    parameter_value: float
+
+
+class _Coordinate(msgspec.Struct):
+    id: int
+    parameter_value_pairs: list[_Pair]
+
+
+class _Value(msgspec.Struct):
+    callpath_id: int
+    coordinate_id: int
+    metric_id: int
+    value: float
+
+
+class _Older(msgspec.Struct):
+    callpaths: list[_Named]
+    coordinates: list[_Coordinate]
+    metrics: list[_Named]
+    parameters: list[_Named]
+    measurements: list[_Value]
+
+
+class _Either(msgspec.Struct):
+    callpaths: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+class ExtrapJsonReader(Reader):
+    """Measurements in Extra-P's JSON. For JSON Lines there is ``extrap-lines``."""
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the first keys; a list of parameters begins the present kind, identifiers are in the older one."""
+        head = source.head
+        present = _PRESENT.match(head) and b'"measurements"' in head and b'"point"' in head
+        return 0.95 if present or (_FIRST_KEYS.match(head) and _OLDER.search(head)) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all values."""
+        found, description = _Values(source.name), "JSON of Extra-P"
+        if bytes(decode_document(source, _Either, description).callpaths):
+            _add_older(found, decode_document(source, _Older, description))
+        else:
+            document = decode_document(source, _Present, description)
+            for _, point, callpath, metric, measured in _points(document, source.name):
+                found.add(point, callpath, metric, _as_list(measured.values))
+        return found.measurements()
+
+
+def _as_list(values: list[float] | float) -> list[float]:
+    return values if isinstance(values, list) else [values]
+
+
+def _points(document: Any, source: str) -> Iterator[tuple[str, Mapping[str, float], str, str, Any]]:
+    """Place, point, call path, metric and measurement of each point."""
+    for callpath, metrics in document.measurements.items():
+        for metric, measured in metrics.items():
+            for index, measurement in enumerate(measured):
+                place = f"`$.measurements[{callpath[:40]!r}][{metric[:40]!r}][{index}]`"
+                levels = _as_list(measurement.point)
+                if len(levels) != len(document.parameters):
+                    counts = f"{len(levels)} coordinates for {len(document.parameters)} parameters"
+                    raise InputError(source, f"the point at {place} has {counts}")
+                yield place, dict(zip(document.parameters, levels, strict=True)), callpath, metric, measurement
+
+
+def _add_older(found: _Values, document: _Older) -> None:
+    def known(named: Mapping[int, T], identifier: int, place: str) -> T:
+        if identifier not in named:
+            raise InputError(found.source, f"`$.{place}` refers to the identifier {identifier}, which nothing has")
+        return named[identifier]
+
+    parameters, callpaths, metrics = (
+        {item.id: item.name for item in items} for items in (document.parameters, document.callpaths, document.metrics)
+    )
+    points: dict[int, Mapping[str, float]] = {
+        item.id: {
+            known(parameters, pair.parameter_id, f"coordinates[{index}]"): pair.parameter_value
+            for pair in sorted(item.parameter_value_pairs, key=lambda pair: pair.parameter_id)
+        }
+        for index, item in enumerate(document.coordinates)
+    }
+    for index, item in enumerate(document.measurements):
+        place = f"measurements[{index}]"
+        point = known(points, item.coordinate_id, place)
+        callpath, metric = known(callpaths, item.callpath_id, place), known(metrics, item.metric_id, place)
+        found.add(point, callpath, metric, [item.value])
+
+
+_DOCUMENT = "experiment.json"
+_VALUES, _INDEX = b"Extra-P VALUES\0\0", b"Extra-P INDEX\0\0\0"
+_MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member
+_ROUNDED = 1e-6  # the mean of the runs is that of the document, but for rounding
+
+
+class ExtrapArchiveReader(Reader):
+    """An experiment of Extra-P 4: the runs where they were kept, else means with their standard deviations."""
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the first member of a zip file is one that experiments have."""
+        name = source.head[_MEMBER]
+        ours = name == _DOCUMENT.encode() or name.startswith(b"values/")
+        return 0.95 if source.head.startswith(b"PK\x03\x04") and ours else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all measurements."""
+        with source.plain_file() as path:
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    content = _member(archive, _DOCUMENT, source.name)
+                    experiment = decode_content(content, _Experiment, "an experiment of Extra-P", source.name)
+                    found = _summaries(experiment, _Chunks(archive, source.name), source.name)
+            except (
+                *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error, ValueError),
+                *(lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError, TypeError),  # of NumPy's headers too
+            ) as error:
+                problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
+                raise InputError(source.name, problem) from error
+        return found.measurements()
+
+
+def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
+    """One file of the archive, as long as it is not made to fill the memory."""
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        raise InputError(source, f"is no experiment of Extra-P: the archive has no {name}") from None
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may ask for any memory
+        raise InputError(source, f"{name} is compressed in a way that Extra-P does not use; save the experiment anew")
+    with archive.open(info) as stream:
+        content = stream.read(LARGEST_DOCUMENT + 1)
+    if len(content) > LARGEST_DOCUMENT:
+        raise InputError(source, f"{name} is larger than {LARGEST_DOCUMENT >> 20} MiB, which experiments never are")
+    return content
+
+
+class _Chunks:
+    """Arrays of runs, by chunk and number; one chunk is held at a time."""
+
+    def __init__(self, archive: zipfile.ZipFile, source: str) -> None:
+        self._archive, self._source = archive, source
+        self._chunk = -1
+        self._index: tuple[int, ...] = ()
+        self._content = b""
+
+    def runs(self, chunk: int, number: int) -> list[float]:
+        """One value for each run; of several processes of a run their mean."""
+        if chunk != self._chunk:
+            self._read(chunk)
+        if number >= len(self._index):
+            raise InputError(self._source, f"values/{chunk}.indx has no entry {number}, to which {_DOCUMENT} refers")
+        return _array_means(self._content, self._index[number], f"values/{chunk}.vals", self._source)
+
+    def _read(self, chunk: int) -> None:
+        index = _member(self._archive, f"values/{chunk}.indx", self._source)
+        content = _member(self._archive, f"values/{chunk}.vals", self._source)
+        for name, member, begins in (("indx", index, _INDEX), ("vals", content, _VALUES)):
+            if not member.startswith(begins):
+                raise InputError(self._source, f"values/{chunk}.{name} does not begin as Extra-P writes it")
+        (count,) = struct.unpack_from("<Q", index, len(_INDEX))
+        if count > len(index) // 8:
+            raise InputError(self._source, f"values/{chunk}.indx is cut short: it has not {count} entries")
+        self._index = struct.unpack_from(f"<{count}Q", index, len(_INDEX) + 8)
+        self._chunk, self._content = chunk, content
+
+
+def _array_means(content: bytes, position: int, member: str, source: str) -> list[float]:
+    """The mean of each first index of an array; nothing is taken on trust, and no object is ever made of it."""
+    import numpy as np
+    from numpy.lib import format as npy
+
+    stream = cast(BinaryIO, io.BytesIO(content))
+    stream.seek(min(position, len(content)))
+    version = npy.read_magic(stream)
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if read_header is None:
+        raise InputError(source, f"{member} holds an array of an unknown version {version}")
+    shape, _, kind = read_header(stream)
+    size = math.prod(shape)
+    if min(shape, default=0) < 0 or kind.kind not in "fiu" or size * kind.itemsize > len(content) - stream.tell():
+        raise InputError(source, f"{member} holds an array that is cut short, or not one of numbers")
+    flat = np.frombuffer(content, kind, count=size, offset=stream.tell()).astype(np.float64)
+    if not size:
+        return []
+    means: list[float] = flat.reshape(shape[0] if shape else 1, -1).mean(axis=1).tolist()
+    return means
+
+
+def _summaries(experiment: _Experiment, chunks: _Chunks, source: str) -> _Values:
+    """The runs, and behind them the means of those that were not kept."""
+    found, means = _Values(source), list[tuple[Any, ...]]()
+    for place, point, callpath, metric, measured in _points(experiment, source):
+        mean = _finite(measured.mean)
+        runs = [] if measured.values is None else chunks.runs(*measured.values)
+        if not runs and mean is None:
+            raise InputError(source, f"the point at {place} has neither runs nor a mean that is finite")
+        of_runs = sum(runs) / len(runs) if runs else math.nan
+        # Of runs with gaps Extra-P keeps no mark; their mean then is not the one that it stored.
+        gaps = mean is not None and runs and abs(of_runs - mean) > _ROUNDED * abs(mean)
+        if runs and not gaps and all(map(math.isfinite, runs)):
+            found.add(point, callpath, metric, runs)
+            continue
+        figures = {name: _finite(getattr(measured, name)) for name in _FIGURES}
+        count = figures["repetitions"] = measured.repetitions
+        if figures["std"] is not None and count is not None and count > 1:
+            figures["std"] *= math.sqrt(count / (count - 1))  # it is stored over N
+        means.append((point, callpath, metric, [of_runs if mean is None else mean], figures))
+    for *row, figures in means:
+        found.figures[len(found.values)] = figures
+        found.add(*row)
+    return found
+
+
+def _finite(number: _Number) -> float | None:
+    return number if isinstance(number, float) and math.isfinite(number) else None
+
+
+_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{')
+
+
+class _Line(msgspec.Struct, gc=False):
+    params: dict[str, float]
+    value: float | list[float]
+    callpath: str = DEFAULT_CALLPATH
+    metric: str = DEFAULT_METRIC
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+_BLOCK = 1 << 22
+
+
+class ExtrapLinesReader(Reader):
+    """Measurements in Extra-P's JSON Lines. Choose it where codes were measured at different points."""
+
+    writes: ClassVar[bool] = True
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the first line is an object with parameters."""
+        return 0.95 if _LINES_START.match(source.head) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all values."""
+        found, records, lines = _Values(source.name), list[_Line](), list[int]()
+        for first, block in _blocks(source):
+            numbers, decoded = _decoded(block, first, source.name)
+            records += decoded
+            lines += numbers
+        values = [line.value for line in records if not isinstance(line.value, list)]
+        if len(values) < len(records):  # a line holds several runs
+            runs = [line.value if isinstance(line.value, list) else [line.value] for line in records]
+            values = [value for line_runs in runs for value in line_runs]
+            records = [line for line, line_runs in zip(records, runs, strict=True) for _ in line_runs]
+            lines = [number for number, line_runs in zip(lines, runs, strict=True) for _ in line_runs]
+        found.points, found.values, found.lines = [line.params for line in records], values, lines
+        found.callpaths, found.metrics = [line.callpath for line in records], [line.metric for line in records]
+        return found.measurements()
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write measurements, one line for each value."""
+        lines = [
+            {"params": point, "callpath": callpath, "metric": metric, "value": value}
+            for point, callpath, metric, value in as_observations(data)
+        ]
+        Path(path).write_bytes(msgspec.json.Encoder().encode_lines(lines))
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Whole lines of some megabytes at once, with the number of the first."""
+    number, size, buffer = 1, 0, list[bytes]()
+    for _, raw in source.lines():
+        buffer.append(raw)
+        size += len(raw)
+        if size >= _BLOCK:
+            yield number, b"".join(buffer)
+            number, size, buffer = number + len(buffer), 0, []
+    if buffer:
+        yield number, b"".join(buffer)
+
+
+def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:
+    """Numbers and objects of a block of lines; line by line only where one is wrong or empty."""
+    raws = block.splitlines()
+    try:
+        decoded = _DECODER.decode_lines(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded = []
+    if len(decoded) == len(raws):
+        return range(first, first + len(raws)), decoded
+    numbers, decoded = [], []
+    for number, raw in enumerate(raws, start=first):
+        if not raw.strip():
+            continue
+        try:
+            decoded.append(_DECODER.decode(raw))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(source, f"no object of Extra-P: {error}", line=number) from None
+        numbers.append(number)
+    return numbers, decoded
+
+
+_TEXT_STARTS = re.compile(rb"(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S")
+_POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
+
+
+class ExtrapTextReader(Reader):
+    """Measurements in Extra-P's text format.
+
+    It holds one metric in writing and any number in reading. Repeated runs of a point stand in one line.
+    """
+
+    writes: ClassVar[bool] = True
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the first line that is no comment names a parameter."""
+        return 0.95 if _TEXT_STARTS.match(source.head) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all values."""
+        parsed = _Parsed(source.name)
+        for number, raw in source.lines():
+            parsed.line(raw.decode(errors="replace").strip(), number)
+        parsed.check_region(None)
+        return parsed.measurements()
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write measurements; every code needs values at every point, which the format demands."""
+        Path(path).write_text(_text(data), encoding="utf-8")
+
+
+class _Parsed(_Values):
+    """What was read so far of a text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.parameters: list[str] = []
+        self.declared: list[tuple[float, ...]] = []
+        self.metric, self.callpath = DEFAULT_METRIC, DEFAULT_CALLPATH
+        self.next_point: int | None = None  # of the region that is being read
+
+    def line(self, text: str, number: int) -> None:
+        """Take one line."""
+        if not text or text.startswith("#"):
+            return
+        word, rest = (*text.split(maxsplit=1), "")[:2]  # a blank or a tab
+        match word:
+            case "PARAMETER":
+                if self.declared:
+                    raise InputError(self.source, "PARAMETER after POINTS; name all parameters before", line=number)
+                self.parameters += rest.split()
+            case "POINTS":
+                self.declared += [self.point(groups, number) for groups in _POINT.findall(rest)]
+            case "METRIC" | "REGION":
+                self.check_region(number)
+                if word == "METRIC":
+                    self.metric = rest or DEFAULT_METRIC
+                else:
+                    self.callpath = rest or DEFAULT_CALLPATH
+                self.next_point = 0
+            case "DATA":
+                self.data(rest, number)
+            case _:
+                raise InputError(
+                    self.source,
+                    f"{word[:40]!r} is no section; PARAMETER, POINTS, METRIC, REGION or DATA is expected",
+                    line=number,
+                )
+
+    def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
+        """One point with its coordinates, each of which may stand in parentheses of its own."""
+        texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
+        if len(texts) != len(self.parameters):
+            raise InputError(
+                self.source, f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters", line=line
+            )
+        return tuple(self.number(text, line) for text in texts)
+
+    def number(self, text: str, line: int) -> float:
+        """A finite number."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not abs(value) < float("inf"):
+            raise InputError(self.source, f"{text[:40]!r} is no finite number", line=line)
+        return value
+
+    def data(self, text: str, line: int) -> None:
+        """The values at the region's next point."""
+        index = self.next_point or 0
+        if index >= len(self.declared):
+            raise InputError(self.source, f"a DATA line too many: there are {len(self.declared)} points", line=line)
+        point = dict(zip(self.parameters, self.declared[index], strict=True))
+        if not text:
+            raise InputError(self.source, "DATA without a value", line=line)
+        words = text.split()
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            values = []
+        if not values or not all(map(math.isfinite, values)):
+            values = [self.number(word, line) for word in words]  # names the one that is wrong
+        self.add(point, self.callpath, self.metric, values)
+        self.lines += [line] * len(values)
+        self.next_point = index + 1
+
+    def check_region(self, line: int | None) -> None:
+        """Refuse a region that ended before its last point; METRIC and REGION may follow each other."""
+        if self.next_point and self.next_point < len(self.declared):
+            raise InputError(
+                self.source,
+                f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points",
+                line=line,
+            )
+
+
+def _text(data: Any) -> str:
+    observations = as_observations(data)
+    parameters = list(observations[0].point)
+    values: dict[str, dict[tuple[float, ...], list[float]]] = {}
+    for observation in observations:
+        values.setdefault(observation.callpath, {}).setdefault(tuple(observation.point.values()), []).append(
+            observation.value
+        )
+    points = list(dict.fromkeys(tuple(observation.point.values()) for observation in observations))
+    lines = [f"PARAMETER {name}" for name in parameters]
+    lines += ["", *(f"POINTS ({' '.join(map(_number, point))})" for point in points), ""]
+    lines.append(f"METRIC {observations[0].metric}")
+    for callpath, of_region in values.items():
+        lines += ["", f"REGION {callpath}"]
+        for point in points:
+            if point not in of_region:
+                coordinates = ", ".join(
+                    f"{name}={_number(level)}" for name, level in zip(parameters, point, strict=True)
+                )
+                raise DataError(
+                    f"{data.source}: {callpath} has no value at {coordinates}; Extra-P's text format needs all points "
+                    "for each code; write .jsonl instead"
+                )
+            lines.append(f"DATA {' '.join(map(_number, of_region[point]))}")
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float) -> str:
+    """All digits without an exponent, which the grammar does not have."""
+    text = format(Decimal(repr(value)), "f")
+    return text.removesuffix(".0")

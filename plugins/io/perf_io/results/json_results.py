@@ -1,0 +1,654 @@
+"""Results in JSON: hyperfine, Google Benchmark, pytest-benchmark, JMH, fio, vLLM, TALP, ReFrame, Ramble."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from perf_io.options import ServingOptions
+from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
+from perf_io.results.text_results import TASKS, reframe_test
+from perfcore.data.units import NANOSECONDS
+
+_FAILED = "since they failed: {} runs"
+
+
+class _Command(msgspec.Struct):
+    command: str
+    times: list[float] = []
+    exit_codes: list[int | None] = []
+    parameters: dict[str, str] = {}
+
+
+class _Commands(msgspec.Struct):
+    results: list[_Command]
+
+
+class HyperfineReader(ResultReader):
+    """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row.
+
+    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers. With parameters the
+    commands differ by what they stand for, so the command names the code only where there are none. Runs that
+    ended with a status other than 0 are left out.
+
+    Source: hyperfine, ``doc/export.md`` and its manual page.
+    """
+
+    starts = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
+    shape, description = _Commands, "JSON of hyperfine"
+    value, words_are_code = "time_s", True
+
+    def _take(self, content: _Commands, found: Found, options: Any) -> None:
+        for index, result in enumerate(content.results):
+            if not result.times:
+                found.refuse(f"`$.results[{index}]` has no `times`; export JSON, which keeps every run")
+            if len(result.exit_codes) not in (0, len(result.times)):
+                problem = f"has {len(result.exit_codes)} exit codes for {len(result.times)} times"
+                found.refuse(f"`$.results[{index}]` {problem}")
+            found.user_columns.update(dict.fromkeys(map(one_line, result.parameters)))
+            codes = result.exit_codes or [0] * len(result.times)
+            for repetition, (time, status) in enumerate(zip(result.times, codes, strict=True), start=1):
+                if status != 0:  # null where a signal ended the command
+                    found.left_out[_FAILED] += 1
+                    continue
+                found.add({"command": result.command, "repetition": repetition, "time_s": time}, result.parameters)
+        found.code = [] if found.user_columns else ["command"]
+
+
+# What a name holds beside arguments: how the run was set up, not what was varied.
+_SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
+_MARKS = ("real_time", "manual_time", "process_time")
+_AGGREGATE = re.compile(r"_(?:mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
+_NO_COUNTER = {
+    *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index"),
+    *("threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message"),
+    *("aggregate_name", "aggregate_unit", "skipped", "skip_message"),
+}
+
+
+class _GoogleRun(msgspec.Struct):
+    name: str
+    real_time: float | None = None
+    cpu_time: float | None = None
+    time_unit: str = "ns"
+    run_name: str | None = None
+    run_type: str = "iteration"
+    repetition_index: int = 0
+    iterations: float | None = None
+    threads: int | None = None
+    error_occurred: bool = False
+    skipped: bool = False
+
+
+class _GoogleRuns(msgspec.Struct):
+    benchmarks: list[msgspec.Raw]
+
+
+class GoogleBenchmarkReader(ResultReader):
+    """Runs of Google Benchmark (``--benchmark_out=FILE``); each repetition is a row, its aggregates are left out.
+
+    The name ``BM_copy/1024/n:8/threads:4`` gives the code ``BM_copy`` and the parameters ``arg1``, ``n`` and
+    ``threads``. The value is ``real_time``; ``cpu_time`` and the user's counters are columns.
+
+    Source: Google Benchmark, "User Guide", sections "Output Formats", "Passing Arguments", "Multithreaded Benchmarks".
+    """
+
+    starts = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
+    holds = (re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'),)
+    shape, description = _GoogleRuns, "JSON of Google Benchmark"
+    code = ("benchmark",)
+
+    def _take(self, content: _GoogleRuns, found: Found, options: Any) -> None:
+        runs: list[tuple[int, _GoogleRun, Row]] = []
+        for index, raw in enumerate(content.benchmarks):
+            try:
+                run = msgspec.json.decode(raw, type=_GoogleRun)
+                fields = msgspec.json.decode(raw, type=dict[str, Any])
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                found.refuse(f"is not {self.description}: {str(error).replace('`$', f'`$.benchmarks[{index}]')}")
+            if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
+                continue
+            if run.error_occurred or run.skipped:
+                found.left_out["since they failed or were skipped: {} runs"] += 1
+            else:
+                runs.append((index, run, fields))
+        units = list(dict.fromkeys(run.time_unit for _, run, _ in runs))
+        for unit in units:
+            if unit not in NANOSECONDS:
+                found.refuse(f"time unit {unit[:20]!r} is not one of {', '.join(NANOSECONDS)}")
+        unit = units[0] if len(units) == 1 else "ns"
+        found.value = f"real_time_{unit}"
+        for index, run, fields in runs:
+            if run.real_time is None:
+                found.refuse(f"`$.benchmarks[{index}]` ({run.name[:60]!r}) has no `real_time`")
+            code, arguments = _benchmark_arguments(run.run_name or run.name, run.threads)
+            factor = NANOSECONDS[run.time_unit] / NANOSECONDS[unit]
+            columns = {
+                "benchmark": code,
+                "repetition": run.repetition_index + 1,
+                "iterations": run.iterations,
+                f"real_time_{unit}": run.real_time * factor,
+                f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
+            }
+            found.add(columns, arguments, counters=_counters(fields))
+
+
+def _counters(fields: Row) -> Row:
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in _NO_COUNTER and isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
+def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
+    """Family and arguments of a benchmark's name."""
+    code: list[str] = []
+    arguments: dict[str, str] = {}
+    unnamed = 0
+    for part in name.split("/"):
+        key, colon, value = part.rpartition(":")
+        if re.fullmatch(r"-?[0-9]+", part) and code:
+            unnamed += 1
+            arguments[f"arg{unnamed}"] = part
+        elif colon and code and re.fullmatch(r"[\w .-]+", key) and value:
+            if key not in _SETTINGS:
+                arguments[key] = value
+        elif part not in _MARKS:
+            code.append(part)
+    if threads is not None:
+        arguments.setdefault("threads", str(threads))
+    return "/".join(code), arguments
+
+
+class _Stats(msgspec.Struct):
+    mean: float
+    rounds: int = 1
+    data: list[float] = []
+
+
+class _PytestBenchmark(msgspec.Struct):
+    name: str
+    stats: _Stats
+    group: str | None = None
+    params: dict[str, Any] | None = None
+
+
+class _Machine(msgspec.Struct):
+    node: str = ""
+
+
+class _PytestBenchmarks(msgspec.Struct):
+    machine_info: _Machine
+    benchmarks: list[_PytestBenchmark]
+
+
+class PytestBenchmarkReader(ResultReader):
+    """Benchmarks of pytest; each round is a row where the file kept them, otherwise each benchmark with its mean.
+
+    pytest-benchmark keeps rounds with ``--benchmark-save-data``, and always with ``--benchmark-json``. The test's
+    name without its parameters is the code, the parameters of ``pytest.mark.parametrize`` that hold numbers are the
+    parameters, and the machine is the system.
+
+    Source: pytest-benchmark, documentation, "Usage" and "Hooks".
+    """
+
+    starts = re.compile(rb'\s*\{\s*"machine_info"\s*:')
+    shape, description = _PytestBenchmarks, "JSON of pytest-benchmark"
+    value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
+
+    def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
+        for benchmark in content.benchmarks:
+            columns = {"test": benchmark.name.partition("[")[0], "machine": content.machine_info.node}
+            for repetition, time in enumerate(benchmark.stats.data or [benchmark.stats.mean], start=1):
+                found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)
+
+
+_MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
+
+
+class _JmhMetric(msgspec.Struct, rename="camel"):
+    score: float | str
+    score_unit: str
+    raw_data: list[list[float]] = []
+    raw_data_histogram: list[list[list[tuple[float, float]]]] = []
+
+
+class _JmhBenchmark(msgspec.Struct, rename="camel"):
+    benchmark: str
+    mode: str
+    primary_metric: _JmhMetric
+    threads: int | None = None
+    params: dict[str, str] = {}
+
+
+class JmhReader(ResultReader):
+    """Benchmarks of JMH, Java's harness (``-rf json``); each measured iteration of each fork is a row.
+
+    The value is called by the mode, such as ``average_time``. The parameters are those of ``@Param`` that hold numbers,
+    and ``threads``. Of the mode ``sample`` a row is the mean of the iteration's samples.
+
+    Source: JMH 1.37, ``JSONResultFormat``.
+    """
+
+    starts = re.compile(rb'\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:')
+    holds = (re.compile(rb'"(?:jmhVersion|primaryMetric)"'),)
+    shape, description = list[_JmhBenchmark], "JSON of JMH"
+    code, words_are_code = ("benchmark",), True
+
+    def _take(self, content: list[_JmhBenchmark], found: Found, options: Any) -> None:
+        for index, result in enumerate(content):
+            metric, count = result.primary_metric, len(found.rows)
+            for fork, repetition, value in _iterations(metric):
+                columns = {
+                    **{"benchmark": result.benchmark, "threads": result.threads},
+                    **{"fork": fork, "repetition": repetition, "metric": _MODES.get(result.mode, result.mode)},
+                    **{"value": value, "unit": metric.score_unit},
+                }
+                found.add(columns, result.params)
+            if len(found.rows) == count:
+                found.refuse(f"`$[{index}].primaryMetric` has neither rawData nor rawDataHistogram")
+        found.parameters = [*found.user_columns, "threads"]
+
+
+def _iterations(metric: _JmhMetric) -> Iterator[tuple[int, int, float]]:
+    """Fork and iteration, from 1, with what was measured."""
+    for fork, values in enumerate(metric.raw_data, start=1):
+        for repetition, value in enumerate(values, start=1):
+            yield fork, repetition, value
+    for fork, histograms in enumerate(metric.raw_data_histogram, start=1):
+        for repetition, histogram in enumerate(histograms, start=1):
+            if count := sum(number for _, number in histogram):
+                yield fork, repetition, sum(value * number for value, number in histogram) / count
+
+
+# fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
+_SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+
+class _Latency(msgspec.Struct):
+    mean: float = 0.0
+
+
+class _Traffic(msgspec.Struct):
+    io_bytes: float = 0.0
+    bw_bytes: float = 0.0
+    iops: float = 0.0
+    runtime: float = 0.0
+    total_ios: float = 0.0
+    lat_ns: _Latency = msgspec.field(default_factory=_Latency)
+
+
+class _FioJob(msgspec.Struct):
+    jobname: str
+    groupid: int = 0
+    error: int = 0
+    options: dict[str, str] = msgspec.field(default_factory=dict, name="job options")
+    read: _Traffic = msgspec.field(default_factory=_Traffic)
+    write: _Traffic = msgspec.field(default_factory=_Traffic)
+    trim: _Traffic = msgspec.field(default_factory=_Traffic)
+
+
+class _FioJobs(msgspec.Struct):
+    jobs: list[_FioJob]
+    global_options: dict[str, str] = msgspec.field(default_factory=dict, name="global options")
+
+
+class FioReader(ResultReader):
+    """Jobs of fio (``--output-format=json``); each direction in which a job moved data is a row.
+
+    The value is the bandwidth in bytes per second; ``iops``, ``runtime_ms`` and ``latency_ns`` (the mean) are columns.
+    Job and direction are the code; ``numjobs``, ``iodepth``, ``bs_bytes`` and ``size_bytes`` are the parameters.
+
+    Source: fio, ``HOWTO``, section "JSON output", and ``stat.c``.
+    """
+
+    starts = re.compile(rb'\s*\{\s*"fio version"\s*:')
+    shape, description, nothing = _FioJobs, "JSON of fio", "holds no job that moved data"
+    parameters, code = ("numjobs", "iodepth", "bs_bytes", "size_bytes"), ("job", "operation")
+    value, unit = "bandwidth", "B/s"
+
+    def _take(self, content: _FioJobs, found: Found, options: Any) -> None:
+        for job in content.jobs:
+            if job.error:
+                found.left_out["since they failed: {} jobs"] += 1
+                continue
+            settings = {**content.global_options, **job.options}
+            for direction in ("read", "write", "trim"):
+                traffic: _Traffic = getattr(job, direction)
+                if traffic.total_ios <= 0:
+                    continue
+                found.add(
+                    {
+                        "job": job.jobname,
+                        "operation": direction,
+                        "ioengine": settings.get("ioengine", ""),
+                        "rw": settings.get("rw", settings.get("readwrite", "")),
+                        "numjobs": _count(settings.get("numjobs", "1")),
+                        "iodepth": _count(settings.get("iodepth", "1")),
+                        "bs_bytes": _bytes(settings.get("bs", settings.get("blocksize", "4k"))),
+                        "size_bytes": _bytes(settings.get("size", "")),
+                        "bandwidth": traffic.bw_bytes,
+                        "iops": traffic.iops,
+                        "runtime_ms": traffic.runtime,
+                        "latency_ns": traffic.lat_ns.mean,
+                        "io_bytes": traffic.io_bytes,
+                    }
+                )
+
+
+def _count(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _bytes(text: str) -> int | None:
+    """A size as fio reads it; None for ranges, shares and what else is not one number."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else None
+
+
+_SERVING_NAMES = {"model_id": "model", "backend": "backend", "endpoint_type": "backend"}
+_STATISTIC = re.compile(r"(?:mean|median|std|p[0-9.]{1,8})_(?:ttft|tpot|itl|e2el)_ms")
+_TOTALS = {
+    **{"duration": "duration_s", "completed": "completed", "request_throughput": "requests_per_s"},
+    **{"output_throughput": "output_tokens_per_s", "total_token_throughput": "total_tokens_per_s"},
+}
+
+
+class _Requests(msgspec.Struct):
+    ttfts: list[float] = []
+    itls: list[list[float]] = []
+    input_lens: list[int] = []
+    output_lens: list[int] = []
+    errors: list[str] = []
+
+
+class VllmReader(ResultReader):
+    """A run of vLLM's benchmark of serving: one row, or with ``-r requests=yes`` one for each request.
+
+    The value is the throughput of generated tokens; the statistics of latencies are columns by their names, such as
+    ``p99_ttft_ms``. Of requests it is the time to the first token. Rate, concurrency and number of requests are the
+    parameters; a rate without limit is none.
+
+    Source: vLLM 0.4 to 0.10, ``benchmarks/benchmark_serving.py`` (``vllm bench serve --save-result``).
+    """
+
+    Options = ServingOptions
+    starts = re.compile(rb'\s*\{\s*"date"\s*:')
+    holds = (re.compile(rb'"model_id"'), re.compile(rb'"num_prompts"'))
+    shape, description = dict[str, Any], "JSON of vLLM's benchmark"
+    parameters, code = ("request_rate", "max_concurrency", "num_prompts"), ("model", "backend")
+    value = "output_tokens_per_s"
+
+    def _take(self, content: dict[str, Any], found: Found, options: ServingOptions) -> None:
+        setup: Row = {column: str(content[name]) for name, column in _SERVING_NAMES.items() if content.get(name)}
+        setup |= {name: number_or_text(content.get(name)) for name in self.parameters}
+        setup = {name: value for name, value in setup.items() if value not in (None, "inf")}
+        if options.requests:
+            found.value = "ttft_s"
+            try:
+                _add_requests(setup, msgspec.convert(content, _Requests), found)
+            except msgspec.ValidationError as error:
+                found.refuse(f"is not {self.description}: {error}")
+            return
+        totals = {column: content.get(name) for name, column in _TOTALS.items()}
+        if not isinstance(totals[self.value], (int, float)):
+            found.refuse("has no number `$.output_throughput`")
+        found.add({**setup, **totals, **{n: v for n, v in content.items() if _STATISTIC.fullmatch(n)}})
+
+
+def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
+    """A row for each request that was answered."""
+    count = len(requests.ttfts)
+    tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
+    if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
+        found.refuse("does not hold the times of its requests; run the benchmark with --save-detailed")
+    for index, ttft in enumerate(requests.ttfts):
+        if requests.errors[index : index + 1] not in ([], [""]):
+            continue
+        row: Row = {**setup, "ttft_s": ttft}
+        row |= {name: values[index] for name, values in tokens.items() if values}
+        if requests.itls:
+            row["request_s"] = ttft + sum(requests.itls[index])
+        found.add(row)
+
+
+# Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
+_EFFICIENCIES = {
+    "parallelEfficiency": "parallel",
+    "mpiParallelEfficiency": "MPI parallel",
+    "mpiLoadBalance": "MPI load balance",
+    "mpiLoadBalanceIn": "MPI load balance within nodes",
+    "mpiLoadBalanceOut": "MPI load balance between nodes",
+    "mpiCommunicationEfficiency": "MPI communication",
+    "ompParallelEfficiency": "OpenMP parallel",
+    "ompLoadBalance": "OpenMP load balance",
+    "ompSchedulingEfficiency": "OpenMP scheduling",
+    "ompSerializationEfficiency": "OpenMP serialisation",
+    "deviceOffloadEfficiency": "device offload",
+    "gpuParallelEfficiency": "GPU parallel",
+    "gpuLoadBalance": "GPU load balance",
+    "gpuCommunicationEfficiency": "GPU communication",
+    "gpuOrchestrationEfficiency": "GPU orchestration",
+    "communicationEfficiency": "communication",
+    "loadBalance": "load balance",
+    "lbIn": "load balance within nodes",
+    "lbOut": "load balance between nodes",
+}
+_OF_MPI = re.compile("MPI (load balance|communication)")  # of ranks without threads these are those of the whole run
+_TALP_TIMES = {"elapsedTime": "elapsed_time_s", "usefulTime": "useful_time_s", "mpiTime": "mpi_time_s"}
+_TALP_COUNTS = {"cycles": "useful_cycles", "instructions": "useful_instructions", "numMpiCalls": "mpi_calls"}
+_LARGEST = 1 << 63  # nanoseconds and counts have 64 bits
+
+
+class _Talp(msgspec.Struct):
+    regions: dict[str, Row] | list[Row] = msgspec.field(name="popMetrics")
+
+
+class TalpReader(ResultReader):
+    """Efficiencies, times and counts of each region that TALP monitored; one row for each of them.
+
+    ``popMetrics`` of the file that DLB writes (``--talp-output-file FILE.json``) holds an object for each region, or in
+    older versions a list of objects with a ``name``. Times are nanoseconds, efficiencies shares; 0 stands for what was
+    not measured. ``p`` is the number of CPUs. Where each rank has one, MPI's load balance and communication efficiency
+    are those of the run, and called so.
+
+    Source: DLB (BSC), documentation "TALP for monitoring the Programming Model efficiencies"; versions 3.3 to 3.5.
+    """
+
+    starts = re.compile(rb'\s*\{.*"(popMetrics|dlbVersion)"\s*:', re.DOTALL)
+    shape, description = _Talp, "JSON of TALP with popMetrics"
+    nothing = "holds no region of TALP in which time passed"
+    parameters, code = ("p", "ranks", "nodes"), ("region",)
+
+    def _take(self, content: _Talp, found: Found, options: Any) -> None:
+        regions = content.regions
+        if isinstance(regions, dict):
+            regions = [{"name": name, **fields} for name, fields in regions.items()]
+        for region in regions:
+            numbers = {key: value for key, value in region.items() if key != "name"}
+            for key, value in numbers.items():
+                if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
+                    found.refuse(f"{key} is {str(value)[:40]!r}, and not a number as TALP writes it")
+            if numbers.get("elapsedTime", 0) <= 0:
+                continue
+            ranks = numbers.get("numMpiRanks", 0)
+            p = numbers.get("numCpus") or ranks
+            columns = {"region": str(region.get("name", "")), "ranks": ranks, "nodes": numbers.get("numNodes", 0)}
+            columns |= {"p": p} if p else {}
+            for name, (value, unit) in _talp_metrics(numbers, p == ranks).items():
+                if value > 0:
+                    found.add({**columns, "metric": name, "unit": unit, "value": value})
+
+
+def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float, str]]:
+    """Value and unit of each metric by its name."""
+    metrics: dict[str, tuple[float, str]] = {}
+    for key, name in _EFFICIENCIES.items():
+        if key in numbers:
+            is_whole = without_threads and _OF_MPI.match(name)
+            metrics[name.removeprefix("MPI ") if is_whole else name] = numbers[key], SHARE
+    metrics |= {name: (numbers[key] * 1e-9, "s") for key, name in _TALP_TIMES.items() if key in numbers}
+    return metrics | {name: (numbers[key], "") for key, name in _TALP_COUNTS.items() if key in numbers}
+
+
+class _Variable(msgspec.Struct):
+    """A performance variable as versions before 4 list it."""
+
+    name: str
+    value: float | None
+    unit: str | None = None
+
+
+class _Case(msgspec.Struct):
+    name: str = ""
+    display_name: str = ""
+    result: str = "pass"
+    system: str = ""
+    partition: str | None = None
+    environ: str | None = None
+    environment: str | None = None
+    num_tasks: int | None = None
+    num_tasks_per_node: int | None = None
+    num_cpus_per_task: int | None = None
+    num_gpus_per_node: int | None = None
+    time_total: float | None = None
+    perfvalues: dict[str, list[Any]] = {}
+    perfvars: list[_Variable] | None = None
+
+
+class _Session(msgspec.Struct):
+    testcases: list[_Case] = []
+
+
+class _Report(msgspec.Struct):
+    runs: list[_Session]
+
+
+class ReframeReportReader(ResultReader):
+    """The report of a session of ReFrame; each performance variable of each test that passed is a row.
+
+    The test without its parameters is the code, the system with its partition and the environment are the system;
+    parameters are those of the test (``%n=100``) and its counts of tasks.
+
+    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting"; performance variables as a mapping from
+    ``system:partition:name`` since data version 4, as a list in versions before.
+    """
+
+    starts = re.compile(rb'\s*\{\s*"session_info"\s*:')
+    shape, description = _Report, "a report of ReFrame"
+    parameters, code, system = TASKS, ("test",), ("system", "environ")
+
+    def _take(self, content: _Report, found: Found, options: Any) -> None:
+        for index, run in enumerate(content.runs):
+            for number, case in enumerate(run.testcases):
+                variables = _variables(case, f"`$.runs[{index}].testcases[{number}]`", found)
+                if case.result not in ("pass", "success"):
+                    found.left_out["since they did not pass: {} tests"] += 1
+                    continue
+                test, parameters = reframe_test(case.display_name or case.name)
+                columns = {
+                    "test": test,
+                    "system": ":".join(filter(None, (case.system, case.partition))),
+                    "environ": case.environ or case.environment,
+                    **{field: getattr(case, field) for field in TASKS},
+                    "run": index + 1,
+                }
+                for metric, value, unit in variables:
+                    found.add({**columns, "metric": metric, "value": value, "unit": unit}, parameters)
+
+
+def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float | None, str]]:
+    """Name, value and unit of each performance variable."""
+    variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
+    for key, fields in case.perfvalues.items():
+        # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.
+        value, unit = fields[0] if fields else None, fields[4] if len(fields) > 4 else None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isinstance(unit, (str, type(None))):
+            problem = "is not [value, reference, lower, upper, unit, ...]"
+            found.refuse(f"{place}: performance variable {key[:60]!r} {problem}")
+        variables.append((key.rpartition(":")[2], float(value), unit or ""))
+    return variables
+
+
+_SUMMARY = "summary::"  # what a figure of the experiment that stands for all of its repeats comes from
+_NAMESPACES = ("workspace_name", "base_name", "required_name", "experiment_name", "experiment_template_name")
+
+
+class _Merit(msgspec.Struct):
+    name: str
+    value: float | str | None
+    units: str | None = None
+    origin_type: str | None = None
+
+
+class _Context(msgspec.Struct):
+    name: str = "null"
+    foms: list[_Merit] = []
+
+
+class _Experiment(msgspec.Struct):
+    name: str
+    status: str = msgspec.field(default="SUCCESS", name="RAMBLE_STATUS")
+    variables: dict[str, Any] = msgspec.field(default_factory=dict, name="RAMBLE_VARIABLES")
+    raw: dict[str, Any] = msgspec.field(default_factory=dict, name="RAMBLE_RAW_VARIABLES")
+    contexts: list[_Context] = msgspec.field(default_factory=list, name="CONTEXTS")
+
+
+class _Experiments(msgspec.Struct):
+    experiments: list[_Experiment]
+
+
+class RambleReader(ResultReader):
+    """Figures of merit of Ramble (``workspace analyze -f json``); each figure of an experiment that succeeded is a row.
+
+    Application and workload are the code, with the context where there are several. The variables that hold numbers,
+    such as ``n_ranks``, are the parameters. Repeats are rows of their own with a column ``repetition``; their
+    summaries (means, deviations) are left out.
+
+    Source: Ramble, documentation, "Workspace results"; field names as its ``results.py`` writes them.
+    """
+
+    starts = re.compile(rb'\s*\{\s*"')
+    holds = (re.compile(rb'"experiments"'), re.compile(rb'"RAMBLE_'))
+    shape, description = _Experiments, "results of Ramble"
+    code = ("application", "workload", "context")
+
+    def _take(self, content: _Experiments, found: Found, options: Any) -> None:
+        several_contexts = len({context.name for one in content.experiments for context in one.contexts}) > 1
+        for experiment in content.experiments:
+            if experiment.status != "SUCCESS":
+                found.left_out["since they did not succeed: {} experiments"] += 1
+                continue
+            variables = _setup_variables(experiment.variables, experiment.raw)
+            columns: Row = {
+                "application": str(experiment.variables.get("application_name", experiment.name.partition(".")[0])),
+                "workload": str(experiment.variables.get("workload_name", "")),
+            }
+            repetition = variables.pop("repeat_index", None)
+            if isinstance(repetition, int):
+                columns["repetition"] = repetition
+            for context in experiment.contexts:
+                for merit in context.foms:
+                    value = number_or_text(merit.value)
+                    if value is None or isinstance(value, str) or (merit.origin_type or "").startswith(_SUMMARY):
+                        continue
+                    figure = {**columns, **({"context": context.name} if several_contexts else {})}
+                    found.add({**figure, "metric": merit.name, "value": value, "unit": merit.units or ""}, variables)
+
+
+def _setup_variables(variables: Mapping[str, Any], raw: Mapping[str, Any]) -> Row:
+    """Variables that say how the experiment was set up: those that are not made of others, and no paths or scripts."""
+    row: Row = {}
+    for name, setting in variables.items():
+        value = number_or_text(setting)
+        is_derived = "{" in str(raw.get(name, "")) or name in _NAMESPACES
+        is_derived |= name.startswith(("application_", "workload_", "env_", "global_"))
+        if value is None or (isinstance(value, str) and (is_derived or re.search(r"[/\n]", value) or value == "None")):
+            continue
+        row[one_line(name)] = value
+    return row

@@ -1,0 +1,768 @@
+"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, MLPerf, ReFrame's logs, JUBE, model factors."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from perf_io.options import MessageOptions
+from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
+from perf_io.text import decode_document
+from perfcore.base.errors import InputError
+from perfcore.contracts import NoOptions
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import same_unit
+from perfcore.reading.source import Source
+
+Lines = Iterable[tuple[int, str]]
+
+_COMPLETED = re.compile(r"\s*(\w+)\s+Benchmark Completed\.?\s*")
+# What is printed, and the column that it becomes.
+_NPB_COLUMNS = {
+    **{"Class": "class", "Size": "size", "Iterations": "iterations", "Time in seconds": "time_s"},
+    **{"Total processes": "processes", "Active processes": "active_processes"},
+    **{"Total threads": "threads", "Avail threads": "available_threads"},
+    **{"Mop/s total": "mops_total", "Verification": "verification", "Version": "version"},
+}
+
+
+class NpbReader(ResultReader):
+    """Runs of the NAS Parallel Benchmarks; each ``Benchmark Completed`` in the output is a row.
+
+    Benchmark and class are the code, the number of processes or threads is the parameter. Runs that were verified as
+    wrong are left out.
+
+    Source: NPB 3.4, ``common/print_results.f90`` of the MPI, OpenMP and serial versions.
+    """
+
+    holds = (re.compile(rb"NAS Parallel Benchmarks"),)
+    parameters, value, code = ("processes", "threads"), "time_s", ("benchmark", "class")
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        rows: list[tuple[int, Row]] = []
+        in_run = False
+        for number, text in content:
+            if completed := _COMPLETED.fullmatch(text):
+                rows.append((number, {"benchmark": completed[1]}))
+                in_run = True
+            elif in_run and (column := _NPB_COLUMNS.get(text.partition("=")[0].strip())):
+                field = text.partition("=")[2].strip()
+                value = number_or_text(field) if column not in ("class", "size", "version") else field
+                if column in ("time_s", "processes", "threads", "mops_total") and isinstance(value, str):
+                    found.refuse(f"{column} {field[:40]!r} is no number", number)
+                rows[-1][1][column] = value
+            elif text.strip() == "Compile options:":
+                in_run = False
+        if not rows:
+            found.refuse("no benchmark was completed; the output has no 'Benchmark Completed'")
+        for line, row in rows:
+            if "time_s" not in row:
+                found.refuse(f"{row['benchmark']} has no 'Time in seconds'; cut short?", line)
+            if "threads" not in row:
+                row.setdefault("processes", 1)  # the serial version prints none
+            if str(row.get("verification", "")).startswith("UNSUCC"):
+                found.left_out["since they were verified as wrong: {} runs"] += 1
+            else:
+                found.add(row, line=line)
+
+
+_RATES = {"Best Rate MB/s": "MB/s", "Rate (MB/s)": "MB/s", "MBytes/sec": "MB/s", "MiBytes/sec": "MiB/s"}
+_TIMES = {
+    **{"Avg time": "average_s", "Average": "average_s", "Average (sec)": "average_s"},
+    **{"Min time": "minimum_s", "Min (sec)": "minimum_s", "Max time": "maximum_s", "Max": "maximum_s"},
+    "Max (sec)": "maximum_s",
+}
+_STREAM_HEADING = re.compile(r"Function {2,}(" + "|".join(map(re.escape, _RATES)) + r") {2,}\S.*")
+_STREAM_BEGINS = re.compile(r"STREAM version .*|BabelStream")
+_STREAM_SETTINGS = {
+    "threads": re.compile(r"Number of Threads (?:requested|counted)\s*=\s*([0-9]{1,9})"),
+    "processes": re.compile(r"Data are distributed across ([0-9]{1,9}) MPI ranks"),
+    "elements": re.compile(r"(?:Total Aggregate )?Array size\s*=\s*([0-9]{1,15})\b.*"),
+}
+_STREAM_ROW = re.compile(r"([A-Za-z]\w{0,30}):?((?:\s+[-+0-9.eE]+)+)")
+_STREAM_FAILED = re.compile(r"Failed Validation\b.*|Validation failed\b.*")
+
+
+class StreamReader(ResultReader):
+    """Tables of STREAM and BabelStream; each kernel of each run is a row.
+
+    The value is the bandwidth, the kernel the code; threads, processes and elements are the parameters. Runs of which
+    the validation failed are left out.
+
+    Source: STREAM 5.9 and 5.10, ``stream.c`` and ``stream_mpi.c``; BabelStream 4, ``src/main.cpp``.
+    """
+
+    holds = (
+        re.compile(rb"^[ \t]*(?:STREAM version \$|Function  +(?:Best )?(?:Rate|M(?:i)?Bytes/sec)\b)", re.MULTILINE),
+    )
+    parameters, code = ("threads", "processes", "elements"), ("kernel",)
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        settings: Row = {}
+        headings: Sequence[str] = ()
+        begin = 0
+        for number, line in content:
+            text = line.strip()
+            if not text:
+                continue
+            if _STREAM_BEGINS.fullmatch(text):
+                settings, headings, begin = {}, (), len(found.rows)
+            elif _STREAM_HEADING.fullmatch(text):
+                headings, begin = re.split(r" {2,}", text)[1:], len(found.rows)
+            elif headings and (match := _STREAM_ROW.fullmatch(text)):
+                row: Row = {**settings, "kernel": match[1], "metric": "bandwidth"}
+                for heading, value in found.numbers(match[2].split(), headings, number).items():
+                    if heading in _RATES:
+                        row |= {"value": value, "unit": _RATES[heading]}
+                    elif heading in _TIMES:
+                        row[_TIMES[heading]] = value
+                found.add(row, line=number)
+            elif _STREAM_FAILED.match(text) and begin < len(found.rows):
+                found.left_out["since their validation failed: {} runs of STREAM"] += 1
+                del found.rows[begin:], found.lines[begin:]
+            else:
+                matches = ((name, pattern.match(text)) for name, pattern in _STREAM_SETTINGS.items())
+                settings |= {name: int(match[1]) for name, match in matches if match}
+
+
+def _column_and_unit(heading: str) -> tuple[str, str]:
+    match = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
+    if match:
+        return re.sub(r"\W+", "_", match[1].lower()).strip("_"), same_unit(match[2])
+    if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
+        return "bandwidth", heading
+    return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""
+
+
+_IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
+_IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")
+_IMB_MEASURED = ("t_avg", "t", "t_ovrl", "bandwidth")  # what stands for a line, in this order
+
+
+class ImbReader(ResultReader):
+    """Tables of the Intel MPI Benchmarks; each message size is a row.
+
+    The benchmark is the code, the number of processes and the message size are the parameters, the average time, or
+    else the time or the bandwidth, is the value. Sizes for which the memory did not suffice are left out.
+
+    Source: Intel MPI Benchmarks, User Guide, "Output"; tables of IMB-MPI1, -NBC, -P2P, -RMA and -MT.
+    """
+
+    Options = MessageOptions
+    holds = (re.compile(rb"#\s*Intel\(R\) MPI Benchmarks|^#\s*Benchmarking \w+\s*$", re.MULTILINE),)
+    nothing = "holds no table of the Intel MPI Benchmarks"
+    parameters, code = ("processes", "bytes"), ("benchmark",)
+
+    def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
+        benchmark, processes = "", 0
+        headings: list[str] = []
+        for number, line in content:
+            text = line.strip()
+            if match := _IMB_BENCHMARK.fullmatch(text):
+                benchmark, processes, headings = match[1], 0, []
+            elif match := _IMB_PROCESSES.fullmatch(text):
+                processes = int(match[1])
+            elif benchmark and text.startswith(("#bytes", "#repetitions")):
+                headings = text.split()
+            elif not text or text.startswith("#"):
+                headings = [] if not text and found.rows else headings
+            elif headings and ("out-of-mem" in text or "time-out" in text):
+                found.left_out["not measured for want of memory or time: {} message sizes"] += 1
+            elif headings:
+                row: Row = {"benchmark": benchmark, "processes": processes or None}
+                units = {}
+                for heading, value in found.numbers(text.split(), headings, number).items():
+                    column, unit = _column_and_unit(heading)
+                    row[column], units[column] = value, unit
+                metric = next((name for name in _IMB_MEASURED if name in units), next(reversed(units)))
+                value = row.pop(metric)
+                found.add({**row, "metric": metric, "value": value, "unit": units[metric]}, line=number)
+
+
+_OSU_TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
+# Comments that say how a table was measured.
+_OSU_SETTING = re.compile(r"#\s*(Datatype|Window creation|Synchronization):\s*(\S.*?)\.?")
+_OSU_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)")
+_OSU_PAIRS = re.compile(r"#\s*\[ pairs: ([0-9]{1,9}) \](?: \[ window size: ([0-9]{1,9}) \])?.*")
+# Non-blocking collectives without messages have this heading without a #.
+_OSU_HEADING = re.compile(r"#\s*(?:Size\b.*|Avg Latency ?\(us\).*)|Overall\(us\).*")
+_OSU_STARTUP = re.compile(
+    r"nprocs: ([0-9]{1,9}), min: ([0-9.]{1,20}) (\w+), max: ([0-9.]{1,20}) \w+, avg: ([0-9.]{1,20}) \w+"
+)
+_VALIDATION = "validation"
+
+
+class OsuReader(ResultReader):
+    """Tables of the OSU Micro-Benchmarks; each message size is a row.
+
+    The test is the code, the message size and the number of pairs are the parameters, the first column after the size
+    is the value. How many processes ran is printed by few tests: take it from the name of the file, ``--from-name
+    'osu_p{p:int}.out'``. Sizes of which the validation failed are left out.
+
+    Source: OSU Micro-Benchmarks 3 to 7, ``README``, ``util/osu_util.c`` and ``util/osu_util_mpi.c``.
+    """
+
+    Options = MessageOptions
+    holds = (re.compile(rb"^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", re.MULTILINE),)
+    nothing = "holds no table of the OSU Micro-Benchmarks"
+    parameters, code = ("processes", "pairs", "bytes"), ("test",)
+
+    def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
+        settings: Row = {}
+        headings: list[str] = []
+        begun = False  # whether the table has a row, after which a blank line ends it
+        for number, line in content:
+            text = line.strip()
+            if not text:
+                headings = [] if begun else headings
+            elif text.startswith("#") and (match := _OSU_TITLE.fullmatch(" ".join(text.split()))):
+                settings, headings, begun = {"test": match[1]}, [], False
+            elif not settings:
+                continue
+            elif match := _OSU_SETTING.fullmatch(text):
+                settings[match[1].lower().replace(" ", "_")] = match[2]
+            elif match := _OSU_BUFFERS.fullmatch(text):
+                settings |= {"send_buffer": match[1].lower(), "receive_buffer": match[2].lower()}
+            elif match := _OSU_PAIRS.fullmatch(text):
+                settings |= {"pairs": int(match[1]), "window": int(match[2]) if match[2] else None}
+            elif _OSU_HEADING.fullmatch(text):
+                names = re.split(r"\s{2,}|(?<=\))\s+", re.sub(r"^#\s*", "", text))
+                headings, begun = [" ".join(name.split()) for name in names], False
+            elif match := _OSU_STARTUP.fullmatch(text):
+                row = {"processes": int(match[1]), "minimum": float(match[2]), "maximum": float(match[4])}
+                average = {"metric": "average", "value": float(match[5]), "unit": match[3]}
+                found.add({**settings, **row, **average}, line=number)
+            elif headings and text[0].isdecimal():
+                begun = True
+                row = {**settings, **_osu_row(text.split(), headings, number, found)}
+                if row.pop(_VALIDATION, "Pass") == "Pass":
+                    found.add(row, line=number)
+                else:
+                    found.left_out["since their validation failed: {} message sizes"] += 1
+
+
+def _osu_row(fields: list[str], headings: list[str], line: int, found: Found) -> Row:
+    row: Row = {}
+    units = {}
+    texts = [heading for heading in headings if _column_and_unit(heading)[0] == _VALIDATION]
+    for heading, value in found.numbers(fields, headings, line, texts).items():
+        column, unit = _column_and_unit(heading)
+        row["bytes" if column == "size" else column] = value
+        if column not in ("size", _VALIDATION):
+            units[column] = unit
+    if not units:
+        found.refuse("the table has sizes only", line)
+    metric = next(iter(units))
+    value = row.pop(metric)
+    return {**row, "metric": metric, "value": value, "unit": units[metric]}
+
+
+# How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
+_TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
+_TAGGED = re.compile(_TAG)
+_NCCL_BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
+_NCCL_TEST = re.compile(r"# Collective test starting: (\S{1,80})")
+_NCCL_RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
+_NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b.*")
+_PLACES = ("out-of-place", "in-place")
+# Time in us and bandwidths in 10^9 bytes a second, as the line below the heading says in all versions.
+_NCCL_MEASURED = {"time": "time_us", "algbw": "algorithm_GB_s", "busbw": "bus_GB_s"}
+
+
+class NcclTestsReader(ResultReader):
+    """Tables of nccl-tests and rccl-tests; each size is a row out of place, and one in place.
+
+    The value is the time, the parameters are processes (ranks) and bytes; the bandwidths of the algorithm and of the
+    bus are columns. Test, type, operation and place are the code. Sizes with wrong results are left out.
+
+    Source: nccl-tests 2, ``src/common.cu`` and ``doc/PERFORMANCE.md``.
+    """
+
+    Options = MessageOptions
+    holds = (
+        re.compile(
+            rf"^{_TAG}# +(?:nccl-tests version |nThread [0-9]+ |size +count .*\balgbw +busbw\b)".encode(), re.MULTILINE
+        ),
+    )
+    parameters, value, code = ("processes", "bytes"), "time_us", ("test", "type", "redop", "placement")
+
+    def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
+        settings: Row = {}
+        headings: Sequence[str] = ()
+        for number, line in content:
+            text = _TAGGED.sub("", line, count=1).strip()
+            if match := _NCCL_TEST.match(text):
+                settings, headings = {"test": match[1].removesuffix("_perf")}, ()
+            elif _NCCL_BEGINS.match(text):
+                settings, headings = {"test": settings["test"]} if "test" in settings and not found.rows else {}, ()
+            elif match := _NCCL_RANK.fullmatch(text):
+                settings["processes"] = max(settings.get("processes", 0), int(match[1]) + 1)
+            elif _NCCL_HEADING.fullmatch(text):
+                headings = text.removeprefix("#").split()
+            elif headings and (fields := text.split()) and fields[0].isdecimal():
+                for row in _nccl_rows(fields, headings, found, number):
+                    if row.pop("wrong"):
+                        found.left_out["since their results were wrong: {} measurements"] += 1
+                    else:
+                        found.add({**settings, **row}, line=number)
+
+
+def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Iterator[Row]:
+    """The measurement out of place, and that in place where there is one."""
+    if len(fields) != len(headings):
+        found.refuse(f"{len(headings)} fields ({' '.join(headings)}) are expected", line)
+    first = headings.index("time")
+    setup = dict(zip(headings[:first], fields[:first], strict=True))
+    width = headings[first:].index("time", 1) if "time" in headings[first + 1 :] else len(headings) - first
+    for place, begin in zip(_PLACES, range(first, len(headings), width), strict=False):
+        measured = dict(zip(headings[begin : begin + width], fields[begin : begin + width], strict=True))
+        if measured["time"] == "N/A":  # alltoall in place, for one
+            continue
+        row: Row = {
+            "bytes": number_or_text(setup["size"]),
+            "type": setup["type"],
+            "redop": setup.get("redop", "none").replace("none", ""),
+            "placement": place,
+        }
+        row |= {column: number_or_text(measured[name]) for name, column in _NCCL_MEASURED.items() if name in measured}
+        if any(isinstance(row.get(column), str) for column in ("bytes", *_NCCL_MEASURED.values())):
+            found.refuse(f"numbers are expected for {', '.join(('size', *_NCCL_MEASURED))}", line)
+        yield {**row, "wrong": measured.get("#wrong", "0") not in ("0", "N/A")}
+
+
+_IOR_TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O")
+_IOR_HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\)[^\n]*")
+_IOR_SETTING = re.compile(r"(api|access|nodes|tasks|clients per node|segments|clients)\s*[:=]\s*(\S.*)")
+_IOR_CLIENTS = re.compile(r"([0-9]{1,9}) \(([0-9]{1,9}) per node\)")
+# Columns that runs have, by the setting that holds them.
+_IOR_SETUP = {
+    **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
+    **{"segments": "segments"},
+}
+# The columns that headings become; removing the file has no bandwidth and is no row.
+_IOR_COLUMNS = {
+    **{"access": "operation", "bw(MiB/s)": "bandwidth", "IOPS": "iops", "Latency(s)": "latency_s"},
+    **{"Latency": "latency_s", "block(KiB)": "block_kib", "xfer(KiB)": "transfer_kib", "open(s)": "open_s"},
+    **{"wr/rd(s)": "transfer_s", "close(s)": "close_s", "total(s)": "total_s", "numTasks": "tasks"},
+    **{"iter": "repetition"},
+}
+_IOR_ORDER = (
+    *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
+    *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
+)
+
+
+class _IorResult(msgspec.Struct):
+    operation: str = msgspec.field(name="access")
+    bandwidth: float = msgspec.field(name="bwMiB")
+    block_kib: float | None = msgspec.field(default=None, name="blockKiB")
+    transfer_kib: float | None = msgspec.field(default=None, name="xferKiB")
+    iops: float | None = None
+    latency_s: float | None = msgspec.field(default=None, name="latency")
+    open_s: float | None = msgspec.field(default=None, name="openTime")
+    transfer_s: float | None = msgspec.field(default=None, name="wrRdTime")
+    close_s: float | None = msgspec.field(default=None, name="closeTime")
+    total_s: float | None = msgspec.field(default=None, name="totalTime")
+
+
+class _IorTest(msgspec.Struct):
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict, name="Parameters")
+    options: dict[str, Any] = msgspec.field(default_factory=dict, name="Options")
+    results: list[Any] = msgspec.field(default_factory=list, name="Results")
+
+
+class _IorTests(msgspec.Struct):
+    tests: list[_IorTest]
+
+
+class IorReader(ResultReader):
+    """Runs of IOR as text, JSON or CSV; each repetition of each access (write, read) is a row.
+
+    The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, nodes, block
+    and transfer size are the parameters. A text may hold the output of several runs, of which the columns are told by
+    the heading, since versions differ: 3.0 has neither IOPS nor latency.
+
+    Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of tests.
+    """
+
+    holds = (re.compile(rb"^\s*(?:IOR-\S+: MPI Coordinated Test of Parallel I/O|access(?:,| +)bw\(MiB/s\))", re.M),)
+    parameters, code = ("tasks", "nodes", "block_kib", "transfer_kib"), ("operation",)
+    value, unit = "bandwidth", "MiB/s"
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the title or the heading of the table; in JSON by the version it begins with, and its other keys."""
+        if re.match(rb'\s*\{\s*"Version"\s*:\s*"', source.head):
+            return 0.95 if re.search(rb'"(?:Command line|tests|TestID)"\s*:', source.head) else 0.0
+        return super().sniff(source)
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all repetitions; see `ResultReader.read`."""
+        if not source.head.lstrip().startswith(b"{"):
+            return super().read(source, options)
+        document = decode_document(source, _IorTests, "JSON of IOR")
+        return self.measurements(Found(source.name, self, _in_order(list(_ior_rows(document, source.name)))))
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        setup: Row = {}
+        headings: Sequence[str] = ()
+        for number, line in content:
+            text = line.strip()
+            if _IOR_TITLE.match(text):
+                setup, headings = {}, ()
+            elif _IOR_HEADING.fullmatch(text):
+                headings = _ior_fields(text)
+            elif text.startswith(("Max ", "Summary of all tests", "Operation ")):
+                headings = ()
+            elif headings:
+                fields = _ior_fields(text)
+                if fields and fields[0] in ("write", "read"):
+                    found.add({**setup, **_ior_row(fields, headings, found, number)}, line=number)
+            elif match := _IOR_SETTING.fullmatch(text):
+                if match[1] != "clients":
+                    setup[_IOR_SETUP[match[1]]] = number_or_text(match[2])
+                elif clients := _IOR_CLIENTS.fullmatch(match[2]):
+                    setup |= {"tasks": int(clients[1]), "tasks_per_node": int(clients[2])}
+        found.rows = _in_order(found.rows)
+
+
+def _in_order(rows: Sequence[Row]) -> list[Row]:
+    present = [column for column in _IOR_ORDER if any(column in row for row in rows)]
+    return [{column: row.get(column) for column in present} for row in rows]
+
+
+def _ior_fields(text: str) -> list[str]:
+    return [" ".join(field.split()) for field in text.split(",")] if "," in text else text.split()
+
+
+def _ior_row(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Row:
+    if len(fields) != len(headings):
+        found.refuse(f"has {len(fields)} fields, expected {', '.join(headings)[:120]}", line)
+    row: Row = {}
+    for heading, field in zip(headings, fields, strict=True):
+        if (column := _IOR_COLUMNS.get(heading)) is None:
+            continue
+        value = None if field in ("-", "NA") else number_or_text(field)
+        if column != "operation" and isinstance(value, str):
+            found.refuse(f"{heading} {field[:40]!r} is no number", line)
+        row[column] = value
+    if row.get("bandwidth") is None:
+        found.refuse(f"the {row['operation']} has no bandwidth", line)
+    if row.get("repetition") is not None:
+        row["repetition"] += 1  # they are counted from 0
+    return row
+
+
+def _ior_rows(document: _IorTests, source: str) -> Iterator[Row]:
+    for index, test in enumerate(document.tests):
+        settings = {**test.parameters, **test.options}
+        if "numTasks" in settings:
+            settings.setdefault("tasks", settings["numTasks"])
+        setup = {column: number_or_text(settings[key]) for key, column in _IOR_SETUP.items() if key in settings}
+        repetitions: dict[str, int] = {}
+        for entry in _flat([test.results, test.options.get("Results", [])]):
+            try:
+                result = msgspec.structs.asdict(msgspec.convert(entry, _IorResult))
+            except msgspec.ValidationError as error:
+                place = str(error).replace("`$", f"`$.tests[{index}]...Results[]")
+                raise InputError(source, f"is not JSON of IOR: {place}") from None
+            repetitions[result["operation"]] = repetitions.get(result["operation"], 0) + 1
+            yield {**setup, **result, "repetition": repetitions[result["operation"]]}
+
+
+def _flat(nested: list[Any]) -> Iterator[Any]:
+    """Results in order; some versions put those of a repetition into a list of their own."""
+    for entry in nested:
+        if isinstance(entry, list):
+            yield from _flat(entry)
+        else:
+            yield entry
+
+
+_GO_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
+_GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
+_GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
+_GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
+
+
+class GoBenchReader(ResultReader):
+    """Benchmarks of Go's testing package (``go test -bench``); each line is a row, also of ``-count``.
+
+    ``BenchmarkSort/n=100-8`` gives the code ``Sort`` and the parameters ``n`` and ``procs`` (``GOMAXPROCS``). The value
+    is the time of an operation; what else is measured has columns by its unit, such as ``allocs/op``.
+
+    Source: Go's design document 14313, "Proposal: Go Benchmark Data Format"; package ``testing``.
+    """
+
+    holds = (_GO_HEAD,)
+    value, unit, code, system, words_are_code = "time", "ns/op", ("pkg", "benchmark"), ("cpu",), True
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        setup: Row = {}
+        for number, text in content:
+            if match := _GO_SETUP.fullmatch(text.strip()):
+                setup[match[1]] = match[2]
+            elif match := _GO_LINE.fullmatch(text.strip()):
+                fields = match[3].split()
+                numbers = [number_or_text(field) for field in fields[::2]]
+                if len(fields) % 2 or any(isinstance(value, str) for value in numbers):
+                    found.refuse("pairs of a number and a unit are expected after the count of iterations", number)
+                measured = dict(zip(fields[1::2], numbers, strict=True))
+                if self.unit not in measured:
+                    found.left_out[f"since they have no {self.unit}: {{}} lines"] += 1
+                    continue
+                code, arguments = _go_arguments(match[1])
+                columns = {**setup, "benchmark": code, "iterations": int(match[2]), "time": measured.pop(self.unit)}
+                found.add(columns, arguments, number, measured)
+
+
+def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
+    """Code and arguments of a name without its first word."""
+    match = _GO_PROCESSORS.fullmatch(name)
+    name, processors = (match[1], match[2]) if match else (name, "1")
+    parts = [part.partition("=") for part in name.split("/")]
+    code = "/".join(key for key, equals, _ in parts if not equals)
+    return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
+
+
+_MLPERF_NAMES = {"submission_benchmark": "benchmark", "submission_platform": "platform"}
+_REPETITIONS = ("epoch_num", "epoch_count", "samples_count", "step_num")
+
+
+class _Event(msgspec.Struct):
+    time_ms: float
+    event_type: str
+    key: str
+    value: Any = None
+    metadata: dict[str, Any] = {}
+
+
+class MlperfLogReader(ResultReader):
+    """Intervals of logs of MLPerf (lines with ``:::MLLOG``): runs, epochs, evaluations; each is a row.
+
+    The value is the time in seconds, the interval (``run``, ``epoch``, ``eval``, ...) and the benchmark are the code,
+    the platform is the system, the global batch size is a parameter. Runs that did not end in success and intervals
+    without end are left out.
+
+    Source: mlperf-logging 1 to 4, ``mlperf_logging/mllog/mllog.py`` and ``constants.py``.
+    """
+
+    holds = (re.compile(rb":::MLLOG \{"),)
+    parameters, value, code, system = ("global_batch_size",), "time_s", ("benchmark", "interval"), ("platform",)
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        begun: dict[str, _Event] = {}
+        setup: Row = {}
+        left_out = 0
+        for number, text in content:
+            _, mark, document = text.partition(":::MLLOG")
+            if not mark:
+                continue
+            try:
+                event = msgspec.json.decode(document.encode(), type=_Event)
+            except msgspec.MsgspecError as error:
+                found.refuse(f"is no event of MLPerf: {error}", number)
+            interval = event.key.removesuffix("_start").removesuffix("_stop")
+            if event.event_type == "INTERVAL_START":
+                begun[interval] = event
+            elif event.event_type == "INTERVAL_END":
+                start = begun.pop(interval, None)
+                if start is None or event.metadata.get("status", "success") != "success":
+                    left_out += 1
+                    continue
+                row: Row = {"interval": interval, "time_s": (event.time_ms - start.time_ms) / 1000}
+                about = start.metadata | event.metadata
+                row |= {n: about[n] for n in _REPETITIONS if isinstance(about.get(n), (int, float))}
+                found.add(row, line=number)
+            elif event.key in _MLPERF_NAMES:
+                setup[_MLPERF_NAMES[event.key]] = str(event.value)
+            elif event.key in ("global_batch_size", "seed"):
+                setup[event.key] = number_or_text(event.value)
+        if left_out or begun:
+            found.left_out["since they did not begin and end in success: {} intervals"] = left_out + len(begun)
+        found.rows = [{**setup, **row} for row in found.rows]
+
+
+# Fields of a test of ReFrame that count what it ran on.
+TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
+_PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
+_ABSENT = ("null", "None", "")
+
+
+def reframe_test(displayed: str) -> tuple[str, dict[str, str]]:
+    """Test and parameters of a name as ReFrame displays it; parameters of fixtures keep the fixture's name."""
+    plain = " ".join(displayed.split())
+    return re.split(r" [%/@~]", plain, maxsplit=1)[0], dict(_PARAMETER.findall(plain))
+
+
+class ReframePerflogReader(ResultReader):
+    """A log of performance of ReFrame; each variable of each test that passed is a row.
+
+    Roles are those of the report: the test is the code, system with partition and environment the system, the
+    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` tells repeated runs
+    apart.
+
+    Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
+    performance variable has the columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
+    """
+
+    starts = re.compile(rb"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n")
+    parameters, code, system = TASKS, ("test",), ("system", "environ")
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        columns: list[str] = []
+        for number, text in content:
+            fields = text.split("|")
+            if not columns:
+                columns = fields
+                metrics = [name.removesuffix("_value") for name in columns if name.endswith("_value")]
+                if not metrics or len(set(columns)) < len(columns):
+                    found.refuse("has no column names of ReFrame, such as NAME_value", number)
+                continue
+            if not text or fields == columns:
+                continue
+            if len(fields) != len(columns):
+                problem = f"has {len(fields)} fields for {len(columns)} columns; a field may hold a | itself"
+                found.refuse(problem, number)
+            row = dict(zip(columns, fields, strict=True))
+            if row.get("result", "pass") not in ("pass", "success"):
+                found.left_out["since they did not pass: {} tests"] += 1
+                continue
+            test, parameters = reframe_test(row.get("display_name") or row.get("info") or row.get("name") or "")
+            about = {
+                "test": test,
+                "system": ":".join(filter(None, (row.get("system"), row.get("partition")))),
+                "environ": row.get("environ"),
+                **{name: int(row[name][:15]) if row[name].isdecimal() else None for name in TASKS if name in row},
+                "job_completion_time": row.get("job_completion_time"),
+            }
+            for metric in metrics:
+                value = number_or_text(row[f"{metric}_value"])
+                if value in _ABSENT:
+                    continue
+                if isinstance(value, str):
+                    found.refuse(f"{metric}_value {value[:40]!r} is no number", number)
+                measured = {**about, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
+                found.add(measured, parameters, number)
+
+
+_RULE = re.compile(r"(?=.*---)[-+|\s]+")
+
+
+class JubeReader(ResultReader):
+    """A table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row.
+
+    JUBE does not say which columns were varied and which were measured: they are guessed by their names as in CSV,
+    and otherwise named with ``--parameter`` and ``--value``.
+
+    Source: JUBE, documentation, "Creating a result table", styles ``pretty`` and ``aligned``; tables of the style
+    ``csv`` are read as CSV.
+    """
+
+    nothing = "holds no table of JUBE with a rule below its column names and rows"
+
+    def sniff(self, source: Source) -> float:
+        """Sure by column names between bars above a rule."""
+        lines = source.head.split(b"\n", 3)[:-1]
+        if lines and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]:
+            lines = lines[1:]  # the name of the table
+        ruled = len(lines) > 1 and b"|" in lines[0] and _RULE.fullmatch(lines[1].decode("latin-1"))
+        return 0.9 if ruled else 0.0
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        columns: list[str] = []
+        previous, barred = "", False
+        for number, text in content:
+            if _RULE.fullmatch(text):
+                if columns:
+                    found.refuse("a second table begins; put each in a file of its own", number)
+                columns, barred = [one_line(cell) for cell in _cells(previous)], _is_barred(previous)
+                if len(set(columns)) < len(columns):
+                    found.refuse("the names of the columns must differ", number - 1)
+            elif columns and text.strip():
+                cells = _cells(text)
+                if barred != _is_barred(text):
+                    problem = "the line does not stand between bars as the column names do; is it cut short?"
+                    found.refuse(problem, number)
+                if len(cells) != len(columns):
+                    found.refuse(f"has {len(cells)} cells for {len(columns)} columns", number)
+                found.add({n: number_or_text(cell) for n, cell in zip(columns, cells, strict=True)}, line=number)
+            previous = text
+
+    def measurements(self, found: Found) -> Measurements:
+        """The table without roles."""
+        import pandas as pd
+
+        return Measurements(pd.DataFrame(found.rows).replace({"": None}), source=found.source, lines=found.lines)
+
+
+def _cells(text: str) -> list[str]:
+    """Cells of a line, which may stand between bars at both ends."""
+    text = text.strip()
+    return [cell.strip() for cell in (text[1:-1] if _is_barred(text) else text).split("|")]
+
+
+def _is_barred(text: str) -> bool:
+    text = text.strip()
+    return text.startswith("|") and text.endswith("|") and len(text) > 1
+
+
+_NONE = {"", "nan", "non-avail", "warning!", "n/a"}
+_PER_CENT = re.compile(r".*(efficiency|scalability|balance)", re.IGNORECASE)
+_PROCESSES = re.compile(r"([0-9]{1,9})(?![0-9]).*")  # of several traces with as many, a number follows
+
+
+class ModelFactorsReader(ResultReader):
+    """Factors of the table ``modelfactors.csv`` of BSC's basicanalysis; one row for each factor of each run.
+
+    ``"Number of processes";2;8``, then a line for each factor with its name, which dashes put below another one, and
+    its values in per cent. Factors have the names that `perf overheads` prints: ``parallel``, ``load balance``, ``IPC
+    scalability``. Efficiencies have the unit ``share``; other figures have none.
+
+    Source: basicanalysis (BSC Performance Tools), ``modelfactors.py``.
+    """
+
+    starts = re.compile(rb'\s*"?Number of processes"?;')
+    parameters = ("p",)
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        processes: list[int] = []
+        for number, text in content:
+            if not text.strip() or text.lstrip().startswith("#"):
+                continue
+            try:
+                name, *values = next(csv.reader([text], delimiter=";"))
+            except csv.Error as error:
+                found.refuse(f"is no line of a table: {error}", number)
+            if not processes:
+                for value in values:
+                    match = _PROCESSES.fullmatch(value.strip())
+                    if match is None or not int(match[1]):
+                        problem = f"the number of processes is {value[:40]!r}; a whole number is expected"
+                        found.refuse(problem, number)
+                    processes.append(int(match[1]))
+                continue
+            if len(values) != len(processes):
+                problem = f"has {len(values)} values for {len(processes)} runs; is it cut short?"
+                found.refuse(problem, number)
+            label = one_line(name.strip().lstrip("-"))
+            share, unit = (0.01, SHARE) if _PER_CENT.fullmatch(label) else (1.0, "")
+            for run, (p, value) in enumerate(zip(processes, values, strict=True), start=1):
+                if value.strip().lower() in _NONE:
+                    continue
+                figure = number_or_text(value)
+                if isinstance(figure, str):
+                    found.refuse(f"the value is {value[:40]!r}; a number is expected", number)
+                row = {"p": p, "run": run, "metric": _factor_name(label), "unit": unit, "value": figure * share}
+                found.add(row, line=number)
+
+
+def _factor_name(label: str) -> str:
+    """A factor as `perf overheads` calls it."""
+    words = label.removesuffix(" efficiency").replace("erialization", "erialisation").split(" ")
+    if words[0][1:].islower():
+        words[0] = words[0].lower()
+    return " ".join(words)

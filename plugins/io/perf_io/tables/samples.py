@@ -1,0 +1,155 @@
+"""Curves and series from columns of times and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.tables.columns import Column, Roles
+from perf_io.tables.table import Table
+from perfcore.base.errors import DataError, InputError
+from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.units import nanoseconds_per
+
+Times = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
+    """A curve from rows ``start, end, value`` that follow one another without gaps."""
+    assert roles.start is not None
+    assert roles.end is not None
+    (starts, ends), (heights,) = _load(table, roles, (roles.start, roles.end))
+    if (backwards := ends < starts).any():
+        row = int(np.argmax(backwards))
+        table.refuse(row, roles.end, f" but the step starts at {starts[row]!s}; an end must not precede its start")
+    if (torn := starts[1:] != ends[:-1]).any():
+        row = int(np.argmax(torn)) + 1
+        table.refuse(
+            row,
+            roles.start,
+            f" but the step before ends at {ends[row - 1]!s}; steps must follow without gap or overlap; if each row "
+            "is an interval of its own: -r kind=trace",
+        )
+    _check_heights(table, roles, heights)
+    return _curve(table, roles, np.append(starts, ends[-1:]), heights)
+
+
+def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
+    """A curve or a series from rows ``time, value, ...``."""
+    assert roles.start is not None
+    (times,), values = _load(table, roles, (roles.start,))
+    if not (rising := times[1:] > times[:-1]).all():
+        row = int(np.argmin(rising)) + 1
+        before = table.at_row(row - 1)[1].get(roles.start.name, "")
+        cure = "remove or merge the rows, or, if they are how long runs took, say -r kind=measurements"
+        table.refuse(row, roles.start, f" but the time before is {before!r}; times must increase; {cure}")
+    if roles.kind == "series":
+        for column, column_values in zip(roles.values, values, strict=True):
+            _check_missing(table, column, column_values)
+        columns = {column.name: column_values for column, column_values in zip(roles.values, values, strict=True)}
+        return Series(times, columns, roles.time_unit, source=table.source, notes=roles.notes)
+    heights = values[0]
+    if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
+        _check_heights(table, roles, heights[:-1])
+        return _curve(table, roles, times, heights[:-1])
+    _check_heights(table, roles, heights)
+    try:
+        return UtilizationCurve.from_samples(
+            times,
+            heights,
+            roles.time_unit,
+            n_locations=table.facts.get("n_locations"),
+            source=table.source,
+            notes=roles.notes,
+            quantity=_quantity(table, roles),
+        )
+    except DataError as error:
+        raise InputError(
+            table.source,
+            f"{str(error).removeprefix(table.source + ': ')}; add a last row with the end's time and an empty value",
+            line=1,
+        ) from None
+
+
+def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[Times], list[Floats]]:
+    """Times and values; a time that cannot be read is refused, a value that cannot be read is NaN."""
+    parts, factors = [], []
+    for number, column in enumerate(times):
+        sql, factor = _time_sql(table, roles, column)
+        parts.append(f"{sql} AS t{number}")
+        factors.append(factor)
+    for number, column in enumerate(roles.values):
+        parts.append(f"TRY_CAST({table.number(column)} AS DOUBLE) AS v{number}")
+    loaded = table.database.columns(f"SELECT {', '.join(parts)} FROM {table.relation}")
+    if not len(loaded["t0"]):
+        raise InputError(table.source, "has column names but no rows", line=1)
+    time_arrays = []
+    for number, (column, factor) in enumerate(zip(times, factors, strict=True)):
+        array = loaded[f"t{number}"]
+        bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.ma.getmaskarray(array)
+        if bad.any():
+            table.refuse(int(np.argmax(bad)), column, "; a finite number or an ISO timestamp is expected")
+        time_arrays.append(_in_unit(np.asarray(array), factor))
+    return time_arrays, [np.asarray(loaded[f"v{number}"], dtype=np.float64) for number in range(len(roles.values))]
+
+
+def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
+    """SQL for a column of times, and what to divide by to get the unit of the roles."""
+    name, kind = table.number(column), table.types[column.name]
+    if kind.endswith("timestamp"):
+        return table.ns(column, "ns"), nanoseconds_per(roles.time_unit)
+    is_integer = kind == "integer"
+    if kind == "text" and roles.time_unit == "ns":
+        # Nanoseconds since 1970 have more digits than a float64.
+        test = f"SELECT bool_and(regexp_full_match({name}, '\\s*[+-]?[0-9]+\\s*')) FROM {table.relation}"
+        is_integer = bool(table.database.rows(test)[0][0])
+    return f"TRY_CAST({name} AS {'BIGINT' if is_integer else 'DOUBLE'})", 1
+
+
+def _in_unit(times_ns: Times, divisor: int) -> Times:
+    """Nanoseconds in another unit; whole results stay whole: float64 seconds since 1970 are good to 0.2 us only."""
+    if divisor == 1:
+        return times_ns
+    whole, rest = np.divmod(times_ns, divisor)
+    return whole + rest / divisor if rest.any() else whole
+
+
+def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
+    good = (heights >= 0.0) & (heights < np.inf)  # NaN fails both
+    if not good.all():
+        table.refuse(int(np.argmin(good)), roles.values[0], "; a finite number that is not negative is expected")
+
+
+def _check_missing(table: Table, column: Column, values: Floats) -> None:
+    """An empty field is a missing sample; any other text that is no number is refused."""
+    if not np.isfinite(values).all():
+        bad = table.database.rows(
+            f"SELECT row FROM (SELECT row_number() OVER () - 1 AS row, {table.number(column)} AS met "
+            f"FROM {table.relation}) WHERE met IS NOT NULL AND coalesce(isinf(TRY_CAST(met AS DOUBLE)), true) LIMIT 1"
+        )
+        if bad:
+            table.refuse(bad[0][0], column, "; a finite number, or nothing where a sample is missing, is expected")
+
+
+def _quantity(table: Table, roles: Roles) -> str:
+    """What the heights are by the name of their column; a curve that was written here is of processors."""
+    return PROCESSORS_COMPUTING if table.facts.get("kind") == "curve" else roles.values[0].name
+
+
+def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> UtilizationCurve:
+    try:
+        return UtilizationCurve(
+            edges,
+            heights,
+            roles.time_unit,
+            n_locations=table.facts.get("n_locations"),
+            source=table.source,
+            notes=roles.notes,
+            quantity=_quantity(table, roles),
+        )
+    except DataError as error:
+        raise InputError(table.source, str(error).removeprefix(f"{table.source}: "), line=1) from None

@@ -1,0 +1,105 @@
+"""Names that are too long for a label: states of C++ programs, call paths, files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+
+LABEL_LETTERS = 34  # of a name beside an axis, where a picture still has most of its width
+
+
+def shortened(name: str, most: int = LABEL_LETTERS) -> str:
+    """A name on one line; the middle is left out where it is too long, since names differ at both ends."""
+    line = " ".join(name.split())
+    tail = most // 3
+    return line if len(line) <= most else f"{line[: most - tail - 1]}…{line[-tail:]}"
+
+
+def shortened_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names shortened so that different ones still look different; where they need more letters, they get them."""
+    longest = max(map(len, names), default=0)
+    labels = [shortened(name, most) for name in names]
+    while len(set(labels)) < len(set(names)) and most < longest:
+        most *= 2
+        labels = [shortened(name, most) for name in names]
+    return labels
+
+
+def unique_suffixes(names: Sequence[str]) -> list[str]:
+    """The ends of paths that are enough to tell different ones apart."""
+    parts = [PurePath(name).parts for name in names]
+    longest = max(map(len, parts), default=0)
+    for kept in range(1, longest):
+        ends = [str(PurePath(*each[-kept:])) if each else name for name, each in zip(names, parts, strict=True)]
+        if len(set(ends)) == len(set(names)):
+            return ends
+    return list(names)
+
+
+_MOST_LETTERS = 34
+_MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like
+_CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")
+_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::")
+_OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
+_HIDDEN = "operator@"
+_QUALIFIERS = re.compile(r"(?:\w+::)+")
+
+
+def plain_name(name: str, *, templates: bool = False) -> str:
+    """The name of a function alone, where a name looks like one of C++; any other as it is."""
+    line = " ".join(name.split())
+    if not _CODE.search(line):
+        return line
+    hidden = _OPERATOR.findall(line)
+    text = _OPERATOR.sub(_HIDDEN, _ANONYMOUS.sub("", line)).removesuffix(" const")
+    function = _split(_split(text, "(")[0], " *&")[-1]
+    parts = [part for part in _split(function, ":") if part]
+    if not parts:
+        return line
+    # An operator or a constructor means little without its class.
+    bare = [part.partition("<")[0] for part in parts]
+    kept = 2 if len(parts) > 1 and (bare[-1] == _HIDDEN or bare[-1] == bare[-2]) else 1
+    short = "::".join((parts if templates else bare)[-kept:])
+    short = _QUALIFIERS.sub("", short).replace(" >", ">") if templates and kept == 1 else short
+    short = short.replace(_HIDDEN, f"operator{hidden[-1]}") if hidden else short
+    return short if re.search(r"\w", short) else line
+
+
+def _split(text: str, separators: str) -> list[str]:
+    """Parts between separators that stand in no brackets; empty ones only of an empty text."""
+    parts, depth = [""], 0
+    for letter in text:
+        if not depth and letter in separators:
+            parts.append("")
+            depth += letter == "("  # arguments open where they part
+            continue
+        depth = max(depth + (letter in "<([{") - (letter in ">)]}"), 0)
+        parts[-1] += letter
+    return [part for part in parts if part] or [""]
+
+
+def short_name(name: str) -> str:
+    """The plain name of a function, short enough for a line of text."""
+    return shortened(plain_name(name), _MOST_LETTERS)
+
+
+def plain_names(names: Sequence[str]) -> list[str]:
+    """Short names for a table; those that would look alike keep their templates, else all, and else are numbered."""
+    labels = [short_name(name) for name in names]
+    for k in _alike(labels):
+        labels[k] = shortened(plain_name(names[k], templates=True), _MOST_APART)
+    for k in _alike(labels):
+        labels[k] = shortened(names[k], _MOST_APART)
+    counts = Counter[str]()
+    for k in _alike(labels):
+        counts[labels[k]] += 1
+        labels[k] = f"{short_name(names[k])} [{counts[labels[k]]}]"
+    return labels
+
+
+def _alike(names: Sequence[str]) -> list[int]:
+    """Where names stand that stand elsewhere too."""
+    counts = Counter(names)
+    return [k for k, name in enumerate(names) if counts[name] > 1]

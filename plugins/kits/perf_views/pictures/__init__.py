@@ -1,1 +1,0 @@
-"""Pictures of models and data by matplotlib: files, time axes, colours and legends that all pictures share."""

@@ -1,0 +1,420 @@
+"""What benchmark tools, schedulers and profilers write: figures read from the files by hand, and what is refused.
+
+The forms of OSU 5 to 7 and of IOR 3.0 to 4.0 are those of outputs that sites publish in their documentation.
+"""
+
+import json
+
+import pytest
+from format_samples import (
+    BABELSTREAM,
+    FIO,
+    GO_BENCH,
+    GOOGLE_BENCHMARK,
+    HYPERFINE,
+    IMB,
+    IOR,
+    IOR_CSV,
+    IOR_TEXT,
+    JMH,
+    JUBE_ALIGNED,
+    JUBE_PRETTY,
+    MLPERF_LOG,
+    MODEL_FACTORS,
+    NCCL_TESTS,
+    NPB,
+    OSU,
+    OSU_OTHERS,
+    PERF_STAT,
+    PERF_STAT_JSON,
+    PYTEST_BENCHMARK,
+    RAMBLE,
+    REFRAME_PERFLOG,
+    REFRAME_REPORT,
+    SACCT,
+    SACCT_JSON,
+    SACCT_XDMOD,
+    STREAM,
+    TALP,
+    TALP_OLDER,
+    VLLM,
+)  # fmt: skip
+
+import perfcore
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(content, name=None, **options):
+        text = content if isinstance(content, str) else json.dumps(content)
+        path = tmp_path / (name or ("run.json" if text[:1] in "{[" else "run.txt"))
+        path.write_text(text)
+        return perfcore.read(path, **options)
+
+    return read
+
+
+def gbench(*runs):
+    return {"context": {"library_build_type": "release"}, "benchmarks": list(runs)}
+
+
+def pytest_runs(*values):
+    runs = [{"name": f"t[{at}]", "params": {"n": value}, "stats": {"mean": 1}} for at, value in enumerate(values)]
+    return {"machine_info": {"node": "a"}, "benchmarks": runs}
+
+
+OSU_LATENCY = OSU.split("\n\n")[0]
+OSU_PAIRS = OSU_OTHERS[OSU_OTHERS.index("# OSU MPI Multiple") : OSU_OTHERS.index("# OSU MPI Non-blocking")]
+OSU_CHECKED = (
+    "# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_INT.\n"
+    "# Size       Avg Latency(us)        Validation\n4   7.93   Pass\n8   7.94   Fail\n"
+)
+# Version 7.1 has the data type below the heading; old ones of MVAPICH2 had no version in the title.
+OSU_SAID = (
+    "# OSU MPI-CUDA Bandwidth Test v7.1\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n"
+    "# Size      Bandwidth (MB/s)\n# Datatype: MPI_CHAR.\n1     1.47\n\n"
+    "# OSU MPI_Put Latency Test v5.8\n# Window creation: MPI_Win_allocate\n# Synchronization: MPI_Win_flush\n"
+    "# Size          Latency (us)\n1     39.13\n"
+)
+# Version 3.0, as its source writes it: neither IOPS nor latency, and other lines of the setup.
+IOR_OLDER = (
+    "IOR-3.0.1: MPI Coordinated Test of Parallel I/O\nSummary:\n\tapi                = POSIX\n"
+    "\tclients            = 16 (8 per node)\n\taccess             = single-shared-file\n\n"
+    "access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n"
+    "------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n"
+    "write     158.39     204800     20480      0.003322   1.47       20.06      20.20      0   \n\n"
+    "Max Write: 158.39 MiB/sec (166.09 MB/sec)\n"
+)
+# ``sacct --json`` of the plugin dbv0.0.37: metadata first, and null for a missing text or list.
+SLURM_21 = {
+    "metadata": {"plugin": {"type": "openapi/dbv0.0.37"}, "Slurm": {"release": "21.08.8-2"}},
+    "errors": [],
+    "jobs": [{
+        "job_id": 17, "name": None, "cluster": "hpc", "partition": None, "account": None, "allocation_nodes": 2,
+        "derived_exit_code": {"status": "SUCCESS", "return_code": 0}, "state": {"current": "COMPLETED"},
+        "time": {"elapsed": 217, "start": 1686088321, "limit": 4320}, "tres": {"allocated": None},
+    }],
+}  # fmt: skip
+DAY = 26 * 3600 + 3 * 60 + 4  # 1-02:03:04
+
+# Content, options, columns and their rows, and of the roles those that are given.
+TABLES = {
+    "npb": (NPB + NPB.replace(" Total processes =                        4\n", "").replace("LU", "CG"), {},
+        "benchmark class processes time_s", [["LU", "S", 4, 0.25], ["CG", "S", 1, 0.25]],
+        {"parameters": {"p": "processes"}, "code": ("benchmark", "class")}),
+    "npb, one wrong": (NPB.replace("SUCCESSFUL", "UNSUCCESSFUL") + NPB, {}, "benchmark", [["LU"]], {}),
+    "imb": (IMB, {}, "benchmark processes bytes metric value unit",
+        [["PingPong", 2, 8, "t", 2.5, "us"], ["Allreduce", 4, 4, "t_avg", 2.5, "us"]],
+        {"parameters": {"p": "processes"}}),  # bytes say no more in these two rows
+    "imb, empty": (IMB, {"empty": True}, "bytes", [[0], [8], [4]], {}),
+    "osu": (OSU, {}, "test bytes metric value unit", [
+        ["MPI Allreduce Latency Test", 1, "avg_latency", 86.56, "us"],
+        ["MPI Allreduce Latency Test", 2, "avg_latency", 87.98, "us"],
+        ["MPI Bandwidth Test", 1, "bandwidth", 3.45, "MB/s"]], {}),
+    "osu, others": (OSU_OTHERS, {}, "test metric value unit", [
+        ["MPI Init Test", "average", 68, "ms"], ["MPI Barrier Latency Test", "avg_latency", 8.63, "us"],
+        ["MPI Multiple Bandwidth / Message Rate Test", "bandwidth", 8.36, "MB/s"],
+        ["MPI Non-blocking Barrier Latency Test", "overall", 11.09, "us"]], {}),
+    "osu, columns": (OSU_OTHERS, {}, "processes pairs window datatype bytes messages_s compute pure_comm overlap", [
+        [4, "", "", "", "", "", "", "", ""], [""] * 9, ["", 4, 64, "MPI_CHAR", 1, 8361985.11, "", "", ""],
+        ["", "", "", "", "", "", 6.10, 5.18, 3.46]], {}),
+    "osu, validation": (OSU_CHECKED, {}, "bytes", [[4]], {"value": "avg_latency", "unit": "us"}),
+    "osu, settings": (OSU_SAID, {}, "send_buffer receive_buffer datatype window_creation synchronization",
+        [["device", "host", "MPI_CHAR", "", ""], ["", "", "", "MPI_Win_allocate", "MPI_Win_flush"]], {}),
+    "osu, no version": ("# OSU MPI_Put latency Test\n# Size            Latency (us)\n1    7.33\n", {}, "latency",
+        [[7.33]], {}),
+    "osu, pairs": (OSU_PAIRS + OSU_PAIRS.replace("pairs: 4", "pairs: 8"), {}, "pairs", [[4], [8]],
+        {"parameters": {"p": "pairs"}}),
+    "ior": (IOR, {}, "operation tasks nodes bandwidth total_s",
+        [["write", 8, 2, 512.5, 1.61], ["read", 8, 2, 1024, 0.86]],
+        {"value": "bandwidth", "unit": "MiB/s", "code": ("operation",)}),
+    "ior, text": (IOR_TEXT, {}, "operation tasks nodes repetition bandwidth total_s", [
+        ["write", 8, 2, 1, 512.5, 1.61], ["read", 8, 2, 1, 1024, 0.86], ["write", 8, 2, 2, 500, 1.71]], {}),
+    "ior, several": ("start\n" + IOR_OLDER + "done\n" + IOR_TEXT, {}, "tasks tasks_per_node bandwidth",
+        [[16, 8, 158.39], [8, 4, 512.5], [8, 4, 1024], [8, 4, 500]], {}),
+    # The example of the pull request that added it, hpc/ior 260.
+    "ior, csv": (IOR_CSV, {"name": "ior.csv"}, "operation bandwidth iops",
+        [["write", 436.5474, 228841.8502], ["read", 2367.9204, 1220176.2821]], {}),
+    "fio": (FIO, {}, "operation bandwidth bs_bytes size_bytes numjobs iodepth latency_ns",
+        [["write", 1000, 65536, 4 << 20, 4, 2, 15.5]], {"unit": "B/s"}),
+    "stream": (STREAM + BABELSTREAM, {}, "kernel threads elements bandwidth minimum_s average_s", [
+        ["Copy", 4, 10_000_000, 28347.1, 0.005644, 0.005703], ["Triad", 4, 10_000_000, 21634.4, 0.011093, 0.011211],
+        ["Copy", "", "", 1368294.603, 0.00039, 0.00039]],
+        {"value": "bandwidth", "unit": "MB/s", "code": ("kernel",)}),
+    "stream, failed": (STREAM.replace("Solution Validates: avg", "Failed Validation on array a[], Avg") + BABELSTREAM,
+        {}, "kernel", [["Copy"]], {}),
+    "nccl-tests": (NCCL_TESTS, {}, "processes bytes placement time_us bus_GB_s", [  # in place one result is wrong
+        [2, 1024, "out-of-place", 24.5, 0.07], [2, 1048576, "out-of-place", 60.25, 30.45]],
+        {"parameters": {"p": "bytes"}, "unit": "us"}),
+    "nccl-tests, empty": (NCCL_TESTS, {"empty": True}, "processes", [[2]] * 4, {}),
+    "go-bench": (GO_BENCH, {}, "benchmark n procs time allocs/op", [
+        ["Sort/stable", 100, 8, 101234, 2], ["Sort/stable", 100, 8, 101236, 2], ["Sort/stable", 1000, 8, 1412340, ""]],
+        {"unit": "ns/op"}),
+    "jmh": (JMH, {}, "metric n fork repetition value unit", [
+        ["average_time", 100, 1, 1, 12, "us/op"], ["average_time", 100, 1, 2, 12.5, "us/op"],
+        ["average_time", 100, 2, 1, 13, "us/op"], ["sample_time", 200, 1, 1, 25, "us/op"]], {}),
+    "vllm": (VLLM, {}, "output_tokens_per_s p99_ttft_ms request_rate", [[2, 497.5, 4]], {}),
+    "vllm, requests": (VLLM, {"requests": True}, "ttft_s request_s input_tokens", [[0.25, 0.5, 10], [0.5, 0.75, 20]],
+        {}),
+    "mlperf-log": (MLPERF_LOG, {}, "benchmark interval time_s global_batch_size",
+        [["resnet", "epoch", 100.5, 256], ["resnet", "run", 220, 256]], {}),
+    "mlperf-log, aborted": (MLPERF_LOG.replace("success", "aborted"), {}, "interval", [["epoch"]], {}),
+    "google-benchmark": (GOOGLE_BENCHMARK, {}, "benchmark arg1 n threads real_time_us bytes_per_second repetition",
+        [["BM_copy", 8, 2, 4, 2.5, 3.2e6, 1], ["BM_copy", 16, 2, 4, 5, 3.1e6, 2]],
+        {"parameters": {"p": "arg1"}, "value": "real_time_us", "unit": "us", "code": ("benchmark",)}),
+    "google-benchmark, units": (gbench(*({"name": f"BM/{n}", "real_time": 3, "cpu_time": 1, "time_unit": unit}
+        for n, unit in ((1, "ns"), (2, "ms")))), {}, "real_time_ns", [[3], [3e6]], {"unit": "ns"}),
+    "hyperfine": (HYPERFINE, {}, "time_s n", [[0.101, 1], [0.099, 1], [0.201, 2]],  # one run failed
+        {"parameters": {"p": "n"}, "code": ()}),
+    "hyperfine, commands": ({"results": [{"command": c, "times": [1.5]} for c in ("a", "b")]}, {}, "command",
+        [["a"], ["b"]], {"code": ("command",)}),
+    "pytest-benchmark": (PYTEST_BENCHMARK, {}, "test time_s",  # two rounds, and a mean where rounds were not kept
+        [["test_sum", 1e-5], ["test_sum", 3e-5], ["test_sum", 4e-5]],
+        {"parameters": {"p": "n"}, "code": ("test", "solver"), "system": ("machine",)}),
+    "pytest-benchmark, numbers": (pytest_runs("10", 20), {}, "n", [[10], [20]],
+        {"parameters": {"p": "n"}, "code": ("test",)}),
+    "pytest-benchmark, words": (pytest_runs("auto", 20), {}, "n", [["auto"], [20]],
+        {"parameters": {}, "code": ("test", "n")}),
+    "pytest-benchmark, truth": (pytest_runs(None, True), {}, "test", [["t"]] * 2,
+        {"parameters": {}, "code": ("test", "n")}),
+    "perf-stat": (PERF_STAT, {}, "metric value unit", [["task-clock", 1200.5, "ms"], ["cycles:u", 4000, ""]], {}),
+    "perf-stat, semicolons": (PERF_STAT.replace(",", ";"), {}, "value", [[1200.5], [4000]], {}),
+    "perf-stat, json": (PERF_STAT_JSON, {}, "metric value unit",
+        [["task-clock", 1200.5, "ms"], ["cycles:u", 4000, ""]], {}),
+    "perf-stat, spread": (PERF_STAT_JSON, {}, "stderr", [[""], [4]], {}),  # 0.10 % of the mean
+    "reframe": (REFRAME_REPORT, {}, "test n metric value unit",
+        [["Pi", 10, "elapsed", 1.25, "s"], ["Pi", 20, "rate", 7, "op/s"]], {"code": ("test", "metric")}),
+    "reframe-perflog": (REFRAME_PERFLOG, {}, "n elapsed system", [[10, 1.25, "daint:gpu"], [20, 2.5, "daint:gpu"]],
+        {"parameters": {"p": "n"}, "unit": "s"}),
+    "jube, pretty": (JUBE_PRETTY, {}, "time_s", [[8.25], [4.5]], {"parameters": {"p": "ntasks"}, "value": "time_s"}),
+    "jube, aligned": (JUBE_ALIGNED, {}, "time_s", [[2.5], [1.25]], {"value": "time_s"}),
+    "ramble": (RAMBLE, {}, "metric value unit n_ranks",
+        [["Wall Time", 21.25, "s", 4], ["Rate", 16.5, "ns/day", 4]], {"code": ("application", "workload", "metric")}),
+    "sacct": (SACCT, {}, "job nodes cpus elapsed_s", [["17", 2, 64, DAY], ["19", 1, 16, 30]],
+        {"parameters": {"p": "cpus"}, "code": ("name",), "unit": "s"}),
+    "sacct, failed": (SACCT, {"failed": True}, "state", [["COMPLETED"], ["CANCELLED"], ["COMPLETED"]], {}),
+    "sacct, bars": ("".join(f"{line}|\n" for line in SACCT.splitlines()), {}, "job cpus", [["17", 64], ["19", 16]], {}),
+    "sacct, a bar in a name": ("JobID|State|Elapsed|NCPUS|JobName\n1|COMPLETED|00:00:10|4|a|b\n", {}, "name",
+        [["a|b"]], {}),
+    "sacct, no header": ("7|COMPLETED|00:02:00|8\n", {"reader": "sacct", "fields": "jobid,state,elapsed,ncpus"},
+        "cpus elapsed_s", [[8, 120]], {}),
+    "sacct, XDMoD": (SACCT_XDMOD, {}, "name nodes cpus elapsed_s", [["job|x", 4, 48, 50449]], {}),
+    "sacct, no names": (SACCT.replace("17|solver", "17|"), {}, "name", [["unnamed"], ["a"]],
+        {"code": ("name",), "system": ()}),
+    "sacct, json": (SACCT_JSON, {}, "nodes elapsed_s", [[2, 60], [4, 40]], {"system": ("cluster",)}),
+    "sacct, Slurm 21.08": (SLURM_21, {}, "nodes elapsed_s", [[2, 217]], {"parameters": {"p": "nodes"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_and_roles(read, name):
+    content, options, columns, rows, roles = TABLES[name]
+    data = read(content, **options)
+    assert data.table[columns.split()].astype(object).fillna("").to_numpy().tolist() == rows
+    found = {role: getattr(data.roles, role) for role in roles}
+    assert {**found, **({"parameters": dict(found["parameters"])} if "parameters" in found else {})} == roles
+
+
+# Content, what is replaced in it, and the message.
+REFUSED = [
+    (NPB.split(" LU Benchmark Completed.")[0], "", "", "no benchmark was completed"),
+    (NPB.split(" Time in seconds")[0], "", "", r"run.txt:5: LU has no 'Time in seconds'; cut short\?"),
+    (NPB, "0.25", "long", r"run.txt:9: time_s 'long' is no number"),
+    (IMB, "2.50         3.20", "2.50", r"run.txt:7: 4 numbers \(#bytes, #repetitions, t\[usec\], Mbytes/sec\)"),
+    (OSU, "86.56             21.32", "86.56", r"run.txt:4: 5 numbers"),
+    (OSU_CHECKED, "7.93", "x", r"run.txt:4: 3 numbers"),
+    (IOR, '"bwMiB": 512.5', '"bwMiB": "x"', r"is not JSON of IOR: Expected `float`, got `str`"),
+    (IOR_TEXT, "512.50     2050 ", "512.50 ", r"run.txt:20: has 10 fields, expected access, bw\(MiB/s\)"),
+    (IOR_TEXT, "512.50     2050 ", "fast       2050 ", r"run.txt:20: bw\(MiB/s\) 'fast' is no number"),
+    (IOR_TEXT, "512.50     2050 ", "-          2050 ", "run.txt:20: the write has no bandwidth"),
+    (FIO, '"error": 0', '"error": 5', "holds no job that moved data"),
+    (STREAM, "     0.011410", "", r"txt:10: 4 numbers \(Best Rate MB/s, Avg time, Min time, Max time\)"),
+    (NCCL_TESTS, "   23.50", "", r"txt:8: 13 fields \(size count type"),
+    (GO_BENCH, "1412340 ns/op", "1412340", r"txt:7: pairs of a number and a unit"),
+    (JMH, "rawData", "data", r"`\$\[0\].primaryMetric` has neither rawData nor"),
+    (MLPERF_LOG, '"time_ms": 1592000000000, "event_type": "POINT_IN_TIME", "key": "global', '"key": "g',
+        "txt:2: is no event of MLPerf"),
+    (json.dumps(gbench({"name": "BM/1", "real_time": 1}, {"name": "BM/2", "run_type": "iteration"})), "", "",
+        r"`\$.benchmarks\[1\]` \('BM/2'\) has no `real_time`"),
+    (json.dumps(gbench({"name": "BM", "real_time": 1, "time_unit": "fortnight"})), "", "",
+        "time unit 'fortnight' is not one of ns, us, ms, s"),
+    ('{"results": [{"command": "a", "times": [1.5], "parameters": {"time_s": "1"}}]}', "", "",
+        "'time_s' stands for two columns"),
+    ("1.000123456,12.5,msec,task-clock,1250,100.00,,\n", "", "", r"txt:1: holds counts of intervals or of single"),
+    ("CPU0,1234,,cycles,1250,100.00,,\n", "", "", r"txt:1: holds counts of intervals or of single processors"),
+    (REFRAME_PERFLOG, "1.25", "fast", r"run.txt:2: elapsed_value 'fast' is no number"),
+    ("\n".join([*REFRAME_PERFLOG.splitlines()[:2], "pass|x|y"]), "", "", r"run.txt:3: has 3 fields for 10 columns"),
+    (JUBE_PRETTY, "|    4.5 |      |", "|   4.5", r"run.txt:5: the line does not stand between bars"),
+    (JUBE_PRETTY, "|   8.25 |    a |", "|   8.25 |", r"run.txt:4: has 2 cells for 3 columns"),
+    (JUBE_PRETTY + JUBE_PRETTY.removeprefix("result:\n"), "", "", r"run.txt:7: a second table begins"),
+    (SACCT, "1-02:03:04|2", "tomorrow|2", r"run.txt:2: elapsed time 'tomorrow' is not"),
+    (SACCT, "|2|64", "|two|64", r"run.txt:2: 'two' is no number of nodes"),
+    (SACCT, "|2|64", "|2", r"run.txt:2: has 6 fields, expected 7"),
+    (SACCT, "Elapsed", "Start", r"run.txt:1: the fields elapsed are missing"),
+    # Texts for people name what is read.
+    ("Job ID: 1234\nCluster: big\nState: COMPLETED (exit code 0)\n", "", "", "sacct -j 1234 --parsable2"),
+    ("# JMH version: 1.36\n# VM version: JDK 17\n", "", "", "-rf json"),
+    ("Benchmark    (n)  Mode  Cnt  Score   Error  Units\nSum.sum      100  avgt    6   12.5 ± 0.3  us/op\n", "", "",
+        "json"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "old", "new", "message"), REFUSED, ids=[row[3][:40] for row in REFUSED])
+def test_what_is_refused(read, content, old, new, message):
+    assert not old or old in content
+    with pytest.raises(InputError, match=message):
+        read(content.replace(old, new) if old else content)
+
+
+def test_requests_that_were_not_kept(read):
+    with pytest.raises(InputError, match="run the benchmark with --save-detailed"):
+        read(VLLM.replace('"ttfts"', '"times"'), requests=True)
+
+
+def test_marks_of_processes_before_lines(read):
+    for tag in ("[1,0]<stdout>:", "0: "):
+        lines = "".join(f"{tag}{line}" for line in NCCL_TESTS.splitlines(keepends=True))
+        assert read(lines + "2024-05-01 12:00:00 done\n").table.equals(read(NCCL_TESTS).table)
+
+
+def test_lines_and_columns_of_rows(read):
+    data = read(IOR_TEXT)
+    assert [data.line(row) for row in range(3)] == [20, 21, 23]
+    assert list(data.table.columns) == list(read(IOR).table.columns)
+    assert data.table.iloc[0][["block_kib", "open_s", "close_s"]].tolist() == [1024, 0.1, 0.01]
+    assert read(REFRAME_PERFLOG).line(1) == 3
+    assert "log_dir" not in read(RAMBLE).table.columns
+
+
+def test_the_number_of_processes_of_osu_comes_from_the_name(read):
+    data = read(OSU_LATENCY, name="osu_p16.out", from_name="osu_p{p:int}.out")
+    assert data.table["p"].tolist() == [16, 16]
+    assert set(data.roles.parameters.values()) == {"p", "bytes"}
+
+
+def test_metrics_of_several_units_are_chosen(read):
+    data = read(REFRAME_REPORT)
+    with pytest.raises(DataError, match="several units"):
+        data.observations()
+    assert data.where("metric=elapsed").observations().value.tolist() == [1.25]
+
+
+def test_jobs_that_are_left_out_are_counted(read, monkeypatch):
+    notes = []
+    monkeypatch.setattr(progress, "note", notes.append)
+    assert read(SACCT).line(1) == 5
+    left_out = "left out, since they did not complete (CANCELLED): 1 of 3 jobs; -r failed=yes keeps them"
+    assert notes[0].endswith(left_out)
+
+
+def test_repeats_of_ramble_are_runs_and_their_summaries_are_none(read):
+    """As Ramble 0.5 and later write three experiments for one with two repeats: itself, ``.1`` and ``.2``."""
+
+    def experiment(repeat, *figures):
+        foms = [{"name": fom, "value": value, "units": "s", "origin_type": kind} for fom, value, kind in figures]
+        return {
+            **{"name": f"exp.{repeat}", "RAMBLE_STATUS": "SUCCESS", "RAMBLE_RAW_VARIABLES": {}},
+            "RAMBLE_VARIABLES": {"n_ranks": "4", "repeat_index": str(repeat), "application_name": "hostname"},
+            "CONTEXTS": [{"name": "null", "foms": foms}],
+        }
+
+    repeats = [
+        experiment(0, ("Experiment Summary", 2, "summary::n_total_repeats"), ("t", 29, "summary::mean")),
+        experiment(1, ("t", 28.0, "application")),
+        experiment(2, ("t", 30.0, "application")),
+    ]
+    data = read({"workspace_name": "test_ws", "experiments": repeats})
+    assert data.table[["repetition", "t"]].to_numpy().tolist() == [[1, 28], [2, 30]]
+    assert dict(data.roles.parameters) == {"p": "n_ranks"}
+    document = json.loads(RAMBLE)
+    del document["experiments"][0]["CONTEXTS"][0]["foms"][1:]
+    roles = read(document).roles
+    assert (roles.value, roles.unit) == ("Wall Time", "s")
+
+
+def factors(data, **where):
+    table = data.table
+    for column, value in where.items():
+        table = table[table[column] == value]
+    return dict(zip(table["metric"], table["value"], strict=True))
+
+
+def test_efficiencies(read):
+    data = read(TALP)
+    assert factors(data, region="Global") == pytest.approx({
+        "parallel": 0.88, "MPI parallel": 0.88, "load balance": 0.94, "communication": 0.93, "elapsed_time_s": 2e-6,
+        "useful_time_s": 7e-6, "mpi_time_s": 1e-6, "useful_cycles": 12000, "useful_instructions": 24000,
+    })  # fmt: skip
+    with_threads = factors(data, region="solve")
+    assert with_threads["MPI load balance"] == 0.95  # of ranks, not of the run
+    assert with_threads["OpenMP parallel"] == 0.8
+    assert (set(data.table["region"]), data.table["p"].tolist()[0]) == ({"Global", "solve"}, 4)
+    older = factors(read(TALP_OLDER))
+    assert (older["communication"], older["load balance"], older["elapsed_time_s"]) == (0.9, 0.9, 3.0)
+    data = read(MODEL_FACTORS, name="modelfactors.csv")
+    assert factors(data, p=8) == pytest.approx({
+        "global": 0.7785, "parallel": 0.95708, "load balance": 0.98281, "computation scalability": 0.81341,
+        "IPC scalability": 0.93982, "average IPC": 1.4,
+    })  # fmt: skip
+    assert factors(data, p=2)["serialisation"] == pytest.approx(0.99842)
+
+
+@pytest.mark.real_data
+def test_real_files(real_data):
+    folder = real_data / "benchresults"
+    table = lambda name, **options: perfcore.read(folder / name, **options).table  # noqa: E731
+    (lu,) = table("npb/lu-D-16-16.out").to_dict("records")
+    assert (lu["benchmark"], lu["class"], lu["processes"], lu["time_s"]) == ("LU", "D", 16, 2166.09)
+    # NPB's operation count of LU: 1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010 for each iteration, n = 408.
+    operations = 300 * (1984.77 * 408**3 - 10923.3 * 408**2 + 27770.9 * 408 - 144010)
+    assert operations / lu["time_s"] / 1e6 == pytest.approx(lu["mops_total"], rel=1e-5)
+    (imb_file,) = folder.glob("imb_*.out")
+    imb = perfcore.read(imb_file).table
+    assert imb["bytes"].tolist() == [2**k for k in range(16)]
+    assert imb["processes"].unique().tolist() == [16384]
+    assert imb["t_avg"].iloc[[0, -1]].tolist() == [214.81, 1437044.06]
+    (fio,) = table("fio.json").to_dict("records")
+    assert (fio["bandwidth"], fio["iops"], fio["runtime_ms"]) == (4194304000, 64000, 1)
+    # 64 blocks of 64 KiB are the 4 MiB that were written, in the millisecond that fio counts.
+    assert fio["bs_bytes"] * 64 == fio["size_bytes"] == fio["io_bytes"]
+    # The means and medians that hyperfine itself computed stand in the file.
+    runs = table("hyperfine.json").groupby("n")["time_s"]
+    assert runs.mean().tolist() == pytest.approx([0.3937730695, 0.4159843865, 0.409136302], rel=1e-12)
+    assert runs.median().tolist() == pytest.approx([0.395115109, 0.39658613100000006, 0.409290159], rel=1e-12)
+    rounds = table("pytest_benchmark.json").groupby("n")["time_s"]
+    expected = {1000: 1.3835999652656028e-05, 10000: 0.000158105000082287}
+    assert rounds.min().to_dict() == pytest.approx(expected, rel=0.15)
+    assert rounds.size().to_dict() == {1000: 50, 10000: 50}  # the file was cut to 50 rounds of each
+    compared = table("google_benchmark_1.json").set_index("benchmark")["real_time_ns"]
+    assert (compared["BM_SameTimes"], compared["BM_100xFaster"]) == (10, 10000)
+    with pytest.raises(InputError, match="has no `real_time`"):
+        table("google_benchmark_repetitions.json")
+
+
+@pytest.mark.real_data
+def test_real_files_of_test_suites_and_schedulers(real_data):
+    folder = real_data / "benchresults"
+    table = lambda name, **options: perfcore.read(folder / name, **options).table  # noqa: E731
+    elapsed = {100000: 0.001767873764038086, 200000: 0.019390583038330078}
+    for name in ("reframe_report.json", "reframe_perflog.log"):
+        assert table(name).set_index("n")["elapsed"].to_dict() == elapsed
+    flops = perfcore.read(folder / "reframe_perflog_excalibur.log")
+    assert flops.table["flops"].tolist() == [0.67, 1.23, 0.67, 1.23, 1.23, 0.67, 1.23, 0.67, 1.31, 0.67, 0.67, 1.29]
+    assert (list(flops.roles.parameters.values()), flops.roles.unit) == (["num_tasks", "num_cpus_per_task"], "Gflop/s")
+    assert table("jube_iterations.dat")["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [1, 1, 2, 2, 4, 4]
+    assert table("jube_statistic.dat").iloc[0].tolist() == [1, 1, 10, 1, 10, 55, 10, 5.5, 3.03]
+    assert table("jube_scripting_pattern.dat")["missing_dep_pat"].tolist() == ["nan"] * 3
+    with pytest.raises(InputError, match=r"ramble_results_malformed.json:\d+: is not results of Ramble"):
+        table("ramble_results_malformed.json", reader="ramble")
+    log, arrays = "slurm_sacct_accounting-logs.log", "slurm_sacct_accounting-logs-with-job-arrays.log"
+    assert table(log)[["cpus", "nodes", "elapsed_s"]].to_numpy().tolist() == [[48, 4, 14 * 3600 + 49]]
+    everything = table(log, failed=True)
+    assert everything["state"].tolist() == ["TIMEOUT", "CANCELLED", "COMPLETED"]  # the fourth ran for no time
+    assert everything["elapsed_s"].tolist()[:2] == [3 * 86400, 2 * 86400 + 22 * 3600 + 3 * 60 + 4]
+    with pytest.raises(InputError, match="none of the 6 jobs completed"):
+        table(arrays)
+    assert "4103947_[9-11,13,16-20]" in table(arrays, failed=True)["job"].tolist()
+    with pytest.raises(InputError, match=r"not in any of the [0-9]+ known formats"):
+        table("slurm_sacct.json")  # a table of a tool's own tests, not what sacct prints

@@ -1,0 +1,252 @@
+"""Monitors: shares of busy time from mpstat and sadf, and answers of Prometheus."""
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+from format_samples import MPSTAT, PROMETHEUS, SADF_JSON, SADF_TABLE
+
+import perfcore
+from perfcore.base.errors import InputError
+
+FILE = "load.json"
+FIRST = datetime.datetime(2019, 4, 18, 13, 20, 19, tzinfo=datetime.UTC).timestamp()
+
+
+def sample(timestamp, **percent):
+    return {"timestamp": timestamp, "cpu-load": [{"cpu": "all", "idle": 40.0, "usr": 60.0, **percent}]}
+
+
+def document(*samples):
+    return json.dumps({"sysstat": {"hosts": [{"nodename": "n", "statistics": list(samples)}]}})
+
+
+def test_busy_is_neither_idle_nor_waiting_for_io(read):
+    series = read(MPSTAT)
+    assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
+    # 100 - 20 idle - 20 iowait, and 100 - 75.
+    np.testing.assert_allclose(series.columns["cpu all busy"], [0.6, 0.25])
+    assert series.time_unit == "s"
+    assert series.notes == ("recorded on node7, 11/21/26; times count from midnight",)
+
+
+def test_midnight_does_not_take_time_back(read):
+    assert read(MPSTAT).times.tolist() == [86399, 86400]
+
+
+def test_missing_and_offline_processors_have_no_value(read):
+    columns = read(MPSTAT).columns
+    np.testing.assert_array_equal(columns["cpu 0 busy"], [1.0, np.nan])
+    # All shares of processor 1 are zero: it is offline.
+    np.testing.assert_array_equal(columns["cpu 1 busy"], [np.nan, np.nan])
+
+
+def test_other_shares(read):
+    columns = read(MPSTAT, measures="available,iowait,steal").columns
+    assert [columns[f"cpu all {name}"][0] for name in ("available", "iowait", "steal")] == [0.4, 0.2, 0.05]
+    assert "cpu all busy" not in columns
+
+
+def test_clocks_of_twelve_hours(read):
+    series = read(document(sample("11:59:59 AM"), sample("12:00:00 PM"), sample("01:00:00 PM")))
+    assert series.times.tolist() == [43199, 43200, 46800]
+    assert read(document(sample("12:00:01 AM"))).times.tolist() == [1]
+
+
+def test_several_midnights(read):
+    times = read(document(*(sample(f"{hour % 24:02}:00:00") for hour in range(0, 60, 6)))).times
+    assert times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
+
+
+def test_samples_without_processors_are_passed_over(read):
+    interrupts = {"timestamp": "01:00:00", "sum-interrupts": [{"cpu": "all", "intr": 1.0}]}
+    assert read(document(interrupts, sample("02:00:00"))).times.tolist() == [7200]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            MPSTAT.replace('"usr": 90.00', '"usr": 90.0.0'),
+            r":8: is not the output of mpstat -o JSON: JSON is malformed",
+        ),
+        (MPSTAT[: MPSTAT.index("}]},")], r":8: .*truncated"),
+        (
+            MPSTAT.replace('"idle": 75.00', '"idle": "all"'),
+            r"Expected `float`, got `str` - at `\$.*cpu-load\[0\].idle`",
+        ),
+        (MPSTAT.replace('"idle": 75.00', '"rest": 75.00'), r"missing required field `idle`"),
+        (MPSTAT.replace("00:00:00", "midnight"), r"timestamp 'midnight' - at `\$.*statistics\[1\]`; HH:MM:SS"),
+        (MPSTAT.replace("00:00:00", "23:59:58"), r"time 86398.* follows 86399.*; was the clock set back\?"),
+        (MPSTAT.replace("cpu-load", "node-load"), r"holds no utilization of processors; record it with `mpstat -P ALL"),
+        ('{"sysstat": {"more": ' + "[" * 100_000, r":1: .*nested too deeply"),
+    ],
+)
+def test_what_is_refused_of_mpstat(read, text, problem):
+    with pytest.raises(InputError, match=problem):
+        read(text, reader="mpstat")
+
+
+def test_several_hosts_are_refused(read):
+    two = {"sysstat": {"hosts": [{"statistics": []}, {"statistics": []}]}}
+    with pytest.raises(InputError, match="is of 2 hosts; one is expected"):
+        read(json.dumps(two), reader="mpstat")
+
+
+@pytest.mark.real_data
+def test_a_recording_of_a_minute(real_data):
+    """60 samples of the tool itself; the share for all is the mean of the two processors' within its two digits."""
+    series = perfcore.read(real_data / "timeseries" / "own_mpstat_60s.json")
+    assert len(series.times) == 60
+    both = (series.columns["cpu 0 busy"] + series.columns["cpu 1 busy"]) / 2
+    np.testing.assert_allclose(series.columns["cpu all busy"], both, atol=0.01)
+    assert len(perfcore.read(real_data / "timeseries" / "mpstat-A.json").columns) == 9
+
+
+def test_both_forms_say_the_same(read):
+    as_json, as_table = read(SADF_JSON), read(SADF_TABLE)
+    assert as_json.times.tolist() == [FIRST, FIRST + 10]
+    assert as_table.times[:2].tolist() == as_json.times.tolist()
+    np.testing.assert_allclose(as_json.columns["cpu all busy"], [0.035, 0.5])
+    # After a restart the table goes on.
+    np.testing.assert_allclose(as_table.columns["cpu all busy"], [0.035, 0.5, 0.0], atol=1e-15)
+    assert as_json.notes == as_table.notes == ("recorded on node7",)
+
+
+def test_local_times_are_taken_as_they_stand_and_named(read):
+    for text in (SADF_TABLE.replace(" UTC", ""), SADF_JSON.replace('"tz": "UTC"', '"utc": 0')):
+        series = read(text)
+        assert series.times[0] == FIRST
+        assert series.notes[1] == "times are local (of an unknown zone) and taken as if they were UTC"
+    assert "(CEST)" in read(SADF_TABLE.replace(" UTC", " CEST")).notes[1]
+    assert read(SADF_JSON.replace('"tz": "UTC"', '"utc": 1')).notes == ("recorded on node7",)
+
+
+def test_times_in_seconds(read):
+    text = "# hostname;interval;timestamp;CPU;%idle\nn;1;1555593619;all;25.0\n"
+    series = read(text)
+    assert series.times.tolist() == [1555593619.0]
+    assert series.columns["cpu all busy"].tolist() == [0.75]
+
+
+def test_the_older_name_of_the_full_record(read):
+    assert read(SADF_JSON.replace('"cpu-load"', '"cpu-load-all"')).columns["cpu all busy"][1] == 0.5
+
+
+def test_softirqs_of_a_processor_are_no_utilization(read):
+    section = "# hostname;interval;timestamp;CPU;total/s;dropd/s\nnode7;10;2019-04-18 14:00:00 UTC;-1;5.00;1.00\n"
+    assert len(read(SADF_TABLE + section).times) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (SADF_TABLE + "node7;10;2019-04-18 13:54:45 UTC;-1;0.00\n", r":9: has 5 fields, but there are 10 columns"),
+        (SADF_TABLE.replace("50.00", "half"), r":3: 'half' is met where per cent of time are expected"),
+        (SADF_TABLE.replace("50.00", "nan"), r":3: 'nan' is met where per cent"),
+        (SADF_TABLE.replace("13:20:29", "25:20:29"), r":3: timestamp '2019-04-18 25:20:29 UTC'; YYYY-MM-DD HH:MM:SS"),
+        (SADF_TABLE.replace("13:54:35", "13:20:20"), r"times must increase; was the clock set back\?"),
+        (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "node8;10;2019-04-18 13:54"), r"several hosts: node7, node8"),
+        (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "a\vb;10;2019-04-18 13:54"), r"several hosts: a b, node7"),
+        ("# hostname;interval;timestamp;tps\nn;1;2019-04-18 13:20:19 UTC;3\n", r"holds no utilization of processors"),
+        (
+            SADF_JSON.replace("2019-04-18", "18.04.2019"),
+            r"timestamp '18.04.2019', '13:20:19' - at `\$.*statistics\[0\]`",
+        ),
+        (SADF_JSON.replace("96.0}", "96.0"), r":5: is not the output of sadf -j: JSON is malformed"),
+    ],
+)
+def test_what_is_refused_of_sadf(read, text, problem):
+    with pytest.raises(InputError, match=problem):
+        read(text)
+
+
+@pytest.mark.real_data
+def test_an_archive_in_both_forms(real_data):
+    """The tool's own test data: ten processors, two of which come and go, across two restarts."""
+    table, document = (perfcore.read(real_data / "timeseries" / name) for name in ("sadf-d.txt", "sadf-j.json"))
+    assert len(table.columns) == 11
+    assert table.times.tolist() == document.times.tolist()
+    for name, values in table.columns.items():
+        np.testing.assert_array_equal(values, document.columns[name])
+    assert np.isnan(table.columns["cpu 9 busy"]).sum() == 4
+
+
+def answer(*series, **more):
+    result = [{"metric": labels, "values": values} for labels, values in series]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}, **more})
+
+
+def test_columns_are_called_by_the_labels_that_differ(read):
+    series = read(PROMETHEUS)
+    assert list(series.columns) == ["instance=a:9100", "instance=b:9100"]
+    assert series.notes[0] == "all series: __name__=node_load1, job=node"
+
+
+def test_times_are_joined_and_what_is_no_number_is_missing(read):
+    series = read(PROMETHEUS)
+    assert series.times.tolist() == [1435781430.5, 1435781445.5, 1435781460.5]
+    np.testing.assert_array_equal(series.columns["instance=a:9100"], [0.25, np.nan, 10.0])
+    np.testing.assert_array_equal(series.columns["instance=b:9100"], [np.nan, np.nan, 3.0])
+    assert series.notes[1:] == ("instance=b:9100: 1 infinite samples are taken as missing",)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        ([{"__name__": "up", "job": "a"}], ["up"]),
+        ([{}], ["value"]),
+        ([{"job": "a"}], ["value"]),
+        ([{"__name__": "x"}, {"__name__": "y"}], ["x", "y"]),
+        ([{"__name__": "x", "cpu": "0"}, {"__name__": "y", "cpu": "0"}, {"__name__": "y", "cpu": "1"}],
+         ["x, cpu=0", "y, cpu=0", "y, cpu=1"]),
+        ([{"job": "a"}, {}], ["job=a", "value"]),
+        ([{"job": "a"}, {"job": "A"}], ["job=a #0", "job=A #1"]),
+    ],
+)  # fmt: skip
+def test_names(read, labels, names):
+    assert list(read(answer(*((one, [[1, "1"]]) for one in labels))).columns) == names
+
+
+def test_warnings_of_the_server_are_kept(read):
+    assert read(answer(({}, [[1, "2"]]), warnings=["slow\nquery"])).notes == ("slow query",)
+
+
+def test_a_series_without_samples_is_left_out(read):
+    assert list(read(answer(({"job": "a"}, []), ({"job": "b"}, [[1, "2"]]))).columns) == ["value"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"status":"error","errorType":"bad_data","error":"unknown\\nx"}', "refused the query: bad_data: unknown x"),
+        ('{"status":"success","data":{"resultType":"vector","result":[]}}', "holds a 'vector'; ask .*query_range"),
+        (answer(), "the query found no samples"),
+        (answer(({}, [[1, "one"]])), r"could not convert string to float: 'one' - at `\$.data.result\[0\].values`"),
+        (answer(({}, [[1, 2]])), r"Expected `str`, got `int` - at `\$.data.result\[0\].values\[0\]\[1\]`"),
+        (
+            answer(({}, [[2, "1"], [2, "1"]])),
+            r"time 2.0 follows 2.0 - at `\$.data.result\[0\].values\[1\]`; times must",
+        ),
+        (PROMETHEUS.replace('"NaN"]', '"NaN"'), r":3: is not an answer of Prometheus: JSON is malformed"),
+        (PROMETHEUS[:-40], r":5: is not an answer of Prometheus"),
+    ],
+)
+def test_what_is_refused_of_prometheus(read, text, problem):
+    with pytest.raises(InputError, match=problem):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b'"job": "node"', b'"job": "no\x80de"', "is not a matrix of Prometheus: 'utf-8' codec can't decode"),
+        (b'"job": "node"', b'"job": "node", "x": ' + b"[" * 100_000 + b"]" * 100_000, "load.json"),
+    ],
+)
+def test_damage_within_the_samples(tmp_path, old, new, problem):
+    path = tmp_path / "load.json"
+    path.write_bytes(PROMETHEUS.encode().replace(old, new, 1))
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(path)
