@@ -2,7 +2,7 @@
 
 Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). The run time
 on a network that takes no time, which splits communication efficiency, comes from a replay of the trace's messages
-(`perf_traces.messages.pop_factors`); without messages nobody knows it.
+(`perf_traces.messages.bursts`); without messages nobody knows it.
 """
 
 from __future__ import annotations

@@ -14,9 +14,8 @@ from perf_analysis.categories import WAITING, Category, CategorySet, StateClasse
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors
-from perf_traces.messages.bursts import BurstClasses, burst_classes
+from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
-from perf_traces.messages.pop_factors import Definition, PopFactors, pop_factors
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace

@@ -15,8 +15,7 @@ from perf_analysis.messages import read_trace
 from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics, whole_run_only
 from perf_analysis.predicted_efficiencies import Predicted, predicted_efficiencies, sizes_at
 from perf_analysis.stretches import phase_edges
-from perf_traces.messages.bursts import refuse_different_programs
-from perf_traces.messages.pop_factors import Definition
+from perf_traces.messages.bursts import Definition, refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve

@@ -153,12 +153,9 @@ def whatif(
 
     Examples
     --------
-    >>> from perf_traces.messages.communication import carry
-    >>> from perf_traces.messages.testing import exchange
-    >>> work = Trace([0, 1], [0, 0], [0, 0], [40, 10], ["rank 0", "rank 1"], ["solve"], span_ns=(0, 110))
-    >>> found = whatif(carry(work, exchange), network="0", faster={"computing": 2})
+    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
-    (110, 70)
+    (25772501, 11886254)
     """
     data, communication = trace_and_calls(trace, read)
     run = _Run(data, Replay(communication), representation, seed)

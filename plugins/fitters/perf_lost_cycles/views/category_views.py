@@ -42,7 +42,9 @@ from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.contents import (
     Block,
     Cell,
+    Change,
     Chart,
+    Check,
     Field,
     Form,
     Link,
@@ -55,7 +57,6 @@ from perf_views.contents import (
     ViewPath,
 )
 from perf_views.drawable import chosen_figures
-from perf_views.edits import Change, Check
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perfcore.base.errors import OptionError, PerfError

@@ -38,8 +38,7 @@ from perf_lost_cycles.views.subject import (
 )
 from perf_tables.category_table import CategoryTable
 from perf_tables.names import plain_name
-from perf_views.contents import Action, Block, Cell, Field, Notice, Query, Table, Text
-from perf_views.edits import Check, FileEdit, content
+from perf_views.contents import Action, Block, Cell, Check, Field, FileEdit, Notice, Query, Table, Text, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.hooks.options import build
 
