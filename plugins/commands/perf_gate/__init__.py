@@ -15,7 +15,7 @@ def register_commands(register: Register) -> None:
         group="Model",
         function="perf_gate.api:gate",
         help="Slower or not: two versions, or a history of commits; passed, failed, undecided.",
-        former=("decide", "--between=--session-cv"),
+        former=("--between=--session-cv",),
     )
     register(
         "gate record",
