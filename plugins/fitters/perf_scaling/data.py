@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
@@ -17,6 +16,7 @@ from perf_tables.categories.speeds import is_speed, what_zero_means
 from perf_tables.categories.spread_columns import Spread, pooled_runs, spread_of_rows
 from perf_tables.categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
 from perf_tables.categories.unread_cells import no_number
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
@@ -86,10 +86,6 @@ def _numbers(data: Measurements, name: str) -> np.ndarray[tuple[int], np.dtype[n
     values = pd.to_numeric(data.table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return values if np.isfinite(values).all() else None
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 PATH = "path"  # the variable of a model that names one
