@@ -72,7 +72,7 @@ def _evaluate(_: Path, text: str) -> None:
 
 def _quantity(_: Path, text: str) -> None:
     import perfcore
-    from perf_structural.quantities import given_quantities
+    from perf_structural.inputs import given_quantities
 
     given = given_quantities([f"x={text}"])
     if not isinstance(given["x"], dict):  # a file, whose name stands in messages as it is

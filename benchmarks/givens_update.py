@@ -14,10 +14,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from perf_worley.segmenters.algorithm_k import Uniform
-from perf_worley.segmenters.minimax import least_tolerance
-from perf_worley.trees.error_trees import rotate_in
-from perf_worley.trees.moment_tree import Reach
+from perf_worley.factor_tree import rotate_in
+from perf_worley.moment_tree import Reach
+from perf_worley.segmenters.minimax import Uniform, least_tolerance
 from perfcore import UtilizationCurve
 from perfcore.base.kernels import kernel
 

@@ -18,11 +18,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import FileFacts, StoredCells, Summary, coarsest, most_windows, n_stretches
+from perf_traces.summaries.summary import FileFacts, Summary, bits_of_windows, n_buckets
 from perf_traces.summaries.summary_file import save
+from perfcore.base.scratch_arrays import chunks, zeros
 
 PROCESSORS, CELL_BITS, PHASES = 256, 12, 20
 STATES = ("MPI_Wait", "solve")
@@ -33,21 +33,22 @@ def write_summary(path: Path, count: int, part: int) -> None:
     cell, span = 1 << CELL_BITS, (0, count << CELL_BITS)
     levels = np.random.default_rng(1).uniform(0.3, 0.9, PHASES)
 
-    def cells(number: int, length: int) -> npt.NDArray[np.int64]:
+    cells = zeros((count,), np.int64)
+    for number, rows in enumerate(chunks(count)):
         rng = np.random.default_rng((part, number))
-        phase = np.arange(number << 20, (number << 20) + length) * PHASES // count
-        shares = np.clip(levels[phase] + 0.05 * rng.standard_normal(length), 0.0, 1.0)
-        return (shares * PROCESSORS * cell).astype(np.int64)
+        phase = np.arange(rows.start, rows.stop) * PHASES // count
+        shares = np.clip(levels[phase] + 0.05 * rng.standard_normal(len(phase)), 0.0, 1.0)
+        cells[rows] = shares * PROCESSORS * cell
 
     files = tuple(ListedFile(f"rank{k}.parquet", 1, "0", named=k) for k in range(2))
     names = tuple(f"cpu{k}" for k in range(PROCESSORS))
     facts = FileFacts(part, "ns", span, 0, count, 0, names, {}, {}, ())
-    windows = max(CELL_BITS, coarsest(span, most_windows(len(STATES))))
+    windows = bits_of_windows(span, CELL_BITS, len(STATES))
     places = np.array([(part, k, 1) for k in range(PROCESSORS)])
     summary = Summary(
         Run(files, max(count, 16), None, "recorded", {}), (facts,), {}, STATES, (False, True), (),
-        CELL_BITS, 0, StoredCells(count, cells),
-        windows, 0, np.zeros((n_stretches(span, windows), len(STATES)), np.int64),
+        CELL_BITS, 0, cells,
+        windows, 0, np.zeros((n_buckets(span, windows), len(STATES)), np.int64),
         places, np.full(PROCESSORS, span[1] // 2), np.ones(PROCESSORS, np.int64),
     )  # fmt: skip
     save(summary, path, (part + 1, 2))

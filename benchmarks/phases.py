@@ -16,7 +16,7 @@ import numpy.typing as npt
 from phases_simulated import CHANGING, NOISE, WANDERING, Run, make, make_pair
 
 import perfcore
-from perf_worley.matching.comparison import compare_phases
+from perf_worley.comparison import compare_phases
 from perf_worley.phase_model import PhaseModel
 from perfcore import UtilizationCurve
 
@@ -262,9 +262,9 @@ def _spliced(rng: np.random.Generator, parts: Sequence[tuple[UtilizationCurve, F
 
 def speed() -> None:
     """CPU seconds of whole fits, and of the rule after the tree."""
-    from perf_worley.choice.curve_models import curve_models
-    from perf_worley.choice.number_of_phases import choose
-    from perf_worley.trees.error_trees import moment_tree
+    from perf_worley.bounded_models import curve_models
+    from perf_worley.factor_tree import moment_tree
+    from perf_worley.number_of_phases import choose
 
     rows = []
     for n in (10_000, 1_000_000, 10_000_000):

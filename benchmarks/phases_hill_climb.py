@@ -15,10 +15,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from perf_worley.moment_tree import MomentTree
+from perf_worley.options import HillClimbOptions
 from perf_worley.segmenters.hill_climb import HillClimb
 from perf_worley.segmenters.least_squares import LeastSquares
-from perf_worley.segmenters.options import HillClimbOptions
-from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

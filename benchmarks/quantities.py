@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 
 from perf_structural import StructuralModel, evaluate, schedule
-from perf_structural.quantile_limits import limits_of_quantile
+from perf_structural.measured_value import limits_of_quantile
 from perfcore.stochastic import add, divide, from_dict, multiply, representation_named
 
 SAMPLES = 10_000_000
@@ -97,7 +97,7 @@ def limits() -> None:
         for count, level in ((50, 0.5), (400, 0.99), (4000, 0.999)):
             held = 0
             for _ in range(runs):
-                low, high = limits_of_quantile(np.sort(draw(count)), level, count)
+                low, high = limits_of_quantile(draw(count), level)
                 held += low <= truth(level) <= high
             print(f"| {name} | {count} | {level} | 95 % | {held / runs:.1%} |")
 

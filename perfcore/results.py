@@ -83,34 +83,30 @@ class Presenter:
         return frame
 
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
-        """Draw the result, over its data where given, into an empty matplotlib figure."""
-        raise OptionError(f"{type(result).__name__} has no picture")
+        """Draw the result, over its data where given, into an empty matplotlib figure; by default all panels."""
+        panels = self.panels(result, data)
+        if not panels:
+            raise OptionError(f"{type(result).__name__} has no picture")
+        columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
+        rows = -(-len(panels) // columns)
+        if rows > 1:
+            figure.set_size_inches(11.0, 3.1 * rows + 0.9)
+        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
+        for place, draw in enumerate(panels.values(), 1):
+            draw(figure.add_subplot(rows, columns, place))
 
     def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """Parts of the picture by name, each drawn into axes of any size, the most important first; often none."""
+        """Parts of the picture by name, each drawn into axes of any size, the most important first."""
         return {}
 
     def commands(self, result: Any, file: str) -> list[str]:
-        """Commands about data that `perf info` suggests; each runs as it is printed.
-
-        Parameters
-        ----------
-        result : Trace, UtilizationCurve, Series or Measurements
-        file : str
-            The data as a command takes them: the file's name, quoted, and the options by which it is read.
-        """
+        """Commands about data that `perf info` suggests; ``file`` is quoted, with the options by which it is read."""
         return []
 
     def views(self, result: Any, data: Any = None, file: Path | None = None) -> Any:
-        """What the page and the report show (`perf_views.Viewable`); None, the default, for all of the above.
+        """What the page shows (`perf_views.Viewable`), by default all of the above.
 
-        Parameters
-        ----------
-        result : object
-        data : object, optional
-            What it was fitted to; where the result is data itself, the model of it that they are seen beside.
-        file : Path, optional
-            The file that it was read from.
+        ``data`` is what a result was fitted to, or a model that data are seen beside.
         """
         return None
 
@@ -185,15 +181,7 @@ class Result(Shown):
         return importlib.import_module("perfcore").plot(self, data, **how)
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
-        """What the page and the report show of it; None for text, tables and picture in one view.
-
-        Parameters
-        ----------
-        data : object, optional
-            What it was fitted to.
-        file : Path, optional
-            The file that it was read from: a change that is kept is written there.
-        """
+        """What the page shows of it, over the data that it was fitted to; ``file`` is where it was read from."""
         return presenter_of(self).views(self, data, file)
 
     def __repr__(self) -> str:

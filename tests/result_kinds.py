@@ -12,7 +12,7 @@ import perfcore
 from perf_experiments import Summary
 from perf_gate.history import append_rows
 from perf_structural import StructuralModel
-from perf_structural.judging.recalibration import learn_recalibration
+from perf_structural.recalibration import learn_recalibration
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")
@@ -77,7 +77,6 @@ KINDS = {
     "ModgenModel": lambda: golden("modgen"),
     "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
     "OverheadProfile": lambda: perfcore.overheads(HALO)[0],
-    "Efficiencies": lambda: next(iter(perfcore.overheads(HALO))).efficiencies(),
     "Profiles": lambda: perfcore.profile(HALO),
     "Decomposition": lambda: perfcore.schedule(
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"

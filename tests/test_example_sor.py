@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from perf_structural import StructuralModel
-from perf_structural.judging.judge import judge
-from perf_structural.judging.prediction_files import read_actual, read_predictions
+from perf_structural.judging import judge
 from perf_structural.measured_value import represent
-from perf_tables.series.window import take_window
+from perf_structural.prediction_files import read_actual, read_predictions
+from perf_tables.series import take_window
 from perfcore.reading.recognise import read
 
 SOR = Path(__file__).parents[1] / "examples" / "sor"

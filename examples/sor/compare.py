@@ -12,10 +12,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from perf_structural.judging.judge import judge
-from perf_structural.judging.judgement import Judgement
-from perf_structural.judging.prediction_files import read_actual, read_predictions
-from perf_structural.judging.presenter import rank_names
+from perf_structural.judging import Judgement, judge
+from perf_structural.judging_views import rank_names
+from perf_structural.prediction_files import read_actual, read_predictions
 
 __all__ = ["REPRESENTATIONS", "compare", "draw", "judgements", "table"]
 

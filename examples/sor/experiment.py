@@ -31,7 +31,7 @@ from sor import Problem, Team
 import perfcore
 from perf_structural import Prediction, StructuralModel
 from perf_structural.measured_value import represent, variation_class
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perfcore.data.series import Series
 from perfcore.stochastic import StochasticValue
 

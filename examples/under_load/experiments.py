@@ -20,11 +20,10 @@ from pathlib import Path
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_structural.judging.judge import judge
-from perf_structural.judging.judgement import Judgement
-from perf_structural.judging.prediction_files import read_actual, read_predictions
+from perf_structural.judging import Judgement, judge
 from perf_structural.measured_value import represent
-from perf_tables.series.window import take_window
+from perf_structural.prediction_files import read_actual, read_predictions
+from perf_tables.series import take_window
 from perfcore.base.errors import PerfError
 from perfcore.stochastic import StochasticValue
 

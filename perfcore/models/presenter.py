@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,12 @@ from perfcore.base.errors import PerfError
 from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
 
     from perfcore.models.model import Model
 
-__all__ = ["ModelPresenter"]
 
 _FARTHEST = 1024.0  # of the first variable, where nothing says what was measured
 _POINTS = 200
@@ -44,30 +46,30 @@ class ModelPresenter(Presenter):
         ]
         return [Table(columns, result.parameters)]
 
-    def draw(self, result: Model, figure: Figure, data: Any = None) -> None:
-        """Prediction over the first variable that is a number, with its 95 % bounds where the model has them.
+    def panels(self, result: Model, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Prediction over the first variable that is a number, with its 95 % bounds where the model has them."""
+        return {"model": partial(_draw, result, data)}
 
-        It is dashed where nothing was measured; the other variables are held at the largest measured level.
-        """
-        symbol = next(name for name in result.variables if name not in result.levels)
-        axes = figure.add_subplot()
-        low, high = measured = result.ranges.get(symbol, (1.0, _FARTHEST))
-        if data is not None:
-            observed = result.observed(data).points[symbol], result.observed(data).value
-            low, high = min(low, observed[0].min()), max(high, observed[0].max())
-            axes.plot(*observed, "o", color="C6", markersize=3, label="measured")
-        places = np.union1d(np.geomspace(low, high, _POINTS), measured) if low > 0 else np.linspace(low, high, _POINTS)
-        points: Any = {name: result.ranges.get(name, (1.0, 1.0))[1] for name in result.variables}
-        points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}
-        try:
-            values, lower, upper = result.predict(places if len(points) == 1 else points, interval=0.95).T
-        except PerfError:  # models of this kind, or of these data, have no bounds
-            values = result.predict(places if len(points) == 1 else points)
-        else:
-            axes.fill_between(places, lower, upper, color="C0", alpha=0.2, linewidth=0, label="95 % bounds")
-        inside = (places >= measured[0]) & (places <= measured[1])
-        axes.plot(places, np.where(inside, values, np.nan), color="C0", label="model")
-        axes.plot(places, np.where(inside, np.nan, values), "--", color="C0")
-        scale = "log" if low > 0 else "linear"
-        axes.set(xscale=scale, yscale=scale, xlabel=result.variables[symbol], ylabel=result.unit or "value")
-        axes.legend(fontsize="x-small")
+
+def _draw(result: Model, data: Any, axes: Axes) -> None:
+    symbol = next(name for name in result.variables if name not in result.levels)
+    low, high = measured = result.ranges.get(symbol, (1.0, _FARTHEST))
+    if data is not None:
+        observed = result.observed(data).points[symbol], result.observed(data).value
+        low, high = min(low, observed[0].min()), max(high, observed[0].max())
+        axes.plot(*observed, "o", color="C6", markersize=3, label="measured")
+    places = np.union1d(np.geomspace(low, high, _POINTS), measured) if low > 0 else np.linspace(low, high, _POINTS)
+    points: Any = {name: result.ranges.get(name, (1.0, 1.0))[1] for name in result.variables}
+    points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}
+    try:
+        values, lower, upper = result.predict(places if len(points) == 1 else points, interval=0.95).T
+    except PerfError:  # models of this kind, or of these data, have no bounds
+        values = result.predict(places if len(points) == 1 else points)
+    else:
+        axes.fill_between(places, lower, upper, color="C0", alpha=0.2, linewidth=0, label="95 % bounds")
+    inside = (places >= measured[0]) & (places <= measured[1])
+    axes.plot(places, np.where(inside, values, np.nan), color="C0", label="model")
+    axes.plot(places, np.where(inside, np.nan, values), "--", color="C0")
+    scale = "log" if low > 0 else "linear"
+    axes.set(xscale=scale, yscale=scale, xlabel=result.variables[symbol], ylabel=result.unit or "value")
+    axes.legend(fontsize="x-small")

@@ -1,4 +1,4 @@
-"""Rankings: what is kept, and the table that is printed."""
+"""Rankings: what is kept."""
 
 import msgspec
 import pytest
@@ -22,13 +22,6 @@ def ranking():
     return Ranking(("SP on T3D",), candidates)
 
 
-def test_the_table_reads_as_in_the_paper(ranking):
-    ((_, header, rows),) = ranking.tables()
-    assert header == ["functions", "SSE", "R^2 uncentered"]
-    assert rows[0] == ["log(p)/p + 1/p^2", "26.13", "0.99289"]
-    assert [row[2] for row in rows] == [f"{r2:.5f}" for *_, r2 in TABLE_1]
-
-
 @pytest.mark.parametrize(
     ("above", "top", "left"),
     [
@@ -47,32 +40,6 @@ def test_a_model_whose_coefficient_is_not_known_reaches_no_mark():
     unknown = Ranking((), (Candidate(("1/p",), {"r2_uncentered": None}), Candidate(("1",), {"sse": 1.0})))
     assert unknown.filtered(above=0.5).candidates == ()
     assert unknown.filtered(top=2).candidates == unknown.candidates
-
-
-def test_every_figure_of_any_candidate_has_a_column():
-    ((_, header, rows),) = Ranking(
-        (),
-        (
-            Candidate(("1/p",), {"n_parameters": 1, "aicc": None, "loo_rmse": 0.123456}),
-            Candidate(("1/p", "1"), {"n_parameters": 2, "bic": -12345.678, "r2_centered": 0.5, "mine": 7}),
-        ),
-    ).tables()
-    names = ["parameters", "leave-one-out", "BIC", "R^2 centered", "mine"]
-    assert header == ["functions", *names]
-    assert rows[0] == ["1/p", "1", "0.12346", "-", "-", "-"]
-    assert rows[1] == ["1/p + 1", "2", "-", "-12346", "0.50000", "7"]
-
-
-def test_notes_have_a_column_where_there_are_any():
-    noted = (Candidate(("1/p",), {"sse": 1.0}), Candidate(("p",), {"sse": 2.0}, "dependent"))
-    ((_, header, rows),) = Ranking((), noted).tables()
-    assert header == ["functions", "SSE", "note"]
-    assert rows == [["1/p", "1", ""], ["p", "2", "dependent"]]
-
-
-def test_no_candidates_make_an_empty_table():
-    assert Ranking((), ()).tables()[0].shown() == (["functions", "note"], [])
-    assert Ranking(("nothing",), ()).filtered(0.9, 3).candidates == ()
 
 
 def test_candidates_are_kept_in_model_files():

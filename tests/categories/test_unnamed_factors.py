@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_tables.categories.table import by_category
+from perf_tables.category_table import by_category
 from perfcore import Measurements
 from perfcore.base.errors import OptionError
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import perfcore
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_values
 
 pytestmark = pytest.mark.usefixtures("model")
 
@@ -18,7 +18,7 @@ def model(perf, folder):
 
 def test_a_table_of_points_and_values(perf):
     table = [line.split() for line in perf("predict", "model.json", "--at", "t=0,39.5,40,101").lines]
-    assert table == [["t", "value"], ["0", "1"], ["39.5", "1"], ["40", "5"], ["101", "nan"]]
+    assert table == [["t", "value"], ["0", "1"], ["39.5", "1"], ["40", "5"], ["101", "-"]]
 
 
 def test_json_has_null_outside_of_the_run(perf):
@@ -176,7 +176,7 @@ def test_pairs_fitted_each_by_itself(perf):
     assert [line.split()[5:] for line in table[1:]] == [
         ["33.75"],
         ["67.5"],
-        ["nan", "never", "measured", "on", "this", "system"],
+        ["-", "never", "measured", "on", "this", "system"],
     ]
     points = json.loads(perf("predict", "single.json", *words, "--json").out)["rows"]
     assert points[2]["value"] is None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_gate.comparison import draws_of
-from perf_structural.composed_models.composed import ComposedModel
+from perf_structural.composed_models import ComposedModel
 from perfcore import Measurements, Series, UtilizationCurve, max_
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
 

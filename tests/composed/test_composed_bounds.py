@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from perf_structural.composed_models.composed import bounds_of_function
+from perf_structural.composed_models import bounds_of_function
 
 HERE = [0.0]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import perfcore
+from perf_traces.messages.bursts import pop_factors
 from perf_traces.messages.communication import communication_of
-from perf_traces.messages.pop_factors import pop_factors
 from perf_traces.messages.replay import Replay
 from perfcore import Trace
 from perfcore.base.errors import DataError, InputError

@@ -5,10 +5,10 @@ import random
 
 import numpy as np
 import pytest
+from messages_by_hand import by_hand, exchange
 
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, Replay, bsc_rules, observed_rules
-from perf_traces.messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 
 
@@ -136,7 +136,7 @@ def test_clocks_that_differ_are_said():
     replay = Replay(found)
     assert replay.runtime_ns() == 101
     assert replay.n_contradictions == 1
-    assert "1 message ends before it is sent" in replay.remarks()[0]
+    assert "messages end before they are sent, so the clocks of locations differ (1)" in replay.remarks()[0]
 
 
 def test_a_circle_of_messages_is_named_and_cut():

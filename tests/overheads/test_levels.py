@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from messages_by_hand import by_hand
 
 import perfcore
 from perf_analysis.efficiencies import factors_of, losses_of
@@ -13,7 +14,6 @@ from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
-from perf_traces.messages.testing import by_hand
 from perfcore import Trace
 from perfcore.base.errors import DataError
 
@@ -178,13 +178,6 @@ def test_gpus_by_hand():
     assert profile.tables()[-1][0] == "Efficiencies of GPUs"
     [of_streams] = perfcore.overheads(trace)
     assert "factors" not in of_streams.to_dict()
-
-
-@pytest.mark.real_data
-def test_real_runs_without_such_levels_are_as_they_were(real_data):
-    [profile] = perfcore.overheads(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
-    assert profile.threads == ()
-    assert "factors" not in profile.to_dict()
 
 
 @pytest.mark.real_data

@@ -20,7 +20,7 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address, report_text
 from perf_gate.history import Added
 from perf_structural import StructuralModel
-from perf_structural.judging.recalibration import learn_recalibration
+from perf_structural.recalibration import learn_recalibration
 from perf_traces.messages.communication import FACT
 from perf_views import Chart
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
@@ -191,7 +191,6 @@ SUBJECTS = {
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
     "OverheadRuns": lambda: perfcore.overheads([trace(), trace()]),
     "OverheadProfile": lambda: perfcore.overheads(trace())[0],
-    "Efficiencies": perfcore.overheads(trace())[0].efficiencies,
     "Profiles": lambda: perfcore.profile(trace()),
     "Decomposition": lambda: perfcore.schedule(structural(), divide=9, unit_time="work"),
     "Judgement": judgement,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perf_tables.points.places import grid, levels_at, parse_places
+from perf_tables.arguments import grid, levels_at, parse_places
 from perfcore.base.errors import OptionError, UnknownNameError
 
 CODES = ("LU", "SP, class A", "SP", "k=3, n=4")

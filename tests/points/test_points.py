@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perf_tables.points.points import check_coverage, places
+from perf_tables.points import check_coverage, places
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 CODES, SYSTEMS = ("BT", "LU"), ("SP2", "T3D", "Paragon")

@@ -93,7 +93,7 @@ RUN_COLUMNS = ("replication", "repetition", "rep", "Trial", "attempt", "seed", "
 
 
 @pytest.mark.parametrize("column", [*RUN_COLUMNS, "start_time", "noisy"])
-def test_what_tells_runs_apart_hinders_nothing(column):
+def test_what_is_run_identifier_hinders_nothing(column):
     found = scaling_data(runs_table(**{column: (1, 2, 3)}), ScalingOptions())
     assert found.runs.counts.tolist() == [[3.0] * 4]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_tables.series.durations import parse_duration
-from perf_tables.series.window import take_window
+from perf_tables.arguments import parse_duration
+from perf_tables.series import take_window
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 

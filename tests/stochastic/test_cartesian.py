@@ -10,7 +10,7 @@ from perfcore.stochastic import add, exp, representation_named
 Histogram = representation_named("histogram")
 
 D = Histogram([1, 3, 5], [0.25, 0.75])
-E = Histogram.from_bins([(2, 4, 0.6), (5, 8, 0.4)])
+E = Histogram([2, 4, 5, 8], [0.6, 0, 0.4])
 BREAKS = np.array([3.0, 5, 6, 7, 8, 9, 13])
 
 

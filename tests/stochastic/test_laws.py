@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perf_stochastic.bins import place_edges, rebin
-from perf_stochastic.laws import EXP, LOG, SQRT, MaximumLaw, MonotoneLaw, PlainLaw, SumLaw, power
+from perf_stochastic.laws import EXP, LOG, SQRT, SumLaw, image, largest, power
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
 from perf_stochastic.products import ProductLaw, QuotientLaw, product, quotient
 
@@ -179,7 +179,7 @@ def test_known_products_and_quotients():
 @given(st.lists(small_pieces(), min_size=1, max_size=5))
 def test_maxima(values):
     """The product of distribution functions, its integral by a fine rule, and single values in the right place."""
-    law = MaximumLaw(values)
+    law = largest(values)
     low, high = law.support
     if low == high:
         return
@@ -197,7 +197,7 @@ def test_maxima(values):
 @pytest.mark.parametrize("count", [2, 15, 64])
 def test_means_of_maxima_of_uniform_values(count):
     """n/(n + 1)."""
-    assert MaximumLaw([UNIT] * count).mean == pytest.approx(count / (count + 1), abs=1e-14)
+    assert largest([UNIT] * count).mean == pytest.approx(count / (count + 1), abs=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_means_of_maxima_of_uniform_values(count):
 )
 def test_functions_of_one(function, of_array):
     """Levels are kept; the mean is that of many quantiles, and the integral leads to it."""
-    law = MonotoneLaw(function, POSITIVE)
+    law = image(function, POSITIVE)
     places = POSITIVE.quantile(np.linspace(0.01, 0.99, 99))
     np.testing.assert_allclose(law.cdf_and_integral(of_array(places))[0], POSITIVE.cdf(places), atol=1e-12)
     levels = (np.arange(200_000) + 0.5) / 200_000
@@ -255,7 +255,7 @@ def test_edges_equidistribute_the_error():
     np.testing.assert_allclose(np.diff(edges), 0.1, atol=0.04)
     normal = stats.norm(0, 1)
     knots = np.linspace(-6, 6, 601)
-    law = PlainLaw(pieces(knots, np.diff(normal.cdf(knots))))
+    law = pieces(knots, np.diff(normal.cdf(knots)))
     edges = place_edges(law, 50)
     z = np.linspace(-6, 6, 100_001)
     chords = np.interp(z, edges, normal.cdf(edges))

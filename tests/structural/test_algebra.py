@@ -8,9 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
-from perf_structural.algebra import MAX_NODES, Algebra
+from perf_structural.algebra import MAX_NODES, Algebra, Constant, leaves, ordered, repeated, shown
 from perf_structural.composition import Composer
-from perf_structural.expression import Constant, leaves, ordered, repeated, shown
 from perf_structural.indexed import Indexed
 from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from perf_structural.api import schedule
-from perf_structural.judging.judge import judge, recalibrate
-from perf_structural.judging.presenter import rank_names
-from perf_structural.judging.recalibration import COVERAGES, Recalibration
+from perf_structural.judging import judge, recalibrate
+from perf_structural.judging_views import rank_names
+from perf_structural.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
 from perf_views.picture import plot
 from perfcore.base.errors import DataError, InputError
@@ -137,6 +137,21 @@ def test_several_representations_together():
     runs = {row["interval"]: row["runs"] for row in judgement.coverage()}
     assert runs == {"bounds": 2, **{f"{coverage:.0%}": 2 for coverage in COVERAGES}}
     assert judgement.place_counts().sum() == 2
+
+
+def test_bins_of_one_probability_share_their_ranks():
+    ranks = judge([histogram([0.0, 1.0, 2.0, 3.0, 4.0], [0.25] * 4)], [2.5]).ranks
+    np.testing.assert_allclose(ranks, [[0.25, 0.25, 0.25, 0.25, 0.0]])
+
+
+def test_the_interval_score_is_least_for_the_true_distribution():
+    """Of 20,000 exponential samples and each interval; the source's property of a proper score."""
+    samples = np.random.default_rng(5).exponential(1.0, 20_000)
+    scores = [
+        [row["score"] for row in judge([from_dict(value)], samples).coverage() if row["interval"] != "bounds"]
+        for value in ({"representation": "exponential", "start": 0.0, "delay": scale} for scale in (1.0, 0.7, 1.4))
+    ]
+    assert (np.array(scores[0]) < np.min(scores[1:], axis=0)).all()
 
 
 def test_histograms_of_different_sizes():

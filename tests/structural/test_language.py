@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.language.barriers import grained_progress
-from perf_structural.language.pipeline import pipeline_time
-from perf_structural.language.workers import loop_time
+from perf_structural.functions import grained_progress, loop_time, pipeline_time
 from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 

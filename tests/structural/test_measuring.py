@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from perf_structural import StructuralModel, decide, evaluate, schedule, value
-from perf_structural.quantile_limits import limits_of_quantile, samples_needed
-from perf_structural.support import within
+from perf_structural.bounds import within
+from perf_structural.measured_value import limits_of_quantile, samples_needed
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
 from perfcore.stochastic import from_text, of_bounds
@@ -80,7 +80,7 @@ def test_limits_of_quantiles_hold_what_they_promise():
     rng, inside = np.random.default_rng(5), 0
     truth = math.exp(NormalDist().inv_cdf(0.9))
     for _ in range(400):
-        low, high = limits_of_quantile(np.sort(rng.lognormal(size=200)), 0.9, 200)
+        low, high = limits_of_quantile(rng.lognormal(size=200), 0.9)
         inside += low <= truth <= high
     assert 0.935 < inside / 400 < 0.99
 
@@ -98,7 +98,7 @@ def test_a_file_of_numbers_has_one_column(tmp_path):
     for wrong, message in (
         ({"column": "mss"}, "it has one number a line, 'ms', and no column 'mss'"),
         ({"where": "host=a"}, "it has one number a line; --where 'host=a' picks rows of a table"),
-        ({"within": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
+        ({"support": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
     ):
         with pytest.raises(PerfError, match=message):
             value(tmp_path / "lat.csv", **wrong)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from perf_structural.judging.prediction_files import read_actual, read_predictions
+from perf_structural.prediction_files import read_actual, read_predictions
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.cli.output import print_json
 from perfcore.stochastic import from_dict

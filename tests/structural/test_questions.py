@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError, decide, solve
-from perf_structural.questions.deciding import compare_samples
-from perf_structural.questions.solving import parse_range
+from perf_structural.deciding import compare_samples
+from perf_structural.solving import parse_range
 from perfcore import plot
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
@@ -168,7 +168,7 @@ def test_files_series_and_pictures(tmp_path):
         ([1e200, 2e200, 3e200], {}, DataError, "first: samples up to 3e\\+200; give them in a unit"),
         ([1e-200, 2e-200, 0.0], {}, DataError, "first: samples up to 2e-200; give them in a unit"),
         ([1.0, 2.0, 3.0], {"quantile": 1.0}, OptionError, "--quantile 1: a number between 0 and 1"),
-        ([1.0, 2.0, 3.0], {"worth": -1.0}, OptionError, "--min-effect -1: a share of at least 0"),
+        ([1.0, 2.0, 3.0], {"min_effect": -1.0}, OptionError, "--min-effect -1: a share of at least 0"),
         ([1.0, 2.0, 3.0], {"power": 0.0}, OptionError, "--power 0: a number between 0 and 1"),
     ],
 )

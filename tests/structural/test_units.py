@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from perf_structural.units import PLAIN, parse_unit
+from perf_structural.indexed import PLAIN, parse_unit
 from perfcore.base.errors import DataError
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_traces.summaries import summary as stored_cells
 from perf_traces.summaries import summary_file
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -66,7 +65,7 @@ def test_sums_of_parts_are_those_of_the_whole_and_those_of_a_plain_loop(traces, 
         if is_large:  # all arrays in files, looked at by few numbers
             patch.setattr(arrays, "_IN_MEMORY_BYTES", 0)
             patch.setattr(arrays, "_CHUNK", 3)
-            patch.setattr(stored_cells, "_AT_ONCE", 5)
+            patch.setattr(summary_file, "_PART", 5)
         whole = gathered(run, traces, range(len(traces)))
         order = list(range(len(traces)))
         random.shuffle(order)

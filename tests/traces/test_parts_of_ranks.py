@@ -34,7 +34,7 @@ def in_memory(trace):
 
 @pytest.mark.parametrize(
     "asked",
-    [{"until": "50%"}, {"since": 0.1, "until": "0.3ms"}, {"between": "ProfilerStep#2"}, {"only": "rank 1"},
+    [{"until": "50%"}, {"since": 0.1, "until": "0.3ms"}, {"region": "ProfilerStep#2"}, {"only": "rank 1"},
      {"only": ("gemm", "rank 2*"), "since": "20%"}],
 )  # fmt: skip
 def test_a_part_is_that_of_the_same_trace_in_memory(run, asked):

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from messages_by_hand import by_hand, exchange
 
 from perf_analysis.messages import message_table, messages
 from perf_analysis.replay_answers import network_from_text
 from perf_analysis.whatif import whatif
 from perf_explore.opening import DataViews
 from perf_traces.messages.communication import carry
-from perf_traces.messages.testing import by_hand, exchange
 from perf_views.contents import Table
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
@@ -157,4 +157,4 @@ def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
 
 def test_messages_tell_what_is_wrong_with_a_trace():
     cut = replace(exchange(), unmatched={"records could not be read": 20})
-    assert messages(trace_of(cut)).summary()[2:] == ["20 records could not be read"]
+    assert messages(trace_of(cut)).summary()[2:] == ["records could not be read (20)"]

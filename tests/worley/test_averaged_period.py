@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.choice.averaged_period import averaged_over_period, period_of
-from perf_worley.choice.bounded_search import bounded_models
-from perf_worley.choice.cells import Cells
+from perf_worley.bounded_models import bounded_models
+from perf_worley.cells import Cells, averaged_over_period, period_of
 from perfcore import UtilizationCurve
 
 P = 16
@@ -81,13 +80,6 @@ def test_levels_of_iterations_are_phases_and_iterations_are_none():
 
 def test_equal_iterations_are_one_phase():
     assert len(perfcore.fit(iterations([0.6], 36), fitter="worley").phases) == 1
-
-
-def test_the_period_is_said_and_kept(tmp_path):
-    model = perfcore.fit(iterations([0.2, 0.9], 16), fitter="worley")
-    assert "of means over 15" in "\n".join(model.summary())
-    model.save(tmp_path / "model.json")
-    assert perfcore.load(tmp_path / "model.json").evidence == model.evidence
 
 
 def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():

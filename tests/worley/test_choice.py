@@ -1,18 +1,17 @@
 """The rule ``auto``: how many phases, of which degree, within the processors."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 
 import perfcore
-from perf_worley.choice.bounded_search import bounded_models, leaves_bounds
-from perf_worley.choice.cells import TOLERANCE, Cells, cells_of
-from perf_worley.choice.long_run_variance import autoregressive, first_order, residuals
-from perf_worley.choice.number_of_phases import likeliest
-from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.bounded_models import bounded_models, leaves_bounds
+from perf_worley.cells import TOLERANCE, Cells, cells_of
+from perf_worley.moment_tree import MomentTree
+from perf_worley.number_of_phases import likeliest
+from perf_worley.phase_errors import autoregressive, first_order, residuals
 from perfcore import UtilizationCurve
 
 
@@ -146,25 +145,9 @@ def test_backwards_is_the_same_run():
     assert sorted(1600 - at for at in one.breaks) == sorted(other.breaks)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"phases": 7, "degree": 2}, {"phases": 5, "degree": 3}, {"segmenter": "minimax"}]
-)
-@pytest.mark.parametrize("seed", range(3))
-def test_no_phase_leaves_the_processors(options, seed):
-    """At most by 2 % of them, whatever places the breaks."""
-    rng = np.random.default_rng(seed)
-    heights = np.clip(np.repeat(rng.choice([0.0, 1.0, 7.5, 8.0], 40), 50) + rng.normal(0, 1.0, 2000), 0, 8)
-    model = perfcore.fit(samples(heights, n_locations=8), **options)
-    for phase in model.phases:
-        values = model.evaluate(phase, np.linspace(phase.start, phase.end, 501))
-        assert values.min() >= -1e-9
-        assert values.max() <= 8 + 1e-9
-
-
-@pytest.mark.parametrize("options", [{"degree": 2}, {"degree": 3}, {"phases": 3, "degree": 2}])
-def test_no_phase_of_the_shipped_run_leaves_its_processors(options):
+def test_no_phase_of_the_shipped_run_leaves_its_processors():
     """Between its ends either, in whatever unit of time."""
-    model = perfcore.fit("examples/cholesky/cholesky_trace.csv.gz", refine=True, **options)
+    model = perfcore.fit("examples/cholesky/cholesky_trace.csv.gz", degree=3)
     values = model.predict(np.linspace(model.start, model.end, 20_001))
     assert values.min() >= -1e-9
     assert values.max() <= 4 + 1e-9
@@ -177,23 +160,9 @@ def test_a_constant_curve(height):
         assert [phase.coefficients for phase in model.phases] == [(height,)]
 
 
-def test_a_dead_second_is_seen():
-    heights = np.random.default_rng(5).normal(12, 1.0, 3000)
-    heights[1400:1800] = 0.0
-    model = perfcore.fit(samples(np.clip(heights, 0, 16), n_locations=16))
-    assert model.breaks == (1400.0, 1800.0)
-    assert model.phases[1].coefficients[0] == pytest.approx(0.0, abs=1e-9)
-
-
 @pytest.mark.parametrize("heights", [[3], [3, 9], [3, 9, 4], [1, 2, 1, 2, 1]])
 def test_too_few_steps_to_tell(heights):
     assert len(perfcore.fit(samples(heights)).phases) == 1
-
-
-def test_few_stretches_are_said():
-    walk = np.cumsum(np.random.default_rng(9).normal(0, 1, 512))
-    model = perfcore.fit(samples(walk - walk.min()), degree=0)
-    assert model.evidence.stretches < 60
 
 
 def test_the_end_of_the_range_warns():
@@ -222,16 +191,6 @@ def test_evaluations_are_for_the_verbose():
     assert "evaluations" not in short.tables()[1][1]
     assert {"evaluations", "updates"} <= set(long.tables()[1][1])
     assert any(line.startswith("search: ") for line in long.summary())
-
-
-def test_the_evidence_is_in_the_model_file(tmp_path):
-    model = perfcore.fit(steps([2, 12, 5], 300, 1.0, 0))
-    model.save(tmp_path / "model.json")
-    content = json.loads((tmp_path / "model.json").read_text())["model"]
-    assert content["evidence"]["gain"] == pytest.approx(model.evidence.gain)
-    assert len(content["phases"][1]["break_interval"]) == 2
-    assert content["phases"][1]["standard_errors"]
-    assert perfcore.load(tmp_path / "model.json") == model
 
 
 def test_the_shipped_run_has_four_phases():
@@ -284,13 +243,19 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
     assert model.breaks == pytest.approx((120.0, 240.0), abs=1.0)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_no_model_leaves_the_processors_by_anything(seed):
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [
+        *((seed, {}) for seed in range(6)),
+        (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "minimax"}),
+    ],
+)  # fmt: skip
+def test_no_model_leaves_the_processors_by_anything(seed, options):
     rng = np.random.default_rng(seed)
     hill = 16 * (1 - np.linspace(-1, 1, 200) ** 2)
     shape = np.concatenate([np.linspace(0, 15.9, 200), hill, np.linspace(16, 0, 120)])
     curve = samples(np.clip(np.roll(shape, 20 * seed) + rng.normal(0, 0.6, len(shape)), 0, 16), n_locations=16)
-    model = perfcore.fit(curve)
+    model = perfcore.fit(curve, **options)
     for phase in model.phases:
         length = phase.end - phase.start
         values = np.polynomial.polynomial.polyval(np.linspace(0.0, length, 2001), phase.coefficients)

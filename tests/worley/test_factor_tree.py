@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
+from perf_worley.factor_tree import FactorTree
+from perf_worley.moment_tree import MomentTree
 from perf_worley.segmenters.minimax import Minimax
-from perf_worley.trees.error_trees import FactorTree
-from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
@@ -93,8 +93,7 @@ def test_short_phase_where_a_function_is_constant_to_rounding():
 def test_long_step_is_integrated_to_rounding():
     """One step over 40 time constants: the panels must follow the function, not the steps."""
     tree = FactorTree(
-        UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]),
-        Basis(functions=(lambda t: np.exp(-t),), names=("exp",)),
+        UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), Basis(functions=(lambda t: np.exp(-t),), names=("exp",))
     )
     triangle = tree.interval(0.0, 40.0)
     gram = triangle[:, :2].T @ triangle[:, :2]

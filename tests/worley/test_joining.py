@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.matching.joining import join_runs
+from perf_worley.joining import join_runs
 from perfcore import UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 
@@ -61,7 +61,7 @@ def test_the_next_run_lies_within_the_bounds_of_each_phase():
 
 def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():
     """At p = 4 two neighbours have nearly the same level: alone they are one phase."""
-    from perf_worley.matching.joining import agreed_models
+    from perf_worley.joining import agreed_models
 
     models = [perfcore.fit(run(p), fitter="worley") for p in (2, 4, 8)]
     fewer = perfcore.fit(run(4), fitter="worley", phases=3)

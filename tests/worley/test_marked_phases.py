@@ -5,7 +5,6 @@ import pytest
 
 import perfcore
 from perf_analysis.stretches import phase_edges
-from perf_worley.iterations.marked_phases import marked_stretches
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
@@ -39,14 +38,6 @@ def test_phases_are_those_of_the_markers(unit):
     assert model.tables()[0][1][:2] == ["phase", "marker"]
 
 
-def test_a_model_keeps_its_markers(tmp_path):
-    model = perfcore.fit(random_trace(1, markers=MARKS), fitter="worley", phases_from="forward", degree=1)
-    model.save(tmp_path / "model.json")
-    again = perfcore.load(tmp_path / "model.json")
-    assert [phase.marker for phase in again.phases] == ["outside", "forward"] * 2 + ["outside"]
-    assert {phase.degree for phase in again.phases} == {1}
-
-
 @pytest.mark.parametrize(
     ("marks", "edges", "labels"),
     [
@@ -58,8 +49,10 @@ def test_a_model_keeps_its_markers(tmp_path):
     ],
 )
 def test_stretches_fill_the_run(marks, edges, labels):
-    trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks)
-    assert marked_stretches(trace, sorted({name for name, _, _ in marks})) == (edges, labels)
+    trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks, time_unit="ns")
+    model = perfcore.fit(trace, fitter="worley", phases_from=sorted({name for name, _, _ in marks}))
+    assert [*(phase.start for phase in model.phases), model.end] == edges
+    assert [phase.marker for phase in model.phases] == labels
 
 
 def test_what_cannot_be():

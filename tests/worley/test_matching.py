@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.matching.order_preserving import Shape, match_phases
+from perf_worley.comparison import Shape, match_phases
 from perfcore import UtilizationCurve
-from perfcore.base.errors import OptionError
 
 
 def run(levels, lengths, seed=0, unit="us", processors=16):
@@ -104,19 +103,6 @@ def test_runs_that_do_not_look_alike():
     assert "these runs do not look alike" in comparison.summary()[-1]
     assert len(comparison.tables()[0][2]) == 1
     assert comparison.to_dict()["phases"] == []
-
-
-def test_points_are_refused():
-    model = perfcore.fit(run([3, 12, 6], (400,) * 3))
-    with pytest.raises(OptionError, match="compared part by part, not at points"):
-        perfcore.compare(model, model, at="t=5")
-
-
-def test_a_run_and_itself_cost_nothing():
-    model = perfcore.fit(run([3, 12, 6], (400,) * 3))
-    comparison = perfcore.compare(model, model)
-    assert comparison.cost == pytest.approx(0.0, abs=1e-12)
-    assert all(a.duration == b.duration for a, b in comparison.pairs)
 
 
 def test_two_runs_are_a_data_frame_of_numbers():

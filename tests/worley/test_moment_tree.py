@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_worley.trees.moment_kernels import BLOCK
-from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.moment_tree import BLOCK, MomentTree
 from perfcore import UtilizationCurve
 
 # Far below the 1e-9 that is promised for epsilon; the largest seen is 1e-14.

@@ -7,10 +7,9 @@ import pytest
 
 import perfcore
 from perf_views.names import plain_name, plain_names
-from perf_worley.matching.comparison import compare_phases
-from perf_worley.names.activity import activities, joined
-from perf_worley.names.clipped_sums import clipped_sums
-from perfcore import Trace, UtilizationCurve
+from perf_worley.activity import activities, clipped_sums, joined
+from perf_worley.comparison import compare_phases
+from perfcore import Trace
 
 
 def random_trace(seed, n_locations=5, n_states=4):
@@ -124,17 +123,11 @@ def named_run(parts, n_locations=4, seed=0):
 def test_fit_names_phases_in_table_json_and_file(tmp_path):
     model = perfcore.fit(named_run([("dgemm", 4, 600), ("dtrsm", 1, 400)]), fitter="worley")
     assert [phase.activity.name for phase in model.phases] == ["dgemm", "dtrsm; 3.0 of 4 idle (wait)"]
-    assert model.tables()[0][1][-1] == "what runs"
+    assert model.tables()[0][1][-1] == "activity"
     assert model.to_frame()["what_runs"].tolist() == [phase.activity.name for phase in model.phases]
     path = tmp_path / "model.json"
     model.save(path)
     assert perfcore.load(path) == model
-
-
-def test_a_bare_curve_has_no_names():
-    model = perfcore.fit(UtilizationCurve([0, 4, 10], [2, 8]), fitter="worley", phases=2, degree=0)
-    assert all(phase.activity is None for phase in model.phases)
-    assert "what runs" not in model.tables()[0][1]
 
 
 def test_names_go_before_shapes_in_matching():
@@ -148,7 +141,7 @@ def test_names_go_before_shapes_in_matching():
     assert found.by_name
     assert [(list(a.phases), list(b.phases)) for a, b in found.pairs] == [([k], [k]) for k in range(4)]
     assert found.to_dict()["phases"][1][0]["what_runs"] == "solve"
-    assert found.tables()[0][1][-2:] == ["what runs a", "what runs b"]
+    assert found.tables()[0][1][-2:] == ["activity a", "activity b"]
 
 
 def test_other_names_for_the_same_leave_shapes():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_worley.trees.moment_tree import MomentTree
-from perf_worley.uncertainty.phase_errors import processor_cycle
+from perf_worley.moment_tree import MomentTree
+from perf_worley.phase_errors import processor_cycle
 from perfcore import UtilizationCurve
 
 

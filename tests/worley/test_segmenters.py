@@ -5,15 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from perf_worley.moment_tree import BLOCK, MomentTree
+from perf_worley.options import HillClimbOptions
 from perf_worley.segmenters import hill_climb
-from perf_worley.segmenters.best_split import best_split
-from perf_worley.segmenters.greedy import Greedy
-from perf_worley.segmenters.hill_climb import HillClimb, climb
+from perf_worley.segmenters.hill_climb import Greedy, HillClimb, best_split, climb
 from perf_worley.segmenters.least_squares import LeastSquares
 from perf_worley.segmenters.minimax import Minimax
-from perf_worley.segmenters.options import HillClimbOptions
-from perf_worley.trees.moment_kernels import BLOCK
-from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 
@@ -127,9 +124,3 @@ def test_climb_separates_breaks_that_fall_on_one_edge():
     curve = UtilizationCurve(np.arange(6.0), [1, 5, 2, 8, 3])
     found = climb(MomentTree(curve), np.array([0.0, 2.1, 2.2, 2.3, 5.0]), np.zeros(4, dtype=np.int64))
     assert len(set(found.breaks.tolist())) == 5
-
-
-def test_more_phases_than_steps():
-    curve = UtilizationCurve([0, 1, 2, 3], [1, 5, 2])
-    for segmenter in (LeastSquares(), Greedy(), HillClimb(), HillClimb(HillClimbOptions(start="equal"))):
-        assert segmenter.segment(curve, 9, Basis(0)).breaks.tolist() == [0, 1, 2, 3]

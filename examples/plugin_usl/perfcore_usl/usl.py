@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import curve_fit
 from scipy.stats import t as student
 
-from perf_tables.points.points import check_coverage, named_points
+from perf_tables.points import check_coverage, named_points
 from perfcore import Measurements, Model, __version__
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter

@@ -37,7 +37,6 @@ from perf_analysis.concurrency import (
     DeviceTimes,
     MarkedStretches,
     MarkerTimes,
-    Unions,
     device_times,
     devices_of,
     unions_of,
@@ -59,7 +58,16 @@ def runnable_count(
     data: Any, start_ns: int, end_ns: int, column: str | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Times and values of the steps."""
-    times, values = _samples(data, column)
+    if isinstance(data, UtilizationCurve):
+        times, values = data.edges[:-1], data.heights
+    elif not isinstance(data, Series):
+        raise DataError(f"{type(data).__name__} is no series of the amount of ready work; give times and values")
+    elif column is None and len(data.columns) > 1:
+        raise OptionError(f"{data.source}: name the column of ready work: {listing(data.columns)}")
+    elif column is not None and column not in data.columns:
+        raise UnknownNameError("column", column, data.columns)
+    else:
+        times, values = data.times, data.columns[column or next(iter(data.columns))]
     factor = nanoseconds_per(data.time_unit)
     times_ns = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
     if times_ns[0] > start_ns:
@@ -80,19 +88,6 @@ def runnable_count(
         missing = int(times_ns[int(np.argmax(np.isnan(values)))])
         raise DataError(f"{data.source}: the amount of ready work is missing at {missing} ns; fill the gap")
     return np.maximum(times_ns - start_ns, 0), values
-
-
-def _samples(data: Any, column: str | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    if isinstance(data, UtilizationCurve):
-        return data.edges[:-1], data.heights
-    if not isinstance(data, Series):
-        raise DataError(f"{type(data).__name__} is no series of the amount of ready work; give times and values")
-    if column is None and len(data.columns) > 1:
-        raise OptionError(f"{data.source}: name the column of ready work: {listing(data.columns)}")
-    name = next(iter(data.columns)) if column is None else column
-    if name not in data.columns:
-        raise UnknownNameError("column", name, data.columns)
-    return data.times, data.columns[name]
 
 
 Integers = npt.NDArray[np.int64]
@@ -287,7 +282,11 @@ def profile_overheads(
     if READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
     start, end = run_of(trace)
-    edges = _phase_edges(phase_edges_ns, (start, end), trace.source)
+    inner = [] if phase_edges_ns is None else [int(edge) - start for edge in phase_edges_ns][1:-1]
+    edges = np.array([0, *inner, end - start], dtype=np.int64)  # from the start of the run
+    if not (np.diff(edges) > 0).all():
+        phase = int(np.argmin(np.diff(edges) > 0)) + 1
+        raise OptionError(f"{trace.source}: phase {phase} is empty; the edges of phases must increase within the run")
     n_bins = min(_BINS, end - start)
     stretches = MarkedStretches.of(trace) if by_marker else None
     division = Division(
@@ -313,7 +312,9 @@ def profile_overheads(
         else:
             cycles.append(division.of(part))
         devices += device_times(unions, (start, end))
-        hidden.append(_hidden(unions, edges + start))
+        windows = edges[:-1] + start, edges[1:] + start
+        beside = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
+        hidden.append(np.array(beside, dtype=np.int64).reshape(2, len(unions), len(edges) - 1))
         if stretches is not None:
             in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
     every = Cycles.joined(cycles)
@@ -352,13 +353,6 @@ def usual_categories(trace: Trace) -> CategorySet:
         return read_categories(STANDARD)
     # A summary keeps GPUs, and none of their streams.
     return read_categories(GPU if isinstance(trace, LocatedTrace) or devices == trace.locations else STREAMS)
-
-
-def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
-    """Communication and copies beside computing (2, n_devices, n_phases)."""
-    windows = edges_ns[:-1], edges_ns[1:]
-    parts = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
-    return np.array(parts, dtype=np.int64).reshape(2, len(unions), len(edges_ns) - 1)
 
 
 def _ranks(
@@ -402,17 +396,6 @@ def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
     """Categories of whose classes the trace has no state."""
     present = {name for name in names.classes if names.states_of(name)}
     return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
-
-
-def _phase_edges(edges_ns: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
-    """From the start of the run."""
-    start, end = run_ns
-    inner = [] if edges_ns is None else [int(edge) - start for edge in edges_ns][1:-1]
-    edges = np.array([0, *inner, end - start], dtype=np.int64)
-    if not (np.diff(edges) > 0).all():
-        phase = int(np.argmin(np.diff(edges) > 0))
-        raise OptionError(f"{source}: phase {phase + 1} is empty; the edges of phases must increase within the run")
-    return edges
 
 
 def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:

@@ -2,22 +2,22 @@
 
 Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). The run time
 on a network that takes no time, which splits communication efficiency, comes from a replay of the trace's messages
-(`perf_traces.messages.pop_factors`); without messages nobody knows it.
+(`perf_traces.messages.bursts`); without messages nobody knows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.concurrency import DeviceTimes, ThreadTimes
-from perf_traces.messages.pop_factors import PopFactors
 from perfcore.base.errors import DataError
-from perfcore.results import Result
+
+if TYPE_CHECKING:
+    from perf_analysis.overhead_profile import OverheadProfile
 
 COMPUTING = "computing"
 
@@ -30,8 +30,8 @@ DEFINITIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Efficiencies(Result):
+@dataclass(frozen=True, eq=False)
+class Efficiencies:
     """Efficiencies of the stretches of a run, each in [0, 1]; NaN where nothing computes."""
 
     load_balance: npt.NDArray[np.float64]  # mean over longest computation of a location
@@ -121,39 +121,7 @@ _OF_GPUS = {
 _EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
 
 
-class Run(Protocol):
-    """What factors are made of, as `perf_analysis.overhead_profile.OverheadProfile` has it."""
-
-    @property
-    def locations(self) -> tuple[str, ...]:
-        """Names of the locations."""
-
-    @property
-    def elapsed_ns(self) -> int:
-        """Duration of the run."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Classes of states."""
-
-    @property
-    def class_cycles_ns(self) -> npt.NDArray[np.int64]:
-        """Time in each class, location and phase."""
-
-    @property
-    def devices(self) -> tuple[DeviceTimes, ...]:
-        """Of each GPU what runs at once."""
-
-    @property
-    def threads(self) -> tuple[ThreadTimes, ...]:
-        """Of each process what its threads do outside of MPI."""
-
-    @property
-    def replayed(self) -> PopFactors | None:
-        """The run on an ideal network, where there are messages to replay."""
-
-
-def of_gpus(profile: Run) -> bool:
+def of_gpus(profile: OverheadProfile) -> bool:
     """Whether each location is a GPU, of which it is known when any of its streams computes."""
     return bool(profile.devices) and tuple(each.device for each in profile.devices) == profile.locations
 
@@ -163,12 +131,17 @@ def is_of_mpi(part: str) -> bool:
     return part in _OF_MPI
 
 
-def losses_of(profile: Run, with_network: bool = True) -> tuple[float, dict[str, float]]:
+def losses_of(profile: OverheadProfile, with_network: bool = True) -> tuple[float, dict[str, float]]:
     """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds."""
-    computing = _times(profile, (COMPUTING,))
+
+    def time_in(names: tuple[str, ...]) -> Any:  # of each location in some classes, as far as the set has them
+        rows = [row for row, name in enumerate(profile.classes) if name in names]
+        return profile.class_cycles_ns[rows].sum(axis=(0, 2)).astype(np.int64)
+
+    computing = time_in((COMPUTING,))
     mean, longest = float(computing.mean()), int(computing.max())
     if of_gpus(profile):
-        busiest = int((computing + _times(profile, _EXCHANGING)).max())
+        busiest = int((computing + time_in(_EXCHANGING)).max())
         lost = {_IMBALANCE: longest - mean, _COPIES: busiest - longest, _ORCHESTRATION: profile.elapsed_ns - busiest}
         return mean, {name: float(time) for name, time in lost.items()}
     prefix = ""
@@ -207,7 +180,7 @@ def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -
     return {name: shares[name] for name in FACTORS if name in shares}
 
 
-def level_factors(profile: Run) -> dict[str, float]:
+def level_factors(profile: OverheadProfile) -> dict[str, float]:
     """Factors of MPI x OpenMP, or of GPUs; none of a run that has neither, or in which nothing computes."""
     if not (profile.threads or of_gpus(profile)) or COMPUTING not in profile.classes:
         return {}
@@ -218,12 +191,6 @@ def level_factors(profile: Run) -> dict[str, float]:
     return {name: factors[name] for name in meanings(profile) if name in factors}
 
 
-def meanings(profile: Run) -> dict[str, str]:
+def meanings(profile: OverheadProfile) -> dict[str, str]:
     """What each of the `level_factors` means."""
     return _OF_GPUS if of_gpus(profile) else _OF_THREADS
-
-
-def _times(profile: Run, names: tuple[str, ...]) -> Any:
-    """Time of each location in some classes, as far as the set has them; (n_locations,)."""
-    rows = [row for row, name in enumerate(profile.classes) if name in names]
-    return profile.class_cycles_ns[rows].sum(axis=(0, 2)).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +15,27 @@ from perf_traces.windows import model_edges
 from perf_views.colours import SIZES
 from perf_views.names import shortened
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.data.units import readable
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_traces.messages.communication import Communication
-    from perf_views.contents import Query, Table, View, Viewable, ViewPath
+    from perf_views.contents import Query, View, Viewable, ViewPath
+    from perf_views.contents import Table as PageTable
     from perfcore.data.trace import Trace
 
 
 _MOST_PAIRS = 12
 _MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand beside the matrix, and letters of each
-_PAIRS = ["from", "to", "messages", "bytes"]
+_COLLECTIVES = [
+    Column("operation", "operation"),
+    Column("collectives", "count"),
+    Column("bytes", "bytes"),
+    Column("timed", "timed"),
+    Column("until all arrived", lambda row: row.until_all_ns if row.timed else None, "ns", "time"),
+    Column("after arrival", lambda row: row.after_ns if row.timed else None, "ns", "time"),
+]
 _TITLE, _PHASE = "Messages", "phase"
 
 
@@ -55,44 +63,30 @@ class MessageTablePresenter(Presenter):
 
     def tables(self, result: MessageTable) -> Tables:
         """The pairs with most bytes, and sizes; collectives by operation."""
-        pairs = self._pairs(result)
-        title = f"The {_MOST_PAIRS} pairs with most bytes" if len(pairs) > _MOST_PAIRS else "Pairs"
-        sizes = [
-            [str(size), str(count), str(total)]
-            for size, count, total in zip(result.sizes, result.of_size, result.bytes_of_size, strict=True)
-        ]
-        messages: Tables = [
-            (title, _PAIRS, pairs[:_MOST_PAIRS]),
-            ("Sizes", ["bytes at most", "messages", "bytes"], sizes),
-        ]
-        return [*(messages if pairs else []), *self._collectives(result)]
-
-    def _collectives(self, result: MessageTable) -> Tables:
-        rows = [
-            [
-                row.operation,
-                str(row.count),
-                str(row.bytes),
-                str(row.timed),
-                *(readable(time, "ns") if row.timed else "-" for time in (row.until_all_ns, row.after_ns)),
+        rows, columns = np.nonzero(result.count)
+        order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
+        rows, columns, names = rows[order], columns[order], result.locations
+        tables: Tables = []
+        if len(rows):
+            pairs = [
+                Column("from", [names[k] for k in rows.tolist()]),
+                Column("to", [names[k] for k in columns.tolist()]),
+                Column("messages", result.count[rows, columns]),
+                Column("bytes", result.bytes[rows, columns]),
             ]
-            for row in result.collectives
-        ]
-        header = ["operation", "collectives", "bytes", "timed", "until all are there", "from then on"]
-        return [("Collectives", header, rows)] if rows else []
+            sizes = [
+                Column("bytes at most", result.sizes),
+                Column("messages", result.of_size),
+                Column("bytes", result.bytes_of_size),
+            ]
+            tables = [Table(pairs, title="Pairs with most bytes", limit=_MOST_PAIRS), Table(sizes, title="Sizes")]
+        if result.collectives:
+            tables.append(Table(_COLLECTIVES, result.collectives, "Collectives"))
+        return tables
 
     def plain_tables(self, result: MessageTable) -> Tables:
         """All pairs, or collectives where there are no messages."""
-        return [("", _PAIRS, pairs)] if (pairs := self._pairs(result)) else self._collectives(result)
-
-    def _pairs(self, result: MessageTable) -> list[list[str]]:
-        rows, columns = np.nonzero(result.count)
-        order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
-        names = result.locations
-        return [
-            [names[k], names[j], str(result.count[k, j]), str(result.bytes[k, j])]
-            for k, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
-        ]
+        return [replace(table, title="") for table in self.tables(result)[:1]]
 
     def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
         """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
@@ -170,7 +164,8 @@ class _MessageViews:
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
-        from perf_views.contents import Link, NoViewError, Table, Text, View
+        from perf_views.contents import Link, NoViewError, Text, View
+        from perf_views.contents import Table as PageTable
         from perf_views.drawable import drawing_of
 
         if path:
@@ -180,7 +175,7 @@ class _MessageViews:
             table = self._whole
         else:
             table = message_table(of_phase(self._communication, self._edges_ns, phase))
-        tables = [Table.of(*each) for each in table.tables()]
+        tables = [PageTable.of(*each) for each in table.tables()]
         if self._edges_ns is not None:
             tables.insert(0, self._phase_table(self._edges_ns))
         lines = table.summary() or ["nothing is sent here"]
@@ -198,11 +193,12 @@ class _MessageViews:
             raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
         return int(text)
 
-    def _phase_table(self, edges_ns: Sequence[int]) -> Table:
-        from perf_views.contents import Cell, Link, Table
+    def _phase_table(self, edges_ns: Sequence[int]) -> PageTable:
+        from perf_views.contents import Cell, Link
+        from perf_views.contents import Table as PageTable
 
         header, rows = messages_by_phase(self._communication, edges_ns)
         linked: list[tuple[Cell | str, ...]] = [
             (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
         ]
-        return Table(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")
+        return PageTable(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_analysis.efficiencies import FACTORS
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perf_analysis.efficiencies import Efficiencies
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import ExternalMetrics, OverheadRuns
     from perf_analysis.predicted_efficiencies import Predicted
@@ -169,19 +166,6 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
     _name_categories(axes, figure)
 
 
-def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
-    """Draw each efficiency over the stretches, as far as it is known."""
-    axes = figure.add_subplot()
-    columns = {name: column for name, column in stretches.columns.items() if column is not None}
-    width = 0.8 / len(columns)
-    for number, (name, column) in enumerate(columns.items()):
-        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(columns) - 1)) * width
-        axes.bar(places, 100.0 * column, width, color=AREAS[number], label=name.replace("_", " "))
-    axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
-    axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
-    figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
-
-
 def _category_colours(names: Sequence[str]) -> list[str]:
     known = {name: CLASS_COLOURS[_CLASS_OF[name]] for name in names if name in _CLASS_OF}
     known |= {name: pale(CLASS_COLOURS[_HIDDEN[name]]) for name in names if name in _HIDDEN}
@@ -216,46 +200,28 @@ def _draw_time(profile: OverheadProfile, axes: Axes, present: Any, colours: list
 
 
 def _draw_locations(profile: OverheadProfile, axes: Axes, present: Any, colours: list[str]) -> None:
-    bars = _location_bars(profile)
-    rows = np.arange(len(bars.members))
-    shares = np.column_stack([bars.shares[:, group].mean(axis=1) for group in bars.members])
+    count = len(profile.locations)
+    shares, title = profile.by_location_ns / profile.elapsed_ns, "by location"
+    members = np.split(np.arange(count), count)
+    if count > _MOST_BARS:  # the extreme ones, and the others as means of those that are like them
+        category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
+        order = np.argsort(-shares[category], kind="stable")
+        groups = np.array_split(order[_EXTREME:-_EXTREME], min(count, _MOST_BARS) - 2 * _EXTREME)
+        members = [*np.split(order[:_EXTREME], _EXTREME), *groups, *np.split(order[-_EXTREME:], _EXTREME)]
+        title = f"by location: most and least\n{shortened(profile.categories[category], _MOST_LETTERS)}"
+    rows = np.arange(len(members))
+    shares = np.column_stack([shares[:, group].mean(axis=1) for group in members])
     left = np.zeros(len(rows))
     for index, colour in zip(present, colours, strict=True):
-        height = 0.9 if len(rows) < 20 or bars.is_grouped else 1.0
+        height = 0.9 if len(rows) < 20 or count > _MOST_BARS else 1.0
         axes.barh(rows, 100.0 * shares[index], left=left, color=colour, height=height, label=profile.categories[index])
         left += 100.0 * shares[index]
     names = [
         shortened(profile.locations[group[0]], _MOST_LETTERS) if len(group) == 1 else f"mean of {len(group):,}"
-        for group in bars.members
+        for group in members
     ]
     axes.set_yticks(rows, names, fontsize=7, parse_math=False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)
     axes.set_xlabel("share of time (%)")
-    axes.set_title(bars.title, fontsize=9, parse_math=False)
-
-
-@dataclass(frozen=True)
-class _LocationBars:
-    """Which locations each bar stands for."""
-
-    shares: npt.NDArray[np.float64]  # of each location's time (n_categories, n_locations)
-    members: list[npt.NDArray[np.int64]]
-    title: str
-    is_grouped: bool
-
-
-def _location_bars(profile: OverheadProfile) -> _LocationBars:
-    """Each location by itself; of many the extreme ones, and the others as means of those that are like them."""
-    count = len(profile.locations)
-    shares = profile.by_location_ns / profile.elapsed_ns
-    if count <= _MOST_BARS:
-        return _LocationBars(shares, np.split(np.arange(count), count), "by location", False)
-    category = int(np.argmax(np.ptp(profile.by_location_ns, axis=1)))
-    order = np.argsort(-shares[category], kind="stable")
-    most, others, least = order[:_EXTREME], order[_EXTREME:-_EXTREME], order[-_EXTREME:]
-    n_groups = min(len(others), _MOST_BARS - 2 * _EXTREME)
-    members = [*np.split(most, _EXTREME), *np.array_split(others, n_groups), *np.split(least, _EXTREME)]
-    name = shortened(profile.categories[category], _MOST_LETTERS)
-    title = f"by location: most and least\n{name}"
-    return _LocationBars(shares, members, title, True)
+    axes.set_title(title, fontsize=9, parse_math=False)

@@ -3,130 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from perf_analysis.efficiencies import Efficiencies, level_factors, meanings, of_gpus
+from perf_analysis.efficiencies import level_factors, meanings, of_gpus
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_analysis.overheads import By, check_same_categories
-from perf_analysis.scaling_efficiencies import burst_table
+from perf_analysis.overheads import By, OverheadRuns, check_same_categories, common_notes, stacked
+from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
 from perf_views.names import short_name, unique_suffixes
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable, shown_origin
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from perf_analysis.efficiencies import Efficiencies
-    from perf_analysis.overhead_profile import OverheadProfile
-    from perf_analysis.overheads import OverheadRuns
     from perf_views.contents import Viewable
     from perfcore.data.trace import Trace
 
 
-Table = tuple[str, list[str], list[list[str]]]
-
 _MOST_MARKERS = 30
+_LEAST_SHARE = 5e-5  # what is 0.00% in print
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
 _NO_MESSAGES = "serialisation and transfer need the messages of a whole run, and its usual classes"
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
     """Tables by category, which come always, by location, phase, marker or burst; then GPUs, ranks and efficiencies."""
-    tables = [_category_table(profile)]
+    tables: list[Table] = [_category_table(profile)]
     if by == "location":
-        rows = [[name, *cells] for name, cells in zip(profile.locations, _shares(profile.by_location_ns), strict=True)]
-        tables.append(("Share of each location's time", ["location", *profile.categories], rows))
+        columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
+        tables.append(Table(columns, title="Share of each location's time"))
     elif by == "phase":
         tables.append(_phase_table(profile))
     elif by == "marker":
         tables.append(_marker_table(profile))
     elif by == "burst" and (bursts := burst_table(profile)) is not None:
         tables.append(bursts)
-    table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
-    devices = [_device_table(profile)] if profile.devices else []
-    ranks = [_rank_table(profile)] if profile.ranks else []
-    levels = _level_table(profile)
-    return [
-        *map(_without_empty, tables), *devices, *ranks, *(each for each in (table, levels) if each is not None)
-    ]  # fmt: skip
+    if profile.devices:
+        idle = Column("idle", lambda device: device.idle_ns / profile.elapsed_ns, format=".2%")
+        title = "What runs at once on each GPU (hidden: while another of its streams computes)"
+        tables.append(Table([*_DEVICES, idle], profile.devices, title))
+    if profile.ranks:
+        ranks = sorted(profile.ranks, key=lambda each: -each.held_up_ns)
+        tables.append(Table(_RANKS, ranks, "Who waits for whom in collectives"))
+    return [*tables, *_efficiency_table(profile, by == "phase" and profile.n_phases > 1), *_level_table(profile)]
 
 
 def comparison(profiles: Sequence[OverheadProfile]) -> Table:
-    """Title, header and rows of a table with a row for each run."""
+    """A row for each run."""
     check_same_categories(profiles)
-    rows = []
-    for profile, name in zip(profiles, unique_suffixes([each.source for each in profiles]), strict=True):
-        [cells] = _shares(profile.by_category_ns[:, None])
-        rows.append([name, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
-    header = ["run", "locations", "elapsed", *profiles[0].categories]
-    return _without_empty(("Share of each run's cycles", header, rows))
-
-
-def efficiency_cells(stretches: Efficiencies) -> list[list[str]]:
-    """Efficiencies as per cent, one row for each stretch; ``-`` where one is not known."""
-    columns = list(stretches.columns.values())
-    return [
-        ["-" if column is None or np.isnan(column[row]) else f"{column[row]:.2%}" for column in columns]
-        for row in range(len(stretches.load_balance))
+    columns = [
+        Column("run", unique_suffixes([each.source for each in profiles])),
+        Column("locations", [len(each.locations) for each in profiles]),
+        Column("elapsed", [each.elapsed_ns for each in profiles], format=_nanoseconds),
     ]
+    times = np.array([each.by_category_ns for each in profiles]).T
+    return Table([*columns, *_shares(profiles[0].categories, times)], title="Share of each run's cycles")
+
+
+def _nanoseconds(time: float) -> str:
+    return readable(time, "ns")
+
+
+def _share_of(part: str, whole: str) -> Any:
+    """What of a row one time is of another."""
+    return lambda row: getattr(row, part) / getattr(row, whole) if getattr(row, whole) else None
+
+
+_DEVICES = [
+    Column("GPU", "device"),
+    Column("streams", "n_streams"),
+    Column("span", "span_ns", format=_nanoseconds),
+    Column("computing", "computing_ns", format=_nanoseconds),
+    Column("communicating", "communicating_ns", format=_nanoseconds),
+    Column(
+        "hidden", _share_of("hidden_communication_ns", "communicating_ns"), format=".3%", key="hidden_communication"
+    ),
+    Column("copying", "copying_ns", format=_nanoseconds),
+    Column("hidden", _share_of("hidden_copies_ns", "copying_ns"), format=".3%", key="hidden_copies"),
+]
+_RANKS = [
+    Column("rank", "rank"),
+    Column("computing", "computing_ns", format=_nanoseconds),
+    Column("held up all others by", "held_up_ns", format=_nanoseconds),
+    Column("times last", "n_last"),
+    Column("waited for others", "waited_ns", format=_nanoseconds),
+]
 
 
 def _category_table(profile: OverheadProfile) -> Table:
-    rows = [
-        [
-            name,
-            *(
-                ("-", "-")
-                if name in profile.untold and not time
-                else (readable(int(time), "ns"), f"{time / profile.total_ns:.2%}")
-            ),
-            text,
-        ]
-        for name, time, text in zip(profile.categories, profile.by_category_ns, profile.texts, strict=True)
+    known = [
+        None if name in profile.untold and not time else int(time)
+        for name, time in zip(profile.categories, profile.by_category_ns, strict=True)
     ]
-    rows.append(["sum", readable(profile.total_ns, "ns"), "100.00%", "locations x elapsed time"])
-    return ("Cycles by category", ["category", "time of all", "share", "meaning"], rows)
+    times = [*known, profile.total_ns]
+    columns = [
+        Column("category", [*profile.categories, "sum"]),
+        Column("time of all", times, format=_nanoseconds),
+        Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
+        Column("meaning", [*profile.texts, "locations x elapsed time"]),
+    ]
+    return Table(columns, title="Cycles by category")
 
 
 def _phase_table(profile: OverheadProfile) -> Table:
-    edges = [int(edge) for edge in profile.edges_ns]
-    origin = int(shown_origin(edges[0], edges[-1]))
-    rows = [
-        [str(number), readable(start - origin, "ns"), readable(end - start, "ns"), *cells]
-        for number, (start, end, cells) in enumerate(
-            zip(edges[:-1], edges[1:], _shares(profile.by_phase_ns), strict=True), 1
-        )
+    edges = profile.edges_ns
+    origin = int(shown_origin(int(edges[0]), int(edges[-1])))
+    columns = [
+        Column("phase", np.arange(1, len(edges))),
+        Column("start", edges[:-1] - origin, format=_nanoseconds),
+        Column("duration", np.diff(edges), format=_nanoseconds),
+        *_shares(profile.categories, profile.by_phase_ns),
     ]
-    since = f", start since {origin} ns" if origin else ""
-    header = ["phase", "start", "duration", *profile.categories]
     if _hides_besides(profile):
-        for row, times, total in zip(
-            rows, profile.hidden_ns.sum(axis=1).T, profile.by_phase_ns.sum(axis=0), strict=True
-        ):
-            row += [f"{time / total:.2%}" for time in times]
-        header += _HIDDEN
-    return (f"Share of each phase's cycles{since}", header, rows)
+        columns += _shares(_HIDDEN, profile.hidden_ns.sum(axis=1), profile.by_phase_ns.sum(axis=0))
+    since = f", start since {origin} ns" if origin else ""
+    return Table(columns, title=f"Share of each phase's cycles{since}")
 
 
 def _marker_table(profile: OverheadProfile) -> Table:
-    rows = []
-    for each in profile.markers[:_MOST_MARKERS]:
-        [cells] = _shares(np.array(each.cycles_ns)[:, None])
-        row = [short_name(each.name), str(each.count), readable(each.elapsed_ns, "ns"), *cells]
-        if _hides_besides(profile):
-            hidden = each.hidden_communication_ns, each.hidden_copies_ns
-            row += [f"{time / sum(each.cycles_ns):.2%}" for time in hidden]
-        rows.append(row)
-    more = len(profile.markers) - len(rows)
-    left = f" (the longest {len(rows)}; {more} more by --json)" if more else ""
-    header = ["marker", "times", "elapsed", *profile.categories, *(_HIDDEN if _hides_besides(profile) else ())]
-    return (f"Share of the cycles within markers{left}", header, rows)
+    markers = profile.markers
+    cycles = np.array([each.cycles_ns for each in markers]).T
+    columns = [
+        Column("marker", [short_name(each.name) for each in markers]),
+        Column("times", [each.count for each in markers]),
+        Column("elapsed", [each.elapsed_ns for each in markers], format=_nanoseconds),
+        *_shares(profile.categories, cycles),
+    ]
+    if _hides_besides(profile):
+        hidden = np.array([(each.hidden_communication_ns, each.hidden_copies_ns) for each in markers]).T
+        columns += _shares(_HIDDEN, hidden, cycles.sum(axis=0))
+    return Table(columns, title="Share of the cycles within markers", limit=_MOST_MARKERS)
 
 
 def _hides_besides(profile: OverheadProfile) -> bool:
@@ -134,83 +146,51 @@ def _hides_besides(profile: OverheadProfile) -> bool:
     return bool(profile.devices) and "hidden communication" not in profile.categories
 
 
-def _rank_table(profile: OverheadProfile) -> Table:
-    """Who is waited for; the one that holds up the others most first."""
-    rows = [
-        [each.rank, *(readable(time, "ns") for time in (each.computing_ns, each.held_up_ns)), str(each.n_last),
-         readable(each.waited_ns, "ns")]
-        for each in sorted(profile.ranks, key=lambda each: -each.held_up_ns)
-    ]  # fmt: skip
-    header = ["rank", "computing", "held up all others by", "times last", "waited for others"]
-    return ("Who waits for whom in collectives", header, rows)
-
-
-def _device_table(profile: OverheadProfile) -> Table:
-    """What any stream of each GPU does, and how much of collectives and copies happens while another one computes."""
-    rows = []
-    for device in profile.devices:
-        cells = [device.device, str(device.n_streams), readable(device.span_ns, "ns")]
-        for busy, hidden in (
-            (device.computing_ns, None),
-            (device.communicating_ns, device.hidden_communication_ns),
-            (device.copying_ns, device.hidden_copies_ns),
-        ):
-            cells.append(readable(busy, "ns"))
-            if hidden is not None:
-                cells.append(f"{hidden / busy:.3%}" if busy else "-")
-        rows.append([*cells, f"{device.idle_ns / profile.elapsed_ns:.2%}"])
-    header = ["GPU", "streams", "span", "computing", "communicating", "hidden", "copying", "hidden", "idle"]
-    return ("What runs at once on each GPU (hidden: while another of its streams computes)", header, rows)
-
-
-def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
+def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> list[Table]:
     efficiencies = profile.efficiencies()
     if efficiencies is None:
-        return None
-    rows = [["run", *cells] for cells in efficiency_cells(efficiencies)]
-    if by_phase and (parts := profile.efficiencies(by_phase=True)) is not None:
-        rows += [[f"phase {number}", *cells] for number, cells in enumerate(efficiency_cells(parts), 1)]
-    header = ["POP efficiency", *(name.replace("_", " ") for name in efficiencies.columns)]
-    reason = f" ({_NO_MESSAGES})"
+        return []
+    parts = profile.efficiencies(by_phase=True) if by_phase else None
+    n_parts = 0 if parts is None else profile.n_phases
+    columns = [Column("POP efficiency", ["run", *(f"phase {number}" for number in range(1, n_parts + 1))])]
+    for name, shares in efficiencies.columns.items():
+        of_parts = None if parts is None else parts.columns[name]
+        values = [np.nan] if shares is None else shares.tolist()
+        values += [np.nan] * n_parts if of_parts is None else of_parts.tolist()
+        columns.append(Column(name.replace("_", " "), values, format=".2%"))
+    reason = _NO_MESSAGES
     if (replayed := profile.replayed) is not None:
-        rules = (
-            "by the rules that the trace shows" if replayed.definition == "strict" else "by the rules of BSC's tools"
-        )
+        whose = "that the trace shows" if replayed.definition == "strict" else "of BSC's tools"
         reason = (
-            f" ({rules}; on a network that takes no time {readable(replayed.ideal_ns, 'ns')}; "
-            f"{replayed.contradictions} of {replayed.calls} calls contradict them)"
+            f"by the rules {whose}; on a network that takes no time "
+            f"{readable(replayed.ideal_ns, 'ns')}; {replayed.contradictions} of {replayed.calls} calls contradict them"
         )
     elif profile.devices:
-        reason = " (serialisation and transfer: the kernels of collectives both wait and transfer)"
-    return (f"Efficiencies{reason}", header, rows)
+        reason = "serialisation and transfer: the kernels of collectives both wait and transfer"
+    return [Table(columns, title=f"Efficiencies ({reason})", drops_empty=False)]
 
 
-def _level_table(profile: OverheadProfile) -> Table | None:
+def _level_table(profile: OverheadProfile) -> list[Table]:
     """Factors of MPI x OpenMP or of GPUs, and what each means."""
-    factors = level_factors(profile)
+    factors, factor_meanings = level_factors(profile), meanings(profile)
     if not factors:
-        return None
-    title, factor_meanings = "Efficiencies of GPUs", meanings(profile)
+        return []
+    title = "Efficiencies of GPUs"
     if not of_gpus(profile):
         counts = sorted({each.n_threads for each in profile.threads})
         each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         n = len(profile.threads)
         title = f"Efficiencies of MPI x OpenMP ({n} process{'es' if n > 1 else ''} of {each} threads)"
-    return title, ["factor", "value", "meaning"], [
-        [name, f"{value:.2%}", factor_meanings[name]] for name, value in factors.items()
-    ]  # fmt: skip
+    meaning = Column("meaning", lambda row: factor_meanings[row[0]])
+    return [Table([Column("factor", 0), Column("value", 1, format=".2%"), meaning], list(factors.items()), title)]
 
 
-def _shares(times: npt.NDArray[np.int64]) -> list[list[str]]:
-    """Percentages of each column's sum, one row for each column of (n_categories, n)."""
-    return [[f"{time / column.sum():.2%}" for time in column] for column in times.T]
-
-
-def _without_empty(table: Table) -> Table:
-    """Without the columns of categories in which nothing is lost, to keep lines short."""
-    title, header, rows = table
-    keep = [0, *(k for k in range(1, len(header)) if any(row[k] not in ("0.00%", "") for row in rows))]
-    return title, [header[k] for k in keep], [[row[k] for k in keep] for row in rows]
+def _shares(names: Sequence[str], times: Any, totals: Any = None) -> list[Column]:
+    """Columns of (n_names, n) times as shares of the sum of all; none of those in which nothing is lost."""
+    shares = times / (times.sum(axis=0) if totals is None else totals)
+    return [
+        Column(name, row, format=".2%") for name, row in zip(names, shares, strict=True) if (row >= _LEAST_SHARE).any()
+    ]
 
 
 class ProfilePresenter(Presenter):
@@ -232,14 +212,10 @@ class ProfilePresenter(Presenter):
 
     def tables(self, result: OverheadProfile) -> Tables:
         """Cycles by category, by phase where there are phases, and the efficiencies."""
-        from perf_analysis.overhead_presenters import profile_tables
-
         return profile_tables(result, "category" if result.n_phases == 1 else "phase")
 
     def frame(self, result: OverheadProfile) -> pd.DataFrame:
         """A row for each phase and category."""
-        from perf_analysis.overheads import stacked
-
         return stacked([result])
 
     def draw(self, result: OverheadProfile, figure: Figure, data: Any = None) -> None:
@@ -260,9 +236,6 @@ class RunsPresenter(Presenter):
         """Each run in a line, or how many are compared; and what must be known about them."""
         if len(result) == 1:
             return result[0].summary()
-        from perf_analysis.overheads import common_notes
-        from perf_analysis.scaling_efficiencies import limit, work_differs
-
         runs = [profile.summary()[0] for profile in result]
         if result.is_comparison:
             n = len(result)
@@ -275,9 +248,6 @@ class RunsPresenter(Presenter):
 
     def tables(self, result: OverheadRuns) -> Tables:
         """A comparison, or the tables of each run."""
-        from perf_analysis.overhead_presenters import comparison, profile_tables
-        from perf_analysis.scaling_efficiencies import burst_table, burst_tables, scaling_tables
-
         if result.is_comparison:
             bursts = burst_tables(list(result)) if result.by == "burst" else []
             if result.by == "burst" and not bursts:  # all runs have one size
@@ -287,14 +257,12 @@ class RunsPresenter(Presenter):
         run_tables = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""
-            for title, header, rows in profile_tables(profile, result.by or "category"):
-                run_tables.append((f"{run}{title}", header, rows))
+            tables = profile_tables(profile, result.by or "category")
+            run_tables += [replace(table, title=f"{run}{table.title}") for table in tables]
         return run_tables
 
     def frame(self, result: OverheadRuns) -> pd.DataFrame:
         """A row for each run, phase and category; see `perf_analysis.overheads.stacked`."""
-        from perf_analysis.overheads import stacked
-
         return stacked(list(result), result.settings)
 
     def draw(self, result: OverheadRuns, figure: Figure, data: Any = None) -> None:
@@ -305,36 +273,6 @@ class RunsPresenter(Presenter):
             result[0].draw(figure)
         else:
             draw_comparison(result, self.title(result), figure)
-
-
-class EfficienciesPresenter(Presenter):
-    """POP's efficiencies by themselves."""
-
-    def title(self, result: Efficiencies) -> str:
-        """Of how many stretches."""
-        n = len(result.load_balance)
-        return f"POP efficiencies of {n} stretch{'es' if n != 1 else ''}"
-
-    def tables(self, result: Efficiencies) -> Tables:
-        """A row for each stretch."""
-        from perf_analysis.overhead_presenters import efficiency_cells
-
-        rows = [[str(number), *cells] for number, cells in enumerate(efficiency_cells(result), 1)]
-        return [("", ["stretch", *(name.replace("_", " ") for name in result.columns)], rows)]
-
-    def frame(self, result: Efficiencies) -> pd.DataFrame:
-        """A column for each efficiency, NaN where it is not known; a row for each stretch, counted from 1."""
-        import pandas as pd
-
-        frame = pd.DataFrame(result.columns, dtype=float)
-        frame.index = pd.RangeIndex(1, len(frame) + 1, name="stretch")
-        return frame
-
-    def draw(self, result: Efficiencies, figure: Figure, data: Any = None) -> None:
-        """Each efficiency over the stretches."""
-        from perf_analysis.overhead_plots import draw_efficiencies
-
-        draw_efficiencies(result, figure)
 
 
 class TracePresenter(Presenter):

@@ -14,9 +14,8 @@ from perf_analysis.categories import WAITING, Category, CategorySet, StateClasse
 from perf_analysis.collectives import RankTimes
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors
-from perf_traces.messages.bursts import BurstClasses, burst_classes
+from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
-from perf_traces.messages.pop_factors import Definition, PopFactors, pop_factors
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
@@ -109,14 +108,9 @@ class OverheadProfile(Result):
             ],
             "classes": {name: list(states) for name, states in self.states.items()},
             **{
-                name: [asdict(each) for each in times]
-                for name, times in (
-                    ("devices", self.devices),
-                    ("ranks", self.ranks),
-                    ("markers", self.markers),
-                    ("threads", self.threads),
-                )
-                if times
+                name: [asdict(each) for each in getattr(self, name)]
+                for name in ("devices", "ranks", "markers", "threads")
+                if getattr(self, name)
             },
             **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
             **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
@@ -150,7 +144,11 @@ def summary_breakdown(
         raise DataError(f"{trace.source}: the trace has no duration")
     names = classify(trace, rules, classes)
     joined = without_counts(rules)
-    category_of = _category_of(joined, names)
+    of_class = [
+        next((index for index, category in enumerate(joined.categories) if name in category.classes), -1)
+        for name in names.classes
+    ]
+    category_of = np.array(of_class, np.int64)[names.class_of]  # of each state; -1 where its class is in none
     times, _ = trace.times_and_entries()  # by location and state
     by_state = np.column_stack([times, end - start - times.sum(axis=1)])
     edges, windows = trace.windows()
@@ -196,23 +194,18 @@ def without_counts(rules: CategorySet) -> CategorySet:
             groups = [group for group in groups if not any(group is other for other in shares[1:])]
         else:
             groups.append(merged)
-    return replace(rules, categories=tuple(map(_united, groups)))
-
-
-def _united(group: Sequence[Category]) -> Category:
-    classes = tuple(dict.fromkeys(name for category in group for name in category.classes))
-    texts = "; ".join(category.text for category in group if category.text)
-    return Category(" or ".join(category.name for category in group), classes, None, texts)
-
-
-def _category_of(joined: CategorySet, names: StateClasses) -> Integers:
-    """The category of each state, -1 where its class is in none."""
-    of_class = [
-        next((index for index, category in enumerate(joined.categories) if name in category.classes), -1)
-        for name in names.classes
-    ]
-    categories: Integers = np.array(of_class, np.int64)[names.class_of]
-    return categories
+    return replace(
+        rules,
+        categories=tuple(
+            Category(
+                " or ".join(category.name for category in group),
+                tuple(dict.fromkeys(name for category in group for name in category.classes)),
+                None,
+                "; ".join(category.text for category in group if category.text),
+            )
+            for group in groups
+        ),
+    )
 
 
 def _summed(times: Integers, to: Integers, count: int) -> Integers:

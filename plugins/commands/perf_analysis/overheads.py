@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from perf_analysis.attribution import profile_overheads, usual_categories
 from perf_analysis.categories import CategorySet, classify, read_categories
 from perf_analysis.efficiencies import COMPUTING, FACTORS
+from perf_analysis.messages import read_trace
 from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics, whole_run_only
 from perf_analysis.predicted_efficiencies import Predicted, predicted_efficiencies, sizes_at
 from perf_analysis.stretches import phase_edges
-from perf_traces.messages.bursts import refuse_different_programs
-from perf_traces.messages.pop_factors import Definition
+from perf_traces.messages.bursts import Definition, refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
@@ -156,11 +156,8 @@ def common_notes(profiles: Sequence[OverheadProfile]) -> list[str]:
         number = re.match(r"\d+ ", note)  # a note that counts something begins with the count
         text, counts = (note[number.end() :], {int(number[0])}) if number else (note, set[int]())
         texts.setdefault(text, set()).update(counts)
-    return [f"{_range(counts)} {text}" if counts else text for text, counts in texts.items()]
-
-
-def _range(counts: set[int]) -> str:
-    return f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts))
+    ranges = {text: f"{min(counts)} to {max(counts)} " for text, counts in texts.items() if len(counts) > 1}
+    return [ranges.get(text, "".join(f"{count} " for count in counts)) + text for text, counts in texts.items()]
 
 
 def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
@@ -173,10 +170,6 @@ def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
 
 Named = str | os.PathLike[str]
 Read = Callable[[str, Sequence[type]], Any]
-
-
-def _read(path: str, types: Sequence[type]) -> Any:
-    return read_data(path, wanted=types)
 
 
 def overheads(
@@ -192,7 +185,7 @@ def overheads(
     pop: Definition = "strict",
     at: str | None = None,
     settings: Mapping[str, Sequence[float]] | None = None,
-    read: Read = _read,
+    read: Read = read_trace,
 ) -> OverheadRuns:
     """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
 
@@ -269,15 +262,21 @@ def overheads(
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
-    amount = ready if ready is None or isinstance(ready, (Series, UtilizationCurve)) else _ready_work(ready)
+    amount = read_data(ready, wanted=(Series,)) if isinstance(ready, (str, os.PathLike)) else ready
+    if not isinstance(amount, (Series, UtilizationCurve, type(None))):
+        raise DataError(f"{ready} was read as {type_in_words(amount)}; for a series call its columns time_us and ready")
 
     others: list[ExternalMetrics] = []
 
     def profile(item: Named | Trace) -> OverheadProfile | None:
-        trace = item if isinstance(item, Trace) else _trace(item, read)
+        trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
         if isinstance(trace, Measurements):
             others.extend(runs_of_table(trace, FACTORS))
             return None
+        if not isinstance(trace, Trace):
+            raise DataError(
+                f"{item} holds {type(trace).__name__}; the states of each location are needed: give a trace"
+            )
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         if phases is not None and isinstance(trace, SummarizedTrace):
@@ -311,24 +310,6 @@ def overheads(
     )
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
     return OverheadRuns(profiles, table_by, dict(settings or {}), predicted, tuple(others))
-
-
-def _trace(path: Named, read: Read) -> Trace | Measurements:
-    trace = read(os.fspath(path), (Trace,))
-    if not isinstance(trace, (Trace, Measurements)):
-        raise DataError(
-            f"{os.fspath(path)} holds {type(trace).__name__}; the states of each location are needed: give a trace"
-        )
-    return trace
-
-
-def _ready_work(path: Named) -> Series | UtilizationCurve:
-    data = read_data(path, wanted=(Series,))
-    if not isinstance(data, (Series, UtilizationCurve)):
-        raise DataError(
-            f"{os.fspath(path)} was read as {type_in_words(data)}; for a series call its columns time_us and ready"
-        )
-    return data
 
 
 def _edges(

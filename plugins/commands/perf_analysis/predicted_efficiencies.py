@@ -16,14 +16,11 @@ import numpy.typing as npt
 
 from perf_analysis.efficiencies import COMPUTING, LOST, factors_of, is_of_mpi, losses_of
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_tables.points.places import parse_places
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_places, parse_values
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import readable
+from perfcore.results import Column, Table
 
-# The parts that make up the time of each run: what models over the number of locations are fitted to.
-#
 # Computing is a total over all locations, by class of burst: a constant is perfect scaling. What is lost is a mean
 # over
 # locations, by the steps of `perf_analysis.efficiencies`. Computing over the locations plus what is lost is the
@@ -93,6 +90,7 @@ def _computing(
 
 
 _FITTER = "scaling"
+_LAWS = "(laws in seconds: of computing the total, else the mean)"
 _COVERAGE = 0.95
 _ROUNDS = 32  # in which draws of independent parts are put together; quantiles are then steady to two digits
 _SEED = 0
@@ -130,30 +128,29 @@ class Predicted:
         )
         return (
             f"at p={self.p:g}: {lost}; global efficiency {self.factors['global'][0]:.2%}, "
-            f"{_bounds(low, high, '{:.2%}')}"
+            f"{f'{low:.2%} to {high:.2%}' if np.isfinite(low + high) else '-'}"
         )
 
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Factors, and parts with their laws: title, header and rows of each."""
-        factors = [
-            [name, f"{value:.2%}", _bounds(low, high, "{:.2%}")] for name, (value, low, high) in self.factors.items()
-        ]
-        parts = []
-        for name, (value, low, high) in self.parts.items():
-            lost, probability = self.lost.get(name, (np.nan, np.nan))
-            parts.append([
-                name, self.laws.get(name, ""), readable(value, "s"), _bounds(low, high, None),
-                f"{lost / self.parts['elapsed'][0]:.2%}" if name in self.lost else "",
-                _rounded(probability) if name in self.lost else "",
-            ])  # fmt: skip
+    def tables(self) -> list[Table]:
+        """Factors, and parts with their laws."""
+        factors = [(name, row[0], row[1:]) for name, row in self.factors.items()]
+        parts = [(name, row[0], row[1:], *self.lost.get(name, (None, None))) for name, row in self.parts.items()]
+        elapsed = self.parts["elapsed"][0]
         return [
-            (f"POP efficiencies at p={self.p:g}", ["factor", "value", "95 % bounds"], factors),
-            (
-                f"Parts of a location's time at p={self.p:g} (laws in seconds: of computing the total, else the mean)",
-                ["part", "law", "time", "95 % bounds", "lost", "is the largest loss"],
-                parts,
-            ),
-        ]
+            Table([
+                Column("factor", 0),
+                Column("value", 1, format=".2%"),
+                Column("95% interval", 2, format=".2%", key=("lower", "upper")),
+            ], factors, f"POP efficiencies at p={self.p:g}"),
+            Table([
+                Column("part", 0),
+                Column("law", lambda row: self.laws.get(row[0], "")),
+                Column("time", 1, "s", "time"),
+                Column("95% interval", 2, "s", "time", key=("lower", "upper")),
+                Column("lost", lambda row: None if row[3] is None else row[3] / elapsed, format=".2%"),
+                Column("is the largest loss", 4, format=".0%"),
+            ], parts, f"Parts of a location's time at p={self.p:g} {_LAWS}"),
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data: values with bounds, seconds; None where there are no bounds."""
@@ -192,14 +189,30 @@ def sizes_at(text: str) -> list[float]:
 
 def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[float]) -> list[Predicted]:
     """Model each part of some runs over their locations, and put the parts together at others."""
+    import pandas as pd
+
     from perfcore.models.fitting import fit
 
     locations = np.array([len(each.locations) for each in profiles], float)
     measured = time_components(profiles)
-    _refuse_copies(profiles, locations, measured)
+    columns = np.nan_to_num(np.array([locations, *measured.values()])).T.tolist()
+    for run, times in enumerate(columns):  # bounds from repetitions would be too narrow
+        if (first := columns.index(times)) < run:
+            raise DataError(
+                f"{profiles[run].source} has the times of {profiles[first].source} to the nanosecond; give each run "
+                "once where --at predicts"
+            )
     lasting = {name: times for name, times in measured.items() if np.nansum(np.abs(times))}  # others stay nothing
+    rows = [
+        (size, name, time, run)
+        for name, times in lasting.items()
+        for run, (size, time) in enumerate(zip(locations.tolist(), times.tolist(), strict=True), start=1)
+        if not np.isnan(time)
+    ]
     try:
-        model = fit(_table(locations, lasting), _FITTER)
+        model = fit(
+            Measurements(pd.DataFrame(rows, columns=["p", "path", "time_s", "run"]), source="of these runs"), _FITTER
+        )
     except DataError as error:
         raise _too_few(str(error)) from None
     drawn = model.part_draws({"p": np.array(sizes, float)})
@@ -228,36 +241,15 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     return predictions
 
 
-def _table(locations: Floats, measured: Mapping[str, Floats]) -> Measurements:
-    """A row for each part of each run, without what is not known."""
-    import pandas as pd
-
-    rows = [
-        (size, name, time, run)
-        for name, times in measured.items()
-        for run, (size, time) in enumerate(zip(locations.tolist(), times.tolist(), strict=True), start=1)
-        if not np.isnan(time)
-    ]
-    return Measurements(pd.DataFrame(rows, columns=["p", "path", "time_s", "run"]), source="of these runs")
-
-
-def _refuse_copies(profiles: Sequence[OverheadProfile], locations: Floats, measured: Mapping[str, Floats]) -> None:
-    """Refuse a run that is given twice, as bounds from repetitions would be too narrow."""
-    columns = np.nan_to_num(np.array([locations, *measured.values()])).T.tolist()
-    for run, times in enumerate(columns):
-        if (first := columns.index(times)) < run:
-            raise DataError(
-                f"{profiles[run].source} has the times of {profiles[first].source} to the nanosecond; give each run "
-                "once where --at predicts"
-            )
-
-
 def _put_together(
     size: float, values: Mapping[str, Floats], draws: Mapping[str, Floats], base: Mapping[str, float],
     laws: Mapping[str, str],
 ) -> Predicted:  # fmt: skip
     value_factors, draw_factors = (_factors(each, size, base) for each in (values, draws))
-    value_lost, draw_lost = (_losses(each, size, base) for each in (values, draws))
+    value_lost, draw_lost = (  # beyond those of a run that scales perfectly from the smallest one
+        {name: times if name in LOST else times - base[name] / size for name, times in each.items()}
+        for each in (values, draws)
+    )
     drawn = np.array(np.broadcast_arrays(*draw_lost.values()))
     largest = drawn[:, np.isfinite(drawn).all(axis=0)].argmax(axis=0)
     shares = np.bincount(largest, minlength=len(draw_lost)) / len(largest)  # NaN where a law has no bounds
@@ -280,11 +272,6 @@ def _factors(parts: Mapping[str, Floats], size: float, base: Mapping[str, float]
     return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 
 
-def _losses(parts: Mapping[str, Floats], size: float, base: Mapping[str, float]) -> dict[str, Floats]:
-    """Seconds of a location beyond those of a run that scales perfectly from the smallest one."""
-    return {name: times if name in LOST else times - base[name] / size for name, times in parts.items()}
-
-
 def _with_bounds(values: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
     bounded = {}
     for name, value in values.items():
@@ -295,14 +282,6 @@ def _with_bounds(values: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[st
 
 def _rounded(probability: float) -> str:
     return f"{probability:.0%}" if np.isfinite(probability) else "-"
-
-
-def _bounds(low: float, high: float, form: str | None) -> str:
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return "-"
-    if form is None:
-        return f"{readable(low, 's')} to {readable(high, 's')}"
-    return f"{form.format(low)} to {form.format(high)}"
 
 
 def _plain(keys: Sequence[str], row: Sequence[float]) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from perf_analysis.profiles import NO_STATE, Profiles, RunProfile, imbalance_of
 from perf_views.colours import AREAS, INK
 from perf_views.names import plain_names, shortened
 from perfcore.data.units import readable
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 _MOST_FUNCTIONS = 20
 _MOST_RUNS = 8
+_MOST_BARS, _MOST_LINES, _MOST_IN_TITLE = 15, 8, 90
 _MOST_PARTS = 40
 _MOST_IN_MIXTURE = 4
 _LEAST_SHARE = 0.005  # of what is named in a mixture
-
-Table = tuple[str, list[str], list[list[str]]]
 
 
 def profile_tables(profiles: Profiles) -> Tables:
@@ -40,14 +39,11 @@ def profile_tables(profiles: Profiles) -> Tables:
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
     """The functions with the longest times, and the time in none of them wherever it stands by its length."""
-    total = {
-        name: sum(
-            float(run.by_function_ns[run.functions.index(name)]) / run.total_ns
-            for run in profiles
-            if name in run.functions
-        )
-        for name in profiles.functions
-    }
+    total = dict.fromkeys(profiles.functions, 0.0)
+    for run in profiles:
+        for name, time in zip(run.functions, run.by_function_ns.tolist(), strict=True):
+            if name in total:
+                total[name] += time / run.total_ns
     return tuple(sorted(total, key=lambda name: -total[name])[:most])
 
 
@@ -75,83 +71,93 @@ def label_of(profiles: Profiles, run: RunProfile) -> str:
     return parameters_of(run) if len(same_label) == 1 else f"{parameters_of(run)} ({same_label.index(run) + 1})"
 
 
+_FLAT = [
+    Column("function", "function"),
+    Column("share", "share", format=".2%"),
+    Column("total time", "time", "ns", "time"),
+    Column("mean", "mean", "ns", "time"),
+    Column("longest", "longest", "ns", "time"),
+    Column("imbalance", "imbalance", format=".2f"),
+    Column("slowest location", "slowest"),
+    Column("inclusive", "inclusive", "ns", "time"),
+    Column("calls", "calls"),
+    Column(INSTRUCTIONS, INSTRUCTIONS, format=".4g"),
+    Column("IPC", "ipc", format=".2f"),
+]
+
+
 def _flat(run: RunProfile) -> Table:
     """A row for each function with its share, times and imbalance."""
-    spread, longest = imbalance_of(run.by_location_ns), run.by_location_ns.argmax(axis=1)
     order = [index for index in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[index]]
-    rows, n = [], len(run.locations)
-    listed = order[:_MOST_FUNCTIONS]
-    for index, called in zip(listed, plain_names([run.functions[index] for index in listed]), strict=True):
-        time = int(run.by_function_ns[index])
-        rows.append(
-            [
-                called,
-                f"{time / run.total_ns:.2%}",
-                readable(time, "ns"),
-                readable(time / n, "ns"),
-                readable(int(run.by_location_ns[index].max()), "ns"),
-                f"{spread[index]:.2f}" if time else "-",
-                run.locations[longest[index]] if time and n > 1 else "-",
-                *_calls(run, [index]),
-            ]
-        )
-    rest = order[_MOST_FUNCTIONS:]
-    if rest:
-        time = int(run.by_function_ns[rest].sum())
-        rows.append(
-            [f"{len(rest)} others", f"{time / run.total_ns:.2%}", readable(time, "ns"), readable(time / n, "ns")]
-        )
-        rows[-1] += ["", "", "", "", _calls(run, rest)[1]]
-    rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
-    header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
-    for cells, index in zip([header, *rows], [None, *listed, *([rest] if rest else []), order], strict=True):
-        cells.extend(_counted(run, index))
-    return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
+    listed, others = order[:_MOST_FUNCTIONS], order[_MOST_FUNCTIONS:]
+    names = plain_names([run.functions[index] for index in listed])
+    groups = [(name, [index]) for name, index in zip(names, listed, strict=True)]
+    groups += [(f"{len(others)} others", others)] if others else []
+    rows = [_flat_row(run, name, group) for name, group in [*groups, ("sum", order)]]
+    return Table(_FLAT, rows, "Exclusive times, of all locations, and of the mean and the longest one")
 
 
-def _calls(run: RunProfile, functions: Any) -> list[str]:
-    """Inclusive time of a location, mean of all, and calls of all; a dash where they are not known."""
-    if not run.has_calls or [run.functions[index] for index in functions] == [NO_STATE]:
-        return ["-", "-"]
-    inclusive, calls = (int(table[functions].sum()) for table in (run.inclusive_ns, run.calls))
-    return [readable(inclusive / len(run.locations), "ns"), str(calls)]
-
-
-def _counted(run: RunProfile, functions: Any) -> list[str]:
-    """Instructions and instructions per cycle of functions, or their headings; nothing where they were not counted."""
-    instructions, cycles = (run.counted.get(name) for name in (INSTRUCTIONS, CYCLES))
-    if instructions is None:
-        return []
-    if functions is None:
-        return [INSTRUCTIONS] if cycles is None else [INSTRUCTIONS, "IPC"]
-    total = int(instructions[functions].sum())
-    cells = [f"{total:.4g}"]
-    if cycles is not None:
-        took = int(cycles[functions].sum())
-        cells.append(f"{total / took:.2f}" if took else "-")
-    return cells
+def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
+    """What is known of some functions together; of one also how locations differ."""
+    time, n = int(run.by_function_ns[group].sum()), len(run.locations)
+    row: dict[str, Any] = {"function": name, "share": time / run.total_ns, "time": time, "mean": time / n}
+    if len(group) == 1 and time and name != "sum":
+        times = run.by_location_ns[group]
+        row |= {"longest": int(times.max()), "imbalance": float(imbalance_of(times)[0])}
+        row |= {"slowest": run.locations[times.argmax()]} if n > 1 else {}
+    if run.has_calls and name != "sum" and [run.functions[index] for index in group] != [NO_STATE]:
+        row |= {"calls": int(run.calls[group].sum())}
+        row |= {"inclusive": int(run.inclusive_ns[group].sum()) / n} if len(group) == 1 else {}
+    if (instructions := run.counted.get(INSTRUCTIONS)) is not None:
+        row[INSTRUCTIONS] = float(instructions[group].sum())
+        if (cycles := run.counted.get(CYCLES)) is not None and cycles[group].any():
+            row["ipc"] = row[INSTRUCTIONS] / int(cycles[group].sum())
+    return row
 
 
 def _over_runs(profiles: Profiles) -> Table:
     """Mean times over locations, a column for each run."""
     runs = _shown_runs(profiles)
     names = longest_functions(profiles, _MOST_FUNCTIONS)
-    header = ["function", *(label_of(profiles, run) for run in runs), "share of the last", "longest/mean of it"]
-    last = runs[-1]
-    spread = imbalance_of(last.by_location_ns)
-    rows = []
-    for name, called in zip(names, plain_names(names), strict=True):
-        cells = [readable(_mean_ns(run, [name]), "ns") for run in runs]
-        index = last.functions.index(name) if name in last.present else None
-        rows.append([called, *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
-        rows[-1].append("-" if index is None or np.isnan(spread[index]) else f"{spread[index]:.2f}")
-    rest = [name for name in profiles.functions if name not in names]
-    if rest:
-        cells = [readable(_mean_ns(run, rest), "ns") for run in runs]
-        rows.append([f"{len(rest)} others", *cells, f"{_mean_ns(last, rest) / last.elapsed_ns:.2%}", ""])
-    rows.append(["sum", *(readable(run.elapsed_ns, "ns") for run in runs), "100.00%", ""])
+    last, rest = runs[-1], [name for name in profiles.functions if name not in names]
+    groups = [*([name] for name in names), *([rest] if rest else []), list(profiles.functions)]
+    spread = dict(zip(last.functions, imbalance_of(last.by_location_ns).tolist(), strict=True))
+    columns = [Column("function", [*plain_names(names), *([f"{len(rest)} others"] if rest else []), "sum"])]
+    for run in runs:
+        columns.append(Column(label_of(profiles, run), [_mean_ns(run, group) for group in groups], format=_nanoseconds))
+    shares = [_mean_ns(last, group) / last.elapsed_ns for group in groups]
+    imbalances = [spread.get(name) for name in names] + [None] * (len(groups) - len(names))
+    columns += [Column("share of last", shares, format=".2%"), Column("imbalance of last", imbalances, format=".2f")]
     more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
-    return (f"Exclusive time of a location, mean of all{more}", header, rows)
+    return Table(columns, title=f"Exclusive time of a location, mean of all{more}")
+
+
+def _nanoseconds(time: float) -> str:
+    return readable(time, "ns")
+
+
+def _parts(profiles: Profiles, run: RunProfile) -> Table:
+    """What each phase, marker, location or rank consists of."""
+    called = plain_names(run.functions)
+    if profiles.by in ("phase", "marker"):
+        columns = [
+            Column(profiles.by, run.parts),
+            Column("duration", run.parts_ns, "ns", "time"),
+            Column("share", run.parts_ns / run.elapsed_ns, format=".2%"),
+            Column("functions", [mixture(called, times) for times in run.times_ns.sum(axis=1).T]),
+        ]
+    else:
+        names = run.locations if profiles.by == "location" else run.ranks
+        computes = np.isin(run.functions, run.computing)
+        distinct = list(dict.fromkeys(names))
+        times = [run.by_location_ns[:, [each == name for each in names]].sum(axis=1) for name in distinct]
+        columns = [
+            Column(profiles.by, [name or "(no rank)" for name in distinct]),
+            Column("computing", [each[computes].sum() / each.sum() for each in times], format=".2%"),
+            Column("functions", [mixture(called, each) for each in times]),
+        ]
+    which = f" of {run.source}" if len(profiles) > 1 else ""
+    return Table(columns, title=f"What each {profiles.by}{which} is made of", limit=_MOST_PARTS)
 
 
 def _shown_runs(profiles: Profiles) -> list[RunProfile]:
@@ -164,38 +170,6 @@ def _shown_runs(profiles: Profiles) -> list[RunProfile]:
 def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
     place = {name: index for index, name in enumerate(run.functions)}
     return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
-
-
-def _parts(profiles: Profiles, run: RunProfile) -> Table:
-    """What each phase, marker, location or rank consists of."""
-    which = f" of {run.source}" if len(profiles) > 1 else ""
-    called = plain_names(run.functions)
-    if profiles.by in ("phase", "marker"):
-        by_part = run.times_ns.sum(axis=1)
-        rows = [
-            [name, readable(duration, "ns"), f"{duration / run.elapsed_ns:.2%}", mixture(called, by_part[:, index])]
-            for index, (name, duration) in enumerate(zip(run.parts, run.parts_ns.tolist(), strict=True))
-        ]
-        header = [profiles.by, "duration", "share", "functions"]
-    else:
-        names = run.locations if profiles.by == "location" else run.ranks
-        computes = np.isin(run.functions, run.computing)
-        rows = []
-        for name in dict.fromkeys(names):
-            members = [index for index, each in enumerate(names) if each == name]
-            times = run.by_location_ns[:, members].sum(axis=1)
-            computing = f"{times[computes].sum() / times.sum():.2%}"
-            rows.append([name or "(no rank)", computing, mixture(called, times)])
-        header = [profiles.by, "computing", "functions"]
-    if len(rows) > _MOST_PARTS:
-        rows = [*rows[:_MOST_PARTS], [f"{len(rows) - _MOST_PARTS} more", *[""] * (len(header) - 1)]]
-    return (f"What each {profiles.by}{which} is made of", header, rows)
-
-
-# Okabe and Ito's colours, which people with any colour vision tell apart.
-_MOST_BARS = 15
-_MOST_LINES = 8
-_MOST_IN_TITLE = 90
 
 
 def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
@@ -285,8 +259,7 @@ class ProfilesPresenter(Presenter):
     def plain_tables(self, result: Profiles) -> Tables:
         """The whole table."""
         frame = result.table()
-        cells = frame.astype(object).where(frame.notna(), "").map(str)
-        return [("", list(map(str, frame.columns)), cells.to_numpy().tolist())]
+        return [Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)])]
 
     def frame(self, result: Profiles) -> pd.DataFrame:
         """A row for each function of each run, and of each part of it; see `Profiles.measurements`."""

@@ -20,6 +20,7 @@ from perf_analysis.overheads import ExternalMetrics
 from perf_traces.messages.bursts import BurstClasses
 from perf_views.names import unique_suffixes
 from perfcore.data.units import readable
+from perfcore.results import Column, Table
 
 _MOST_CLASSES = 20
 _FACTORS = ("instruction", "IPC", "frequency")
@@ -59,67 +60,74 @@ def losses(small: BurstClasses, large: BurstClasses) -> list[ClassLoss]:
     return sorted(class_losses, key=lambda each: -each.lost)
 
 
-def burst_table(profile: OverheadProfile) -> tuple[str, list[str], list[list[str]]] | None:
-    """Title, header and rows of one run's classes, the longest first; None where it has none."""
-    if profile.bursts is None:
-        return None
+def burst_table(profile: OverheadProfile) -> Table | None:
+    """One run's classes, the longest first; None where it has none."""
     bursts = profile.bursts
+    if bursts is None:
+        return None
     total = max(1, int(bursts.time_ns.sum()))
-    rows = []
-    for name, class_ns in sorted(bursts.total_ns.items(), key=lambda item: -item[1])[:_MOST_CLASSES]:
-        times = bursts.time_ns[bursts.names.index(name)]
-        counted = bursts.counted(name)
-        ipc = f"{counted[0] / counted[1]:.3f}" if counted and counted[1] else "-"
-        gigahertz = f"{counted[1] / class_ns:.3f}" if counted and class_ns else "-"
-        rows.append(
-            [
-                name,
-                readable(class_ns, "ns"),
-                f"{class_ns / total:.2%}",
-                readable(int(times.max()), "ns"),
-                ipc,
-                gigahertz,
-            ]
-        )
-    more = len(bursts.names) - len(rows)
-    left = f" (the longest {len(rows)}; {more} more by --json)" if more else ""
-    header = ["burst", "time of all", "share", "longest location", "IPC", "GHz"]
-    if bursts.instructions is None:
-        header, rows = header[:-2], [row[:-2] for row in rows]
-    return f"Computing by burst between two calls{left}", header, rows
+
+    def ratio(row: tuple[str, int], above: int | None) -> float | None:  # of counts, or of cycles and time
+        counted = bursts.counted(row[0])
+        below = None if counted is None else row[1] if above else counted[1]
+        return None if counted is None or not below else counted[above or 0] / below
+
+    columns = [
+        Column("burst", 0),
+        Column("time of all", 1, format=_nanoseconds),
+        Column("share", lambda row: row[1] / total, format=".2%"),
+        Column(
+            "longest location", lambda row: int(bursts.time_ns[bursts.names.index(row[0])].max()), format=_nanoseconds
+        ),
+    ]
+    if bursts.instructions is not None:
+        columns.append(Column("IPC", lambda row: ratio(row, None), format=".3f"))
+        columns.append(Column("GHz", lambda row: ratio(row, 1), format=".3f"))
+    rows = sorted(bursts.total_ns.items(), key=lambda item: -item[1])
+    return Table(columns, rows, "Computing by burst between two calls", limit=_MOST_CLASSES, drops_empty=False)
 
 
-def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Title, header and rows of a table for each larger run against the smallest; none of runs without bursts."""
+def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
+    """A table for each larger run against the smallest; none of runs without bursts."""
     tables = []
     for smallest, profile, class_losses in _against_smallest(profiles):
         listed = sorted(class_losses, key=lambda each: -abs(each.lost))[:_MOST_CLASSES]
-        rows = [
-            _cells(each, sum(row.large_ns for row in class_losses))
-            for each in sorted(listed, key=lambda each: -each.lost)
+        rows = sorted(listed, key=lambda each: -each.lost)
+        rest = [each for each in class_losses if each not in listed]
+        if rest:
+            rows.append(_united(f"{len(rest)} others", rest))
+        rows.append(_united("sum", class_losses))
+        total = rows[-1].large_ns
+        small, large = unique_suffixes([smallest.source, profile.source])
+        columns = [
+            Column("burst", "name"),
+            Column(small, "small_ns", format=_nanoseconds),
+            Column(large, "large_ns", format=_nanoseconds),
+            Column("share", lambda row, total=total: row.large_ns / total if total else None, format=".2%"),
+            Column("lost", "lost", format=".2%"),
+            Column(
+                "scalability",
+                lambda row: row.small_ns / row.large_ns if row.large_ns and row.small_ns else None,
+                format=".2%",
+            ),
+            *(Column(name, lambda row, k=k: row.factors[k], format=".2%") for k, name in enumerate(_FACTORS)),
         ]
-        if len(class_losses) > len(listed):
-            rest = [each for each in class_losses if each not in listed]
-            times = sum(each.small_ns for each in rest), sum(each.large_ns for each in rest)
-            other = ClassLoss(f"{len(rest)} others", *times, sum(each.lost for each in rest), (None,) * len(_FACTORS))
-            rows.append(_cells(other, sum(row.large_ns for row in class_losses)))
-        times = sum(each.small_ns for each in class_losses), sum(each.large_ns for each in class_losses)
-        rows.append(
-            ["sum", *(readable(time, "ns") for time in times), "100.00%", _percent(sum(e.lost for e in class_losses))]
+        title = (
+            f"Computing by burst between two calls: what of the scalability was lost in each, from "
+            f"{len(smallest.locations)} to {len(profile.locations)} locations"
         )
-        rows[-1] += [_percent(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
-        sources = unique_suffixes([smallest.source, profile.source])
-        header = ["burst", *sources, "share", "lost", "scalability", *_FACTORS]
-        columns = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
-        tables.append(
-            (
-                f"Computing by burst between two calls: what of the scalability was lost in each, from "
-                f"{len(smallest.locations)} to {len(profile.locations)} locations",
-                [header[k] for k in columns],
-                [[row[k] for k in columns] for row in rows],
-            )
-        )
+        tables.append(Table(columns, rows, title))
     return tables
+
+
+def _united(name: str, members: Sequence[ClassLoss]) -> ClassLoss:
+    """Several classes as one, whose factors are not known."""
+    small, large, lost = (sum(getattr(each, key) for each in members) for key in ("small_ns", "large_ns", "lost"))
+    return ClassLoss(name, small, large, lost, (None,) * len(_FACTORS))
+
+
+def _nanoseconds(time: float) -> str:
+    return readable(time, "ns")
 
 
 def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:
@@ -152,17 +160,6 @@ def _against_smallest(
         is_larger = len(profile.locations) > len(smallest.locations)
         if is_larger and profile.bursts is not None and smallest.bursts is not None:
             yield smallest, profile, losses(smallest.bursts, profile.bursts)
-
-
-def _cells(each: ClassLoss, total: int) -> list[str]:
-    scalability = each.small_ns / each.large_ns if each.large_ns and each.small_ns else None
-    times = [readable(time, "ns") for time in (each.small_ns, each.large_ns)]
-    share = f"{each.large_ns / total:.2%}" if total else "-"
-    return [each.name, *times, share, _percent(each.lost), _percent(scalability), *map(_percent, each.factors)]
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2%}"
 
 
 _OF_COMPUTATION = FACTORS[-3:]
@@ -234,13 +231,8 @@ def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
     return lines
 
 
-def scaling_tables(
-    profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()
-) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Title, header and rows of tables with a row for each run; none where nothing computes.
-
-    One has the factors of the whole run; where processes have threads, one more has those of MPI x OpenMP.
-    """
+def scaling_tables(profiles: Sequence[OverheadProfile], others: Sequence[ExternalMetrics] = ()) -> list[Table]:
+    """Tables with a row for each run: the factors of all, and those of MPI x OpenMP; none without computing."""
     rows = efficiencies_of_runs(profiles)
     if rows is None:
         return []
@@ -260,12 +252,10 @@ def scaling_tables(
     tables = []
     for caption, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
         factors = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
-        cells = [
-            [called, str(p), *(_share(row.get(name)) for name in factors)]
-            for called, (_, p, row) in zip(named, runs, strict=True)
-        ]
         if factors:
-            tables.append((caption, ["run", "locations", *factors], cells))
+            columns = [Column("run", named), Column("locations", [p for _, p, _ in runs])]
+            columns += [Column(name, [row.get(name) for *_, row in runs], format=".2%") for name in factors]
+            tables.append(Table(columns, title=caption))
     return tables
 
 
@@ -310,7 +300,3 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
         name, value = min(counted.items(), key=lambda item: item[1])
         text += f"; of its factors {name} is the lowest, {value:.2%}"
     return text
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2%}"

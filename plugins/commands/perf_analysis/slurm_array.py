@@ -1,6 +1,7 @@
-"""What a job of an array does: one part of a run, or the merge of all.
+"""Parts of a run as an array of Slurm's jobs, and their merge as the job after it.
 
-Run as ``python -m perf_analysis.slurm_array``.
+A job runs ``python -m perf_analysis.slurm_array``. The script is the same for all runs: names of files are in a plan
+beside it, and reach no shell.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from perf_traces.summaries.run import Run
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import Unfinished, merged, summarized
+from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
 from perf_traces.summaries.summary_file import load, save
 from perfcore.base import slurm
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
@@ -65,13 +65,13 @@ def make_part(where: Path, part: int) -> None:
     path = part_file(where, part)
     if path.is_file():
         return
-    unfinished = Unfinished(path.with_suffix(".unfinished"), plan.run, frozenset(positions))
+    checkpoint = Checkpoint(path.with_suffix(".unfinished"), plan.run, frozenset(positions))
     summary = summarized(
-        plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, unfinished=unfinished
+        plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, checkpoint=checkpoint
     )
     SummarizedTrace(summary, plan.folder)  # what is wrong is said before anything is written
     save(summary, path, (part, plan.parts))
-    unfinished.remove()
+    checkpoint.remove()
 
 
 def make_whole(where: Path) -> None:
@@ -99,10 +99,6 @@ def main() -> None:
     except PerfError as error:
         sys.stderr.write(f"perf: error: {error}\n")
         sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()
 
 
 _USUAL_PARTS = 100
@@ -133,7 +129,13 @@ class Handed:
 def slurm_options(text: str) -> SlurmOptions:
     """What follows ``--parallel slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
     if text.endswith(".toml"):
-        requests = _of_file(Path(text[1:]))
+        path = Path(text[1:])
+        try:
+            requests = {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+        except OSError as error:
+            raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(path, f"is no TOML: {error}") from None
     else:
         pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
         if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):
@@ -148,15 +150,6 @@ def slurm_options(text: str) -> SlurmOptions:
     if parts is not None and (not parts.isdecimal() or int(parts) < 1):
         raise OptionError(f"--parallel slurm: parts={parts}: a number of jobs is expected")
     return SlurmOptions(None if parts is None else int(parts), requests)
-
-
-def _of_file(path: Path) -> dict[str, str]:
-    try:
-        return {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path, f"is no TOML: {error}") from None
 
 
 def job_script(requests: Mapping[str, str]) -> str:
@@ -244,10 +237,10 @@ def _jobs(where: Path) -> list[str]:
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Numbers as sbatch takes them, such as ``1-3,7``."""
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in _stretches(numbers))
+    groups = itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    runs = [[number for _, number in group] for _, group in groups]
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        stretch: list[Any] = [number for _, number in group]
-        yield stretch[0], stretch[-1]
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ from perf_analysis.slurm_array import Handed, SlurmOptions, hand_over
 from perf_traces.summaries import CELLS
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import Unfinished, merged, summarized
+from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
 from perf_traces.summaries.summary_file import load, save
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
@@ -105,17 +105,17 @@ more than time by location, state and window needs the traces themselves
         _check_output(output)
         if not overwrite and Path(output).is_file():
             return _existing(output, run, frozenset(positions))
-    unfinished = None
+    checkpoint = None
     if output is not None and (Path(output).is_file() or not Path(output).exists()):  # no pipe or device
-        unfinished = Unfinished(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
-    summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, unfinished=unfinished)
+        checkpoint = Checkpoint(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
+    summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, checkpoint=checkpoint)
     name = os.fsdecode(names[0] if len(names) == 1 else folder)
     summarized_trace = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
     if output is not None:
         save(summary, output, chosen)
         summarized_trace = SummarizedTrace(summary, os.fsdecode(output))
-    if unfinished is not None:
-        unfinished.remove()
+    if checkpoint is not None:
+        checkpoint.remove()
     return summarized_trace
 
 
@@ -196,7 +196,7 @@ def _check_output(output: Named) -> None:
 
 def _existing(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:
     """What is already there, if it is what is asked for."""
-    summary, _ = load(output, checked=True)
+    summary, _ = load(output)
     difference = summary.run.difference(run)
     if difference is None and summary.positions != positions:
         difference = "another part"

@@ -23,16 +23,6 @@ from perfcore.data.trace import Trace
 from perfcore.stochastic import default_name, representation_named
 
 
-def classes_of(trace: Trace) -> tuple[str, ...]:
-    """The class of each state of a trace; what the trace counts as busy computes, so that no two commands disagree."""
-    busy = frozenset(trace.busy_states)
-    named = state_classes(trace.states)
-    return tuple(
-        COMPUTING if state in busy else OTHER if name == COMPUTING else name
-        for state, name in zip(trace.states, named, strict=True)
-    )
-
-
 def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
     """The states of a class, or those that a name or a pattern with * and ? fits."""
     of_class = np.array([each == name for each in classes])
@@ -46,11 +36,6 @@ def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.boo
 _LONGEST_NS = 2.0**62
 
 Integers = npt.NDArray[np.int64]
-
-
-def faster(burst_ns: Integers, inside_ns: Integers, times: float) -> Integers:
-    """Bursts whose part in a class takes so many times less."""
-    return burst_ns - inside_ns + np.rint(inside_ns / times).astype(np.int64)
 
 
 def balanced(
@@ -168,18 +153,18 @@ def whatif(
 
     Examples
     --------
-    >>> from perf_traces.messages.communication import carry
-    >>> from perf_traces.messages.testing import exchange
-    >>> work = Trace([0, 1], [0, 0], [0, 0], [40, 10], ["rank 0", "rank 1"], ["solve"], span_ns=(0, 110))
-    >>> found = whatif(carry(work, exchange), network="0", faster={"computing": 2})
+    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
     >>> found.runtime_ns, found.answers[0].runtime_ns
-    (110, 70)
+    (25772501, 11886254)
     """
     data, communication = trace_and_calls(trace, read)
     run = _Run(data, Replay(communication), representation, seed)
     questions = _questions(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
     if not questions:
-        questions = _usual(run)
+        questions = [_Question(Network(0.0)), _Question(Network(0.5))]
+        if COMPUTING in run.classes:
+            questions += [_Question(faster=((COMPUTING, 2.0),)), _Question(balance=(COMPUTING,))]
+        questions.append(_Question(noise=_USUAL_NOISE))
     replay = run.replay
     speed = measured(replay)
     return Answers(
@@ -212,14 +197,6 @@ def _questions(
     return [_Question(chosen, tuple(faster.items()), tuple(balance), noise)]
 
 
-def _usual(run: _Run) -> list[_Question]:
-    """What one wants to know first."""
-    questions = [_Question(Network(0.0)), _Question(Network(0.5))]
-    if COMPUTING in run.classes:
-        questions += [_Question(faster=((COMPUTING, 2.0),)), _Question(balance=(COMPUTING,))]
-    return [*questions, _Question(noise=_USUAL_NOISE)]
-
-
 class _Run:
     """A run with all that questions need."""
 
@@ -227,7 +204,10 @@ class _Run:
         self.replay, self._trace, self._seed = replay, trace, seed
         self._representation = representation_named(representation or default_name("samples"))
         self.times = BurstTimes(trace, replay.communication)
-        self.classes = classes_of(trace)
+        # What the trace counts as busy computes, so that no two commands disagree.
+        named = zip(trace.states, state_classes(trace.states), strict=True)
+        busy = frozenset(trace.busy_states)
+        self.classes = tuple(COMPUTING if s in busy else OTHER if name == COMPUTING else name for s, name in named)
         elapsed = trace.span_ns[1] - trace.span_ns[0]
         self.silent_ns = max(0, elapsed - replay.runtime_ns())  # after the last record; nothing makes it shorter
         self._other = Replay(replay.communication, bsc_rules(replay.communication))
@@ -295,7 +275,7 @@ class _Run:
             if times is None:
                 after, shares[name] = balanced(bursts, inside, self.replay.communication, self.times)
             else:
-                after = faster(bursts, inside, times)
+                after = bursts - inside + np.rint(inside / times).astype(np.int64)
             changes.append((states, after - bursts))
             bursts = after
         return bursts, changes, shares

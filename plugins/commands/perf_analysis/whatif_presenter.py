@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from perf_analysis.replay_answers import Answer, Answers
 from perf_views.colours import SERIES
 from perfcore.data.units import readable
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,29 @@ if TYPE_CHECKING:
     from perf_analysis.replay_answers import PathShares
 
 
-_MOST_RANKS = _MOST_CLASSES = 8
+_MOST_NAMES = 8
+_PATHS = [
+    Column("question", lambda row: row[0].question),
+    Column("runtime_ns", lambda row: row[0].runtime_ns),
+    Column("before_ns", 3),
+    Column("class", 1),
+    Column("path_ns", 2),
+]
+_MESSAGES = [
+    Column("run", 0),
+    Column("from", 2),
+    Column("to", 3),
+    Column("messages", 4),
+    Column("time", 5, "ns", "time"),
+    Column("share", lambda row: row[5] / max(row[1].total_ns, 1), format=".2%"),
+]
+_RULES = [
+    Column("operation", "operation"),
+    Column("calls", "calls"),
+    Column("left before", "tested"),
+    Column("refuted", "refuted"),
+    Column("waits for", "waits"),
+]
 _OTHERS = "others"
 
 
@@ -50,50 +72,27 @@ class AnswersPresenter(Presenter):
         return lines
 
     def tables(self, result: Answers) -> Tables:
-        """Critical paths by class, by rank and by message; then whom calls wait for."""
+        """Critical paths by class, by rank and by message; then whom calls wait for; as data the questions."""
         paths = _paths(result)
-        tables = [
-            ("Critical path by class", *_columns("class", paths, [each.by_class for _, each in paths], _MOST_CLASSES)),
-            ("Critical path by rank", *_columns("rank", paths, [each.by_rank for _, each in paths], _MOST_RANKS)),
+        messages = [
+            (name, path, *row) for name, path in (paths if len(paths) == 2 else paths[:1]) for row in path.messages
         ]
-        rows = [
-            [name, sender, receiver, str(count), readable(spent, "ns"), f"{spent / max(path.total_ns, 1):.2%}"]
-            for name, path in (paths if len(paths) == 2 else paths[:1])
-            for sender, receiver, count, spent in path.messages
-        ]
-        if rows:
-            header = ["run", "from", "to", "messages", "time", "share"]
-            tables.append(("Messages on the critical path", header, rows))
-        rules = [
-            [each.operation, str(each.calls), each.tested, str(each.refuted), each.waits]
-            for each in result.rules.refutations
-        ]
-        if rules:
-            header = ["operation", "calls", "left before", "how many", "waits for"]
-            tables.append(("Whom calls wait for, as the trace shows", header, rules))
-        return tables
-
-    def plain_tables(self, result: Answers) -> Tables:
-        """A row for each question, and for each class on its critical path."""
-        header = ["question", "runtime_ns", "before_ns", "class", "path_ns"]
-        rows = [
-            [each.question, str(each.runtime_ns), str(result.runtime_ns), name, str(spent)]
-            for each in result.answers
-            for name, spent in each.path.by_class.items()
-        ]
-        return [("", header, rows)]
+        by_class = [(each, *item, result.runtime_ns) for each in result.answers for item in each.path.by_class.items()]
+        return [
+            _path_table("class", paths, [each.by_class for _, each in paths]),
+            _path_table("rank", paths, [each.by_rank for _, each in paths]),
+            *([Table(_MESSAGES, messages, "Messages on the critical path")] if messages else []),
+            *([Table(_RULES, result.rules.refutations, "Whom calls wait for, as the trace shows")]
+              if result.rules.refutations else []),
+            Table(_PATHS, by_class, importance="data"),
+        ]  # fmt: skip
 
     def frame(self, result: Answers) -> pd.DataFrame:
         """A row for each question."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {"question": each.question, "runtime_ns": each.runtime_ns, "before_ns": result.runtime_ns,
-                 "is_bound": each.is_bound}
-                for each in result.answers
-            ]
-        )  # fmt: skip
+        questions = [*_PATHS[:2], Column("is_bound", lambda row: row[0].is_bound)]
+        frame = Table(questions, [(each, "", 0) for each in result.answers]).frame()
+        frame.insert(2, "before_ns", result.runtime_ns)
+        return frame
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
@@ -135,31 +134,17 @@ def _gain(answer: Answer, result: Answers) -> str:
     return f" ({change:+.2%}{'; at best' if answer.is_bound else ''})"
 
 
-def _columns(
-    heading: str, paths: list[tuple[str, PathShares]], shares: list[Any], most: int
-) -> tuple[list[str], list[list[str]]]:
+def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[Any]) -> Table:
     """A row for each name and a column for each path, with the share of the path."""
-    totals: dict[str, int] = {}
-    for each in shares:
-        for name, spent in each.items():
-            totals[name] = max(totals.get(name, 0), spent)
-    names = sorted(totals, key=lambda name: -totals[name])[:most]
-    rows = [
-        [
-            name,
-            *(
-                f"{each.get(name, 0) / max(path.total_ns, 1):.2%}"
-                for (_, path), each in zip(paths, shares, strict=True)
-            ),
-        ]
-        for name in names
-    ]
-    left = [
-        path.total_ns - sum(each.get(name, 0) for name in names) for (_, path), each in zip(paths, shares, strict=True)
-    ]
-    if len(totals) > len(names):
-        rows.append(
-            [_OTHERS, *(f"{rest / max(path.total_ns, 1):.2%}" for rest, (_, path) in zip(left, paths, strict=True))]
-        )
-    rows.append(["in all", *(readable(path.total_ns, "ns") for _, path in paths)])
-    return [heading, *(name for name, _ in paths)], rows
+    totals = {
+        name: max(each.get(name, 0) for each in times) for name in dict.fromkeys(n for each in times for n in each)
+    }
+    names = sorted(totals, key=lambda name: -totals[name])[:_MOST_NAMES]
+    others = [_OTHERS] if len(totals) > len(names) else []
+    columns = [Column(heading, [*names, *others, "sum"])]
+    for (title, path), each in zip(paths, times, strict=True):
+        spent = [each.get(name, 0) for name in names]
+        spent += [path.total_ns - sum(spent)] if others else []
+        shares = [f"{time / max(path.total_ns, 1):.2%}" for time in spent]
+        columns.append(Column(title, [*shares, readable(path.total_ns, "ns")]))
+    return Table(columns, title=f"Critical path by {heading}")

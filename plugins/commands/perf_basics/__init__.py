@@ -37,9 +37,9 @@ def register_presenters(register: Register) -> None:
         ("Predictions", "values of a model at points"),
         ("Facts", "what a file is"),
     ):
-        register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
+        register(f"perf_basics.api:{name}", f"perf_basics.presenters:{name}Presenter", help=text)
     register(
-        "perf_basics.results:Listing",
+        "perf_basics.api:Listing",
         "perf_basics.presenters:ListingPresenter",
         help="what is installed, or can be read",
         function="perf_basics.api:formats",

@@ -5,12 +5,67 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from perf_basics.results import Facts, Listing, Predictions
 from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import Entry, registry
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, repr=False)
+class Predictions(Result):
+    """Values of a model at n points."""
+
+    points: Mapping[str, Sequence[Any]]  # column of each variable (n,)
+    values: npt.NDArray[np.float64]  # value; with bounds also lower and upper
+    remarks: Sequence[str] = ()  # what to keep in mind at each point; empty where there is nothing
+    meaning: str = ""  # what the bounds are of, where the model says
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of values."""
+        return ["value", "lower", "upper"][: self.values.reshape(len(self.values), -1).shape[1]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Points and values, JSON-ready, and what the bounds are of, where the model says."""
+        return {**({"bounds": self.meaning.removeprefix("bounds: ")} if self.meaning else {}), "rows": self.to_dicts()}
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One JSON-ready mapping for each point."""
+        rows = self.values.reshape(len(self.values), -1).tolist()
+        return [
+            {
+                **{name: column[number] for name, column in self.points.items()},
+                **dict(zip(self.names, row, strict=True)),
+                **({"remark": self.remarks[number]} if self.remarks else {}),
+            }
+            for number, row in enumerate(rows)
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class Facts(Result):
+    """What a file is, how much is in it, and which commands apply; by name, in the order in which they are printed."""
+
+    facts: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name]
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(Result):
+    """Rows of what there is, each with the same names."""
+
+    what: str
+    rows: Sequence[Mapping[str, Any]]
+
 
 _TABLE = "trace, curve, series or measurements"
 # What to do first with each type of data.
@@ -59,7 +114,7 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     model : Model, str or path
         A fitted model, or its file. A structural model predicts by its own method.
     at : str, iterable of str, or mapping
-        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.points.places.grid`.
+        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perf_tables.arguments.grid`.
     interval : float, optional
         Coverage of bounds, 0 to 1.
 
@@ -75,7 +130,7 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     >>> predict(model, at="t=1,5").values.tolist()
     [2.0, 8.0]
     """
-    from perf_tables.points.places import grid
+    from perf_tables.arguments import grid
     from perfcore.models.model import load
 
     loaded = load(model) if isinstance(model, (str, os.PathLike)) else model

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perf_tables.categories.speeds import is_speed, what_zero_means
-from perf_tables.categories.spread_columns import is_of_spread, spread_in_words
-from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.confounders import is_of_spread, refuse_unnamed_of_codes, spread_in_words
+from perf_tables.names import is_speed, what_zero_means
 from perf_traces.messages.communication import communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import marker_lines

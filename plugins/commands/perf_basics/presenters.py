@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perf_basics.results import Facts, Listing, Predictions
+from perf_basics.api import Facts, Listing, Predictions
 from perf_views.names import short_name
 from perfcore.base.errors import listing
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,26 +30,15 @@ class PredictionsPresenter(Presenter):
 
     def tables(self, result: Predictions) -> Tables:
         """Variables, values, and remarks where there are any."""
-        remarked = any(result.remarks)
-        header = [*result.points, *result.names, *(["remark"] if remarked else [])]
-        cells = zip(*result.points.values(), strict=True)
-        rows = [
-            [
-                *(part if isinstance(part, str) else f"{part:g}" for part in cell),
-                *(f"{value:.6g}" for value in row),
-                *([result.remarks[number]] if remarked else []),
-            ]
-            for number, (cell, row) in enumerate(
-                zip(cells, result.values.reshape(len(result.values), -1).tolist(), strict=True)
-            )
-        ]
-        return [("", header, rows)]
+        values = result.values.reshape(len(result.values), -1)
+        points = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
+        columns = [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
+        remarks = [Column("remark", list(result.remarks))] if any(result.remarks) else []
+        return [Table([*points, *columns, *remarks])]
 
-    def frame(self, result: Predictions) -> pd.DataFrame:
-        """The same with all digits."""
-        import pandas as pd
 
-        return pd.DataFrame(result.to_dicts())
+def _number(value: object) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 class FactsPresenter(Presenter):
@@ -83,8 +72,10 @@ class ListingPresenter(Presenter):
 
     def tables(self, result: Listing) -> Tables:
         """The names as they stand in the rows."""
-        header = list(result.rows[0]) if result.rows else []
-        return [("", header, [[_cell(row[name]) for name in header] for row in result.rows])]
+        columns = {
+            name: [_joined(row[name]) for row in result.rows] for name in (result.rows[0] if result.rows else ())
+        }
+        return [Table([Column(name, cells, key=name) for name, cells in columns.items()], drops_empty=False)]
 
     def frame(self, result: Listing) -> pd.DataFrame:
         """The rows."""
@@ -93,10 +84,10 @@ class ListingPresenter(Presenter):
         return pd.DataFrame(list(result.rows))
 
 
-def _cell(value: object) -> str:
+def _joined(value: object) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else ""
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else None if value is None else str(value)
 
 
 def _functions(names: list[str]) -> str:

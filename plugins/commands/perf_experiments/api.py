@@ -25,7 +25,7 @@ from perf_experiments.runner import run_design
 from perf_experiments.sampling import sample_system
 from perf_experiments.slurm import submit
 from perf_experiments.store import Store
-from perf_tables.series.durations import parse_duration
+from perf_tables.arguments import parse_duration
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder
 from perfcore.data.series import Series

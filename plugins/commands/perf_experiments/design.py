@@ -16,7 +16,7 @@ import numpy as np
 
 from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FUNCTIONS
-from perf_tables.points.ranges import MOST_POINTS, check_count, parse_values
+from perf_tables.arguments import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
 from perfcore.results import Result

@@ -22,8 +22,7 @@ from perf_experiments.recommendation import Recommendation, recommend
 from perf_experiments.replications import Replications, needed_replications
 from perf_experiments.run_records import parse_share
 from perf_experiments.store import Store, is_store
-from perf_tables.points.places import levels_at
-from perf_tables.series.durations import parse_duration
+from perf_tables.arguments import levels_at, parse_duration
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder
 from perfcore.data.units import NANOSECONDS
@@ -58,7 +57,7 @@ def next_points(
         A model, of any kind whose parameters have standard errors, or a store of runs.
     target : str, iterable of str, or mapping, optional
         For a model, which needs it: where the prediction matters, ``"p=1024,code=LU"`` or one level of each variable;
-        see `perf_tables.points.places.levels_at`.
+        see `perf_tables.arguments.levels_at`.
     candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
         For a model: points that can be measured, as texts ``"p=1..256*2,n=100"`` and mappings all combinations of the
         levels; by default all combinations of the measured levels and of such up to twice the largest.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
 from perf_views.data_pictures import draw_measurements
 from perfcore.base.errors import OptionError, PerfError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_gate.benchmark_files import read_set
 from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
-from perf_tables.series.durations import parse_duration
+from perf_tables.arguments import parse_duration
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.kinds import kind_in_words, kind_of
@@ -100,10 +100,7 @@ def named_reader(reader: str | None) -> ReadFile:
 
 
 def opened(
-    side: Any,
-    values: Sequence[str] = (),
-    read: ReadFile | None = None,
-    better: Mapping[str, str] | None = None,
+    side: Any, values: Sequence[str] = (), read: ReadFile | None = None, better: Mapping[str, str] | None = None
 ) -> LongTable:
     """Runs of a version, or of several, as a long table."""
     import pandas as pd
@@ -427,7 +424,7 @@ def compare(
         Models, data that are fitted first, or the file of one of these. Their data must not depend on each other.
     at : mapping, str, or iterable of str
         Points, every combination: ``{"p": [64, 256], "n": 100}`` or ``"p=64..256*2,n=100"``
-        (`perf_tables.points.places.levels_at`). Crossings are looked for along the first variable that varies, and what
+        (`perf_tables.arguments.levels_at`). Crossings are looked for along the first variable that varies, and what
         differs is told at the last point.
     fitter : str, optional
         What fits data; by default what is registered for their kind.

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_statistics.gating import holm
-from perf_tables.categories.plain_name import plain_name
-from perf_tables.points.places import levels_at
+from perf_tables.arguments import levels_at
+from perf_tables.names import plain_name
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model
@@ -350,12 +350,7 @@ class Comparison(Result):
             "unit": self.unit,
             "along": self.called.get(self.along, self.along),
             "crossings": [
-                {
-                    "at": c.at,
-                    "value": c.value,
-                    "smaller_before": self.names[c.below],
-                    "held": self.by_name(c.held),
-                }
+                {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": self.by_name(c.held)}
                 for c in self.crossings
             ],
             "points": points,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.comparison import points_of
-from perf_tables.points.points import check_coverage
+from perf_tables.points import check_coverage
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed

@@ -6,25 +6,25 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_structural.algebra import leaves
+from perf_structural.bounds import Range, parse_bounds
+from perf_structural.bounds import within as bounded
+from perf_structural.deciding import Decision, compare_samples
 from perf_structural.decomposition import Decomposition, Draws, balance
-from perf_structural.expression import leaves
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
 from perf_structural.measuring import ReadFile, read_samples, samples_of
 from perf_structural.model_file import read_candidates
-from perf_structural.prediction import Prediction
-from perf_structural.scheduling import Choice, choose, predict_candidates
+from perf_structural.prediction import Part, Prediction, predict_jointly
+from perf_structural.solving import Solution, parse_range, solve_for
 from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
-from perf_structural.structural_model import StructuralModel
-from perf_structural.support import parse_bounds
-from perf_structural.support import within as bounded
-from perf_structural.together import Part, predict_together
-from perf_tables.series.durations import check_length
-from perf_tables.series.window import DEFAULT_WINDOW
+from perf_structural.structural_model import Choice, StructuralModel, choose, predict_candidates
+from perf_tables.arguments import check_length
+from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -33,12 +33,135 @@ from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import default_name
 
-if TYPE_CHECKING:
-    pass
-
 Floats = npt.NDArray[np.float64]
-
 Path = str | os.PathLike[str]
+Measured = Path | Sequence[float] | Series | UtilizationCurve | Measurements
+
+
+def solve(
+    model: Path | StructuralModel,
+    range_: str,
+    below: float,
+    probability: float,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Solution:
+    """Find the value of an input with which a result keeps a limit often enough.
+
+    Choose it for how many replicas, which time limit or how much bandwidth gives P(T < 200 ms) >= 0.99. All values are
+    tried with the same draws.
+
+    Parameters
+    ----------
+    model : str, path or StructuralModel
+        A TOML file, a formula, or the model.
+    range_ : str
+        ``"servers=1..64"``: the input and its range, of whole numbers if both ends are. The least value that suffices
+        is found, or the largest where the least of the range does.
+    below, probability : float
+        The limit, in the result's unit, and how often it is to be kept.
+    inputs : mapping, optional
+        Quantities in the place of the model's, as of `evaluate`.
+    **options
+        ``samples`` and ``seed``, as of `perf_structural.EvaluationOptions`.
+
+    Returns
+    -------
+    Solution
+        ``.found`` is the value with its probability, or None; ``to_frame()`` has all values that were tried.
+
+    Raises
+    ------
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
+
+    Examples
+    --------
+    >>> found = solve("work/n", "n=1..64", 0.5, 0.99, inputs={"work": "normal:10,1"}, samples=4096)
+    >>> found.found.value
+    25
+    """
+    name, ends = parse_range(range_)
+    if not isinstance(model, StructuralModel):
+        is_file = os.fspath(model).endswith(".toml")
+        model = StructuralModel.read(model) if is_file else StructuralModel(os.fspath(model), source="solve")
+    return solve_for(model.with_inputs(inputs or {}), name, ends, below, probability, **options)
+
+
+def decide(
+    first: Measured,
+    second: Measured,
+    *,
+    column: str | None = None,
+    where: str | Sequence[str] | None = None,
+    quantile: float | None = None,
+    min_effect: float | None = None,
+    power: float = 0.9,
+    support: str | tuple[float, float] | None = None,
+    read: ReadFile | None = None,
+) -> Decision:
+    """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
+
+    Choose it for two machines, settings or versions; `perf gate` is for versions in continuous integration. Samples
+    are taken to be independent.
+
+    Parameters
+    ----------
+    first, second : str, path, Series, UtilizationCurve, Measurements or sequence of float
+        As of `value`; of a series over time everything counts.
+    column, where, support, read
+        As of `value`.
+    quantile : float, 0 to 1, optional
+        Compare this quantile instead of the mean.
+    min_effect : float, >= 0, optional
+        Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
+    power : float, 0 to 1
+        How probable a decision shall be after the further measurements.
+
+    Returns
+    -------
+    Decision
+        ``.verdict`` is ``"first"``, ``"second"``, ``"equal"`` or ``"undecided"``; ``.more`` how many more decide it.
+
+    Raises
+    ------
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
+
+    Examples
+    --------
+    >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
+    'first'
+    """
+    bounds = parse_bounds(support) if isinstance(support, str) else support
+    sides = [
+        _labelled_samples(name, measured, column, where, read, bounds)
+        for name, measured in (("first", first), ("second", second))
+    ]
+    (first_label, first_samples, warnings), (second_label, second_samples, further) = sides
+    decision = compare_samples(first_samples, second_samples, quantile, min_effect, power, (first_label, second_label))
+    return replace(decision, notes=(*warnings, *further, *decision.notes))
+
+
+def _labelled_samples(
+    name: str,
+    measured: Measured,
+    column: str | None,
+    where: str | Sequence[str] | None,
+    read: ReadFile | None,
+    bounds: Range | None,
+) -> tuple[str, Floats, tuple[str, ...]]:
+    """What one of the two is called, its samples, and what is to be said about them."""
+    if isinstance(measured, (str, os.PathLike)):
+        label = os.fspath(measured)
+        samples, warnings = read_samples(measured, "all", column, None, where, read, bounds)
+    elif isinstance(measured, (Series, UtilizationCurve, Measurements)):
+        label = name
+        samples, warnings = samples_of(measured, "all", column, None, where, bounds)
+    else:
+        return name, np.asarray(measured, dtype=np.float64), ()
+    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)
 
 
 def value(
@@ -65,26 +188,22 @@ def value(
     series : str, path, Series, UtilizationCurve or Measurements
         A file of any of these, or of numbers one a line.
     as_ : str, optional
-        A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
-        Samples that are all equal become one number, whatever is asked for.
+        A registered representation (see ``perf plugins``). Samples that are all equal become one number.
     column : str, optional
         May be left out when there is only one.
     window : str
         How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
     until : float or str, optional
-        Last time that counts, in the series' unit, or as a date such as ``"2014-09-13 14:05"``, of UTC unless it says
-        otherwise; by default the last sample's.
+        Last time that counts, in the series' unit or as a date of UTC; by default the last sample's.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     support : (float, float), optional
-        Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
-        is refused, and what the samples become is kept inside. Without, only a negative length of time is refused, told
-        by the name: ``(-math.inf, math.inf)`` lets one through.
+        Known limits, such as ``(0, 1)`` of a share. A sample outside is refused, and the value is kept inside. Without,
+        only a negative length of time is refused, known by the name.
     quantile : float or sequence of float, optional
         Levels of the quantiles that are shown, with limits that the samples give them.
     scale : float, > 0, optional
-        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
-        of lengths of time, told by the name.
+        Full range of the quantity, for the variation class; by default 1, and of lengths of time none.
     read : callable, optional
         Takes the path and the types wanted, once everything else is known to be right, and gives the data.
     **options
@@ -97,13 +216,8 @@ def value(
 
     Raises
     ------
-    OptionError
-        The representation, an option, the column or the window is not known, the scale is not above 0, or a level is
-        not between 0 and 1.
-    DataError
-        There are no samples in the window, or they cannot be represented so.
-    InputError
-        The file cannot be read.
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------
@@ -143,7 +257,7 @@ def evaluate(
     inputs : mapping of str to number, str, StochasticValue, mapping or sequence
         As of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
     executor : concurrent.futures.Executor, optional
-        What draws parts of a sample of millions of points; by default this process does. No digit depends on it.
+        What draws parts of a sample of millions of points. No digit depends on it.
     **options
         Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
 
@@ -154,10 +268,8 @@ def evaluate(
 
     Raises
     ------
-    OptionError
-        An option is not accepted, or the method cannot evaluate the formula.
-    StructuralModelError
-        The formula cannot be read or evaluated, or an input is missing or not what is expected.
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------
@@ -204,12 +316,8 @@ def schedule(
 
     Raises
     ------
-    OptionError
-        The statistic is not known; ``unit_time`` is missing or belongs to nothing; two candidates have one name.
-    DataError
-        A candidate or machine does not have the statistic.
-    StructuralModelError
-        The model cannot be read or evaluated, or there are no candidates.
+    PerfError
+        A choice, a file or a value is not what is expected; one line says what is.
 
     Examples
     --------
@@ -258,7 +366,7 @@ def _divided(
     if unit_time is None:
         raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
     parts = [model.part_named(name) for name in (unit_time, fixed_time) if name is not None]
-    times, *others = predict_together(parts, options)
+    times, *others = predict_jointly(parts, options)
     fixed = others[0] if others else None
     if fixed is not None and fixed[0].unit != times[0].unit:
         raise OptionError(

@@ -21,28 +21,26 @@ from perf_formulas.parser import (
     folded,
     variables,
 )
-from perf_structural.algebra import Algebra
+from perf_structural.algebra import Algebra, Constant, Expression
 from perf_structural.correlation import Pair, correlated_pairs
-from perf_structural.expression import Constant, Expression
-from perf_structural.fitted import predict_fitted
+from perf_structural.functions import EQUATION_FUNCTIONS, INTERPOLATE, OVER_COPIES, as_integer, parsed
 from perf_structural.indexed import (
+    PLAIN,
     Indexed,
     Place,
+    Unit,
     aligned,
     at_place,
     converted,
     joined,
     need_numbers,
+    parse_unit,
     places,
     reduced,
     rows,
 )
 from perf_structural.inputs import Input
-from perf_structural.language.copies import whole
-from perf_structural.language.functions import EQUATION_FUNCTIONS, INTERPOLATE, OVER_COPIES, parsed
-from perf_structural.mistakes import StructuralModelError, located
-from perf_structural.model_file import Component
-from perf_structural.units import PLAIN, Unit, parse_unit
+from perf_structural.model_file import Component, StructuralModelError, error_context, predict_fitted
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import StochasticValue
 
@@ -93,7 +91,7 @@ class Calls:
             case "pick_over":
                 number = numbers[0]
                 if isinstance(number, Constant):
-                    return group[int(whole("number of the copy", number.value, 1, len(group))) - 1]
+                    return group[int(as_integer("number of the copy", number.value, 1, len(group))) - 1]
                 return algebra.call(symbol, [*group, number])
             case "loop_over":
                 return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
@@ -103,14 +101,14 @@ class Calls:
             if not isinstance(count, Constant):
                 return algebra.call(symbol, [*group, count])
             least = 0 if symbol == "sum_over" else 1
-            group = group[: int(whole("number of copies", count.value, least, len(group)))]
+            group = group[: int(as_integer("number of copies", count.value, least, len(group)))]
         if symbol in {"max_over", "min_over"}:
             return algebra.extremum(symbol == "max_over", group)
         return algebra.add(group) if symbol == "sum_over" else algebra.scale(1.0 / len(group), algebra.add(group))
 
     def _k_th(self, k: Expression, cells: Sequence[Expression]) -> Expression:
         if isinstance(k, Constant):
-            place = int(whole("place", k.value, 1, len(cells)))
+            place = int(as_integer("place", k.value, 1, len(cells)))
             if place in {1, len(cells)}:
                 return self.algebra.extremum(place == len(cells), cells)
         return self.algebra.call("k_th", [k, *cells])
@@ -326,21 +324,21 @@ class _Composing:
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
         for name, definition in self.inputs.items():
-            with located(self.source, f"inputs.{name}"):
+            with error_context(self.source, f"inputs.{name}"):
                 self.add_input(name, definition)
         needs = {name: self.needs(name, component) for name, component in self.components.items()}
         for name in self.in_order(needs):
-            with located(self.source, f"components.{name}"):
+            with error_context(self.source, f"components.{name}"):
                 component = self.components[name]
                 self.known[name] = (
                     self.composer.compose(component.equation, component.unit, component.over)
                     if component.equation is not None
                     else self.fitted(name, component)
                 )
-        with located(self.source, "equation"):
+        with error_context(self.source, "equation"):
             result = self.composer.compose(equation, unit)
             used = set(variables(parsed(equation)))
-        with located(self.source, "correlations"):
+        with error_context(self.source, "correlations"):
             pairs = correlated_pairs(correlations, self.copies)
         self.note_unused(used, needs)
         return Composition(result, self.values, pairs, tuple(self.notes))
@@ -367,7 +365,7 @@ class _Composing:
 
     def needs(self, name: str, component: Component) -> set[str]:
         """Names on which a component depends."""
-        with located(self.source, f"components.{name}"):
+        with error_context(self.source, f"components.{name}"):
             if component.equation is not None:
                 return set(variables(parsed(component.equation)))
             texts = [

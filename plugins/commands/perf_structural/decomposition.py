@@ -28,29 +28,14 @@ _BINS = 100  # of what is made of draws
 
 @dataclass(frozen=True, repr=False)
 class Decomposition(Result):
-    """Work divided.
+    """Work divided."""
 
-    Parameters
-    ----------
-    shares : tuple of int
-        Whole units of work for each machine; their sum is what was to be divided.
-    times : tuple of StochasticValue
-        Time of each machine with its share.
-    figures : tuple of float
-        The statistic of each.
-    statistic : Statistic
-    unit : str
-        Of the times; empty where there is none.
-    finish : StochasticValue, optional
-        Time at which the last machine is done, of all at the same draws; None where there are none.
-    """
-
-    shares: tuple[int, ...]
-    times: tuple[StochasticValue, ...]
-    figures: tuple[float, ...]
+    shares: tuple[int, ...]  # whole units of work for each machine; their sum is what was to be divided
+    times: tuple[StochasticValue, ...]  # time of each machine with its share
+    figures: tuple[float, ...]  # the statistic of each
     statistic: Statistic
-    unit: str = ""
-    finish: StochasticValue | None = None
+    unit: str = ""  # of the times; empty where there is none
+    finish: StochasticValue | None = None  # time at which the last machine is done, of all at the same draws
 
     def to_dict(self) -> dict[str, Any]:
         """The division as JSON-ready values."""
@@ -117,30 +102,7 @@ def balance(
     unit: str = "",
     draws: Sequence[Draws] | None = None,
 ) -> Decomposition:
-    """Divide work so that no machine's statistic is larger than need be.
-
-    Parameters
-    ----------
-    unit_times : (m,) sequence of StochasticValue
-        Time of each machine for one unit of work, > 0.
-    total : int
-        Units of work, >= 0.
-    statistic : Statistic
-    fixed : (m,) sequence of StochasticValue, optional
-        Time of each machine that does not depend on its share, independent of the unit times unless ``draws`` say
-        otherwise. A machine whose fixed time alone exceeds what the others need gets nothing.
-    unit : str, optional
-        Of the times, for tables.
-    draws : (m,) sequence of Draws, optional
-        Of all times at the same points.
-
-    Raises
-    ------
-    DataError
-        A unit time has no such statistic, or it is not positive; the sequences differ in length.
-    OptionError
-        The total is negative, or there are no machines.
-    """
+    """Divide work so that no machine's statistic is larger than need be."""
     if total < 0 or not unit_times:
         raise OptionError(f"{total} units among {len(unit_times)} machines: at least 0 among at least 1 are expected")
     if not statistic.scales:

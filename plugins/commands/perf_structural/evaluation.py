@@ -6,15 +6,16 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.correlation import Pair
-from perf_structural.expression import (
+from perf_formulas.parser import QUANTILE
+from perf_structural.algebra import (
     SYMBOLS,
+    Algebra,
     Call,
     Constant,
     Expression,
@@ -27,6 +28,7 @@ from perf_structural.expression import (
     repeated,
     shown,
 )
+from perf_structural.correlation import Pair
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample, sort_at_once
 from perf_structural.statistic import LEVELS, quantile_name
@@ -153,33 +155,15 @@ _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The distribution of a result, and how it was found.
-
-    Parameters
-    ----------
-    value : StochasticValue
-    method : str
-        In words.
-    notes : tuple of str
-    errors : mapping of str to float
-        Standard errors of ``mean``, ``std`` and the quantiles, ``p05``, where it was sampled.
-    sample : (n,) float, optional
-        The sample, sorted.
-    levels : tuple of float
-        Of the quantiles that are shown.
-    limit : float, optional
-        Of which the probability was asked for.
-    has_moments : bool
-        False of a sample of what has neither a mean nor a standard deviation, as far as its tails tell.
-    """
+    """The distribution of a result, and how it was found."""
 
     value: StochasticValue
-    method: str
+    method: str  # in words
     notes: tuple[str, ...] = ()
     errors: Mapping[str, float] = field(default_factory=dict)
-    sample: Floats | None = field(default=None, repr=False)
-    levels: tuple[float, ...] = LEVELS
-    limit: float | None = None
+    sample: Floats | None = field(default=None, repr=False)  # the sample, sorted
+    levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
+    limit: float | None = None  # of which the probability was asked for
     has_moments: bool = True
 
     @property
@@ -340,3 +324,72 @@ def _row_quantiles(rows: Floats, probability: float) -> Floats:
     above = min(below + 1, rows.shape[1] - 1)
     between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
     return between
+
+
+def resolved(
+    roots: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+    executor: Executor | None = None,
+) -> tuple[list[Expression], tuple[str, ...]]:
+    """Expressions without quantiles, and a note for each quantile with its value."""
+    nodes = _ordered_together(roots)
+    if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
+        return list(roots), ()
+    algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
+    for node in nodes:
+        operands = [rebuilt[operand] for operand in node.operands]
+        if isinstance(node, Call) and node.ufunc == QUANTILE:
+            number, note = _quantile(operands, values, correlations, options, executor)
+            rebuilt[node] = algebra.constant(number)
+            notes.append(note)
+        else:
+            rebuilt[node] = _again(algebra, node, operands)
+    return [rebuilt[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
+
+
+def _quantile(
+    operands: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+    executor: Executor | None,
+) -> tuple[float, str]:
+    operand, level = operands
+    assert isinstance(level, Constant)
+    if isinstance(operand, Constant):
+        return operand.value, ""
+    chosen = replace(options, quantile=(level.value,), below=None)
+    evaluation = evaluate_expression(operand, values, correlations, chosen, executor=executor)
+    name = quantile_name(level.value)
+    if not evaluation.value.has_distribution:
+        raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
+    number = evaluation.quantile(level.value)
+    error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
+    return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
+
+
+def _ordered_together(roots: Sequence[Expression]) -> list[Expression]:
+    """All nodes below and with some, operands before those that use them."""
+    nodes = {node for root in roots for node in ordered(root)}
+    return sorted(nodes, key=lambda node: node.number)
+
+
+def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
+    """A node of another algebra, of operands that may have become numbers."""
+    match node:
+        case Constant():
+            return algebra.constant(node.value)
+        case Leaf():
+            return algebra.leaf(node.name)
+        case Sum():
+            terms = (algebra.scale(weight, operand) for weight, operand in zip(node.weights, operands, strict=True))
+            return algebra.add([*terms, algebra.constant(node.constant)])
+        case Product():
+            return algebra.scale(node.factor, algebra.product(zip(operands, node.powers, strict=True)))
+        case Extremum():
+            return algebra.extremum(node.largest, operands)
+        case Call():
+            return algebra.call(node.ufunc, operands)
+    raise TypeError(node)

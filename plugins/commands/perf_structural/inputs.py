@@ -12,16 +12,41 @@ from typing import Any
 import msgspec
 import numpy.typing as npt
 
-from perf_structural.indexed import Place, places
+from perf_structural.bounds import check_within, typed_within, within
+from perf_structural.indexed import Place, parse_unit, places
 from perf_structural.measuring import read_samples
-from perf_structural.support import check_within, typed_within, within
-from perf_structural.units import parse_unit
-from perf_tables.series.window import DEFAULT_WINDOW
+from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.data.units import is_time
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
+
+
+def given_quantities(words: Sequence[str]) -> dict[str, Any]:
+    """``NAME=QUANTITY`` words as inputs of a structural model."""
+    quantities = {}
+    for word in words:
+        name, equals, text = (part.strip() for part in word.partition("="))
+        if not (name and equals and text):
+            raise OptionError(f"--with {word!r}: NAME=QUANTITY is expected, such as a=3 or a=normal:10,2")
+        if name in quantities:
+            raise OptionError(f"--with {word!r}: {name} was given before")
+        quantities[name] = _typed(text)
+    return quantities
+
+
+def _typed(text: str) -> Any:
+    """A number, the words of a representation, which it reads itself, or a file; one called ``a:b`` is ``./a:b``."""
+    try:
+        return float(text)
+    except ValueError:
+        name, colon, _ = text.partition(":")
+    if colon and name.strip().replace("-", "_").isidentifier():
+        return text
+    path, bounds = typed_within(text)
+    return {"file": path} if bounds is None else {"file": path, "within": bounds}
+
 
 Quantity = StochasticValue | float
 

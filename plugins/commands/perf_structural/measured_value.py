@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.statistic import LEVELS, quantile_name
-from perf_tables.series.measured_durations import is_duration
-from perf_tables.series.window import Window
+from perf_tables.names import is_duration
+from perf_tables.series import Window
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result
@@ -20,6 +20,22 @@ from perfcore.stochastic import default_name, default_representation, representa
 if TYPE_CHECKING:
     from perf_structural.measuring import Samples
     from perfcore.stochastic import StochasticValue
+
+CONFIDENCE = 0.95
+
+
+def samples_needed(level: float) -> int:
+    """How many independent samples have an order statistic on each side of a quantile with enough confidence."""
+    outside = 0.5 * (1.0 - CONFIDENCE)
+    return math.ceil(math.log(outside) / math.log(max(level, 1.0 - level)))
+
+
+def limits_of_quantile(samples: npt.NDArray[np.float64], level: float) -> tuple[float, float]:
+    """Between which samples the true quantile lies, with probability 0.95 at least; NaN of too few samples."""
+    from scipy.stats import quantile_test
+
+    limits: Any = quantile_test(samples, p=level).confidence_interval(CONFIDENCE)
+    return float(limits.low), float(limits.high)
 
 
 _COARSE = 0.15  # of probability: three times what five equal bins lose of 300 samples of a normal at most
@@ -30,27 +46,13 @@ _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 @dataclass(frozen=True, repr=False)
 class MeasuredValue(Result):
-    """What `represent` gives.
+    """What `represent` gives."""
 
-    Parameters
-    ----------
-    window : Window or RunSamples
-        The samples.
-    value : StochasticValue
-        What represents them.
-    scale : float, optional
-        Full range of the quantity, for the variation class.
-    levels : tuple of float
-        Of the quantiles that are shown.
-    warnings : tuple of str
-        What is to be said about the samples.
-    """
-
-    window: Samples
-    value: StochasticValue
-    scale: float | None = None
-    levels: tuple[float, ...] = LEVELS
-    warnings: tuple[str, ...] = ()
+    window: Samples  # the samples
+    value: StochasticValue  # what represents them
+    scale: float | None = None  # full range of the quantity, for the variation class
+    levels: tuple[float, ...] = LEVELS  # of the quantiles that are shown
+    warnings: tuple[str, ...] = ()  # what is to be said about the samples
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -75,21 +77,17 @@ class MeasuredValue(Result):
     @property
     def quantile_limits(self) -> dict[str, tuple[float, float]]:
         """Where the true quantile lies with probability 0.95 if the samples are independent; NaN of too few samples."""
-        ordered, size = np.sort(self.window.values), self._size
-        return {quantile_name(level): limits_of_quantile(ordered, level, size) for level in self.levels}
+        return {quantile_name(level): limits_of_quantile(self.window.values, level) for level in self.levels}
 
     @property
     def too_few(self) -> list[str]:
         """Quantiles that the samples don't reach, with how many samples would."""
+        count = len(self.window.values)
         return [
-            f"too few samples for {quantile_name(level)}: {self._size:,}; {samples_needed(level):,} are needed"
+            f"too few samples for {quantile_name(level)}: {count:,}; {needed:,} are needed"
             for level in self.levels
-            if self._size < samples_needed(level)
+            if (needed := samples_needed(level)) > count
         ]
-
-    @property
-    def _size(self) -> int:
-        return getattr(self.window, "size", len(self.window.values))
 
     @property
     def variation_class(self) -> str | None:
@@ -137,7 +135,7 @@ class MeasuredValue(Result):
         }
         figures["cdf_error"] = self.cdf_error
         return {
-            "samples": self._size,
+            "samples": len(self.window.values),
             **{name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()},
             "variation": self.window.variation,
             "variation_class": self.variation_class,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.judging.prediction_files import is_number, read_rows
-from perf_structural.support import Bounds, check_within
-from perf_tables.series.window import Window, select_column, take_window
+from perf_structural.bounds import Range, check_within
+from perf_structural.prediction_files import is_number, read_rows
+from perf_tables.series import Window, select_column, take_window
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -44,7 +44,6 @@ class RunSamples:
     values: Floats  # finite
     source: str
     missing: int = 0  # rows without a value
-    count: int = 0  # how many were measured: more than ``values`` where these stand for counts in buckets
     notes: tuple[str, ...] = ()  # what a reader of a result must know
 
     @property
@@ -52,15 +51,11 @@ class RunSamples:
         """Largest minus smallest value."""
         return float(np.ptp(self.values))
 
-    @property
-    def size(self) -> int:
-        """How many were measured."""
-        return self.count or len(self.values)
-
     def describe(self) -> str:
         """One line: how many samples, of what, from where."""
         gaps = f", {self.missing} missing" if self.missing else ""
-        return f"{self.size} sample{'s' if self.size > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
+        count = len(self.values)
+        return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
 
 
 def read_numbers(
@@ -186,7 +181,7 @@ def read_samples(
     until: float | str | None = None,
     where: str | Iterable[str] | None = None,
     read: ReadFile | None = None,
-    within: Bounds | None = None,
+    within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of a file, and what is to be said about them."""
     data = _read_any(path, column, where, read or _read)
@@ -277,7 +272,7 @@ def samples_of(
     column: str | None = None,
     until: float | str | None = None,
     where: str | Iterable[str] | None = None,
-    within: Bounds | None = None,
+    within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of what was read, likewise."""
     samples, warnings = _samples_in_window(data, window, column, until, where)
@@ -296,7 +291,7 @@ def _samples_in_window(
     if isinstance(data, RunSamples):
         if until is not None:
             raise OptionError(f"--to {until}: {data.source} is no series over time")
-        return data, (*few_samples(data.size), *data.notes)
+        return data, (*few_samples(len(data.values)), *data.notes)
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
     selected = take_window(data, window, column, until)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_structural.options import JudgingOptions, PredictionOptions, ValidationOptions
-from perf_views.openers import Opener
+from perf_views.contents import Opener
 from perfcore.base.errors import OptionError, PerfError
 
 if TYPE_CHECKING:
-    from perf_structural.judging.judgement import Judgement
-    from perf_structural.judging.recalibration import Recalibration
+    from perf_structural.judging import Judgement
     from perf_structural.prediction import Prediction
+    from perf_structural.recalibration import Recalibration
     from perf_structural.structural_model import StructuralModel
 
 
@@ -27,7 +27,7 @@ class StructuralOpener(Opener):
 
     Options = PredictionOptions
     predicts = True
-    parts = "perf_structural.sampling_parts:prepare"
+    parts = "perf_structural.sampling:prepare"
 
     def sniff(self, path: Path) -> float:
         """Every TOML file that is named is meant as a structural model."""
@@ -41,7 +41,7 @@ class StructuralOpener(Opener):
 
     def predict(self, path: str, options: Any, *, executor: Executor | None = None) -> Prediction:
         """The distribution of the model's result; an executor draws parts of a large sample."""
-        from perf_structural.quantities import given_quantities
+        from perf_structural.inputs import given_quantities
         from perf_structural.structural_model import StructuralModel
 
         chosen = asdict(options)
@@ -58,7 +58,7 @@ class PredictionsOpener(Opener):
 
     def sniff(self, path: Path) -> float:
         """Whether the file begins with a prediction; what is wrong further on is said with its number."""
-        from perf_structural.judging.prediction_files import first_prediction
+        from perf_structural.prediction_files import first_prediction
 
         if not _may_be_predictions(path):
             return 0.0
@@ -70,7 +70,7 @@ class PredictionsOpener(Opener):
 
     def open(self, path: str, options: Any, data: str | None = None) -> Judgement:
         """The predictions, judged by what happened."""
-        from perf_structural.judging.judge import judge
+        from perf_structural.judging import judge
 
         if data is None:
             raise OptionError(f"{path} holds predictions; give the table of what happened after it")
@@ -78,7 +78,7 @@ class PredictionsOpener(Opener):
 
     def validate(self, path: str, data: str, options: Any, output: str | None) -> Judgement | Recalibration:
         """The predictions, judged by what happened; or what that teaches."""
-        from perf_structural.judging.judge import judge, recalibrate
+        from perf_structural.judging import judge, recalibrate
 
         if not options.recalibrate:
             if output is not None:

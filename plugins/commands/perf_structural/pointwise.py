@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.expression import (
+from perf_structural.algebra import (
     Call,
     Constant,
     Expression,
@@ -21,7 +21,7 @@ from perf_structural.expression import (
     ordered,
     shown,
 )
-from perf_structural.language.functions import compute
+from perf_structural.functions import compute
 from perfcore.base.errors import DataError
 
 Floats = npt.NDArray[np.float64]

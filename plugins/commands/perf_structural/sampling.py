@@ -3,28 +3,218 @@
 A large sample is drawn in parts, by an executor where one is given: each depends on its place in the sample alone, and
 so has the same values whatever draws it.
 
-Source: A. B. Owen, "Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error).
+Sources: A. B. Owen, "Scrambled net variance for integrals of smooth functions", Annals of Statistics 25, 1997, and
+"Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error).
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, ndtri
 
-from perf_structural.correlation import Pair
-from perf_structural.drawing import Drawn, Formula, Nets, draw, evaluation_of, quantities_of
-from perf_structural.expression import Expression
-from perf_structural.sampling_parts import packed, sample_part, unpacked_part
+from perf_structural.algebra import Call, Constant, Expression, Extremum, Leaf, Product, Sum, leaves, ordered
+from perf_structural.correlation import Pair, factor_of
+from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.base.executors import in_order, thread_count
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, from_dict
+
+# One scrambled net, shifted anew by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
+# Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled anew, in a fraction of the time.
 
 Floats = npt.NDArray[np.float64]
+
+# Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
+_MOST_AT_ONCE = 2**20
+
+_DIGITS = 30  # binary ones, of each coordinate of a point
+
+
+class Nets(NamedTuple):
+    """Points by which formulas are evaluated."""
+
+    number: int
+    size: int  # points of each, a power of 2
+    seed: int
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An expression, and the quantities that its leaves stand for."""
+
+    root: Expression
+    values: Mapping[str, StochasticValue]  # at least the expression's leaves
+    correlations: Mapping[Pair, float]  # of leaves
+    keys: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""  # for messages, where there are several
+
+    def key(self, leaf: str) -> str:
+        """The quantity that a leaf stands for."""
+        return self.keys.get(leaf, leaf)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Values of one formula."""
+
+    values: Floats  # in the order of the points
+    pointwise: PointwiseEvaluation  # which has seen the divisors
+
+
+def quantities_of(formulas: Sequence[Formula]) -> list[str]:
+    """What is drawn for formulas, each quantity once."""
+    return list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+
+
+def evaluation_of(formula: Formula) -> PointwiseEvaluation:
+    """What evaluates a formula at points."""
+    return PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in leaves(formula.root)})
+
+
+def draw(formulas: Sequence[Formula], nets: Nets, chosen: range, points: range) -> list[Drawn]:
+    """Values of formulas at some points of some nets."""
+    keys = quantities_of(formulas)
+    correlate = _Correlated(keys, formulas)
+    parts = [_Evaluated(formula, keys, np.empty((len(chosen), len(points)))) for formula in formulas]
+    rng = np.random.default_rng(nets.seed)
+    shifts = rng.integers(2**_DIGITS, size=(nets.number, len(keys), 1), dtype=np.uint32)[chosen.start : chosen.stop]
+    offset = 0
+    for digits in _net(len(keys), points, rng):
+        for row, shift in enumerate(shifts):
+            # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
+            uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
+            uniforms += 2.0 ** -(_DIGITS + 1)
+            correlate(uniforms)
+            for part in parts:
+                part.add(row, offset, uniforms)
+        offset += digits.shape[1]
+    return [Drawn(part.rows, part.pointwise) for part in parts]
+
+
+class _Evaluated:
+    """One formula and its values so far."""
+
+    def __init__(self, formula: Formula, keys: Sequence[str], rows: Floats) -> None:
+        names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
+        self.name, self.rows = formula.name, rows
+        self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
+        self.pointwise = evaluation_of(formula)
+
+    def add(self, net: int, offset: int, uniforms: Floats) -> None:
+        """Values at further points (keys, n)."""
+        quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
+        try:
+            self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
+
+
+def _net(dimensions: int, points: range, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
+    """The binary digits of some points of a scrambled net in pieces (dimensions, points of the piece)."""
+    from scipy.stats import qmc  # half a second that exact arithmetic does not need
+
+    engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
+    if points.start:
+        engine.fast_forward(points.start)
+    piece = len(points)
+    while piece > 1 and piece * dimensions > _MOST_AT_ONCE:
+        piece //= 2
+    for _ in range(len(points) // piece):
+        yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
+
+
+class _Correlated:
+    """Makes uniform numbers correlated as declared, in place."""
+
+    def __init__(self, keys: Sequence[str], formulas: Sequence[Formula]) -> None:
+        present = {
+            frozenset(map(formula.key, pair)): value
+            for formula in formulas
+            for pair, value in formula.correlations.items()
+            if pair <= formula.values.keys()
+        }
+        present = {pair: value for pair, value in present.items() if pair <= set(keys)}
+        self.rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
+        self.factor = factor_of([keys[k] for k in self.rows], present)
+
+    def __call__(self, uniforms: Floats) -> None:
+        if self.rows:
+            correlated = ndtr(self.factor @ ndtri(uniforms[self.rows]))
+            # What rounding takes to 0 or 1 would be infinite as a normal.
+            uniforms[self.rows] = np.clip(correlated, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
+
+
+_KINDS: dict[str, type[Expression]] = {each.__name__: each for each in (Constant, Leaf, Sum, Product, Extremum, Call)}
+_DRAWN, _REFUSED, _END = b"+", b"-", b"\n"
+
+
+def prepare() -> None:
+    """Load what the first task needs, while the process that asks reads the model."""
+    from scipy.stats import qmc  # noqa: F401  # half a second
+
+
+def packed(formula: Formula) -> str:
+    """A formula as text; numbers keep all digits."""
+    nodes = ordered(formula.root)
+    position = {node: number for number, node in enumerate(nodes)}
+    names = leaves(formula.root)
+    return json.dumps(
+        {
+            "nodes": [
+                [type(node).__name__, [position[operand] for operand in node.operands], *_content(node)]
+                for node in nodes
+            ],
+            "values": {name: formula.values[name].to_dict() for name in names},
+            "correlations": [
+                [*sorted(pair), value] for pair, value in formula.correlations.items() if pair <= set(names)
+            ],
+        }
+    )
+
+
+def _content(node: Expression) -> list[Any]:
+    return [getattr(node, name) for name in type(node).__slots__]
+
+
+def _unpacked(message: str) -> Formula:
+    content = json.loads(message)
+    nodes: list[Expression] = []
+    for kind, operands, *rest in content["nodes"]:
+        fields = (tuple(each) if isinstance(each, list) else each for each in rest)
+        nodes.append(_KINDS[kind](len(nodes), tuple(nodes[operand] for operand in operands), *fields))
+    correlations: dict[Pair, float] = {frozenset(pair): value for *pair, value in content["correlations"]}
+    return Formula(nodes[-1], {name: from_dict(each) for name, each in content["values"].items()}, correlations)
+
+
+def sample_part(message: str, number: int, size: int, seed: int, net: int, begin: int, length: int) -> bytes:
+    """Some points of one net, sorted; see `perf_structural.sampling.draw`."""
+    try:
+        nets = Nets(number, size, seed)
+        (drawn,) = draw([_unpacked(message)], nets, range(net, net + 1), range(begin, begin + length))
+    except DataError as error:
+        return _REFUSED + str(error).encode()
+    drawn.values.sort(axis=1)
+    # Floats in JSON keep all digits, and may be infinite in Python's.
+    divisors = json.dumps(drawn.pointwise.divisors_met(), default=float).encode()
+    return b"".join((_DRAWN, divisors, _END, drawn.values.data))
+
+
+def unpacked_part(answer: bytes, pointwise: PointwiseEvaluation) -> Floats:
+    """Values of a part; what its divisors were is added to what an evaluation has seen."""
+    if answer[:1] == _REFUSED:
+        raise DataError(answer[1:].decode())
+    end = answer.index(_END)
+    pointwise.add_divisors(json.loads(answer[1:end]))
+    return np.frombuffer(answer, np.float64, offset=end + len(_END))
+
 
 # Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
 FEWEST_NETS = 8

@@ -68,23 +68,12 @@ def levels_given(quantile: Any) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number that stands for a distribution; smaller is better.
-
-    Parameters
-    ----------
-    name : str
-    of : callable
-        Takes a `Distribution`.
-    instead : str
-        What to choose where a distribution does not have it.
-    scales : bool
-        Whether it grows in proportion with the quantity, as work does that is divided.
-    """
+    """A number that stands for a distribution; smaller is better."""
 
     name: str
-    of: Callable[[Distribution], float]
-    instead: str
-    scales: bool = True
+    of: Callable[[Distribution], float]  # takes a `Distribution`
+    instead: str  # what to choose where a distribution does not have it
+    scales: bool = True  # whether it grows in proportion with the quantity, as work does that is divided
 
     def __call__(self, distribution: Distribution, owner: str) -> float:
         """The statistic of one distribution."""
@@ -97,25 +86,7 @@ class Statistic:
 
 
 def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
-    """A statistic by name.
-
-    Parameters
-    ----------
-    text : str
-        ``mean``, ``upper``, ``quantile:Q`` with Q between 0 and 1, or ``beyond:LIMIT``, the probability of more.
-    tuning : float, optional
-        With ``mean``: that many standard deviations are added to it.
-
-    Raises
-    ------
-    OptionError
-        It is none of these, or the tuning factor belongs to nothing.
-
-    Examples
-    --------
-    >>> parse_statistic("quantile:0.95").name, parse_statistic("mean", tuning=1.5).name
-    ('quantile 0.95', 'mean + 1.5 std')
-    """
+    """A statistic by name."""
     if tuning is not None and (text != "mean" or not math.isfinite(tuning)):
         raise OptionError(f"--tuning {tuning:g} adds standard deviations to the mean; use it with --by mean")
     if text == "mean" and tuning is not None:

@@ -17,13 +17,12 @@ import numpy as np
 
 from perf_formulas.parser import Parser, Variable
 from perf_structural.composition import Composition, compose
+from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, read_input
-from perf_structural.judging.recalibration import Recalibration
-from perf_structural.language.functions import EQUATION_FUNCTIONS
-from perf_structural.mistakes import StructuralModelError, located
-from perf_structural.model_file import by_name, read_component, read_model_file
-from perf_structural.prediction import Prediction
-from perf_structural.together import Part, predict_together
+from perf_structural.model_file import StructuralModelError, by_name, error_context, read_component, read_model_file
+from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
+from perf_structural.recalibration import Recalibration
+from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
@@ -32,34 +31,8 @@ from perfcore.results import Result
 class StructuralModel(Result):
     """A performance equation over named components and inputs; frozen.
 
-    Parameters
-    ----------
-    equation : str
-        The top-level equation: a formula that may also call ``sum_over``, ``max_over`` and ``min_over`` on what is
-        replicated.
-    inputs : mapping of str to number, StochasticValue, mapping or sequence
-        A mapping as in the model file, ``{"normal": [10, 2], "unit": "ms"}``; a sequence is one value for each
-        processor. Read, they are `Input` objects.
-    components : mapping of str to str, mapping or Component
-        A text is the component's equation.
-    correlations : mapping of str to float
-        ``{"a,b": 0.5}``: correlation of the normal scores of two inputs, -1 to 1. Of one name twice, ``"a,a"``: of
-        every two copies of a replicated input. Of two replicated inputs: of the copies at the same place.
-    name, unit : str, optional
-        Of the result; it is converted to the unit.
-    candidates : mapping of str to mapping
-        Inputs that may take the place of some, to choose from.
-    source : str
-        What messages name: the file.
-    folder : Path
-        Where the names of files begin.
-    recalibration : str or Recalibration, optional
-        What past predictions of this model taught, or its file; `predict` corrects the result by it.
-
-    Raises
-    ------
-    StructuralModelError
-        An input or component is not what is expected; one line with the key.
+    Parameters are as in the model file. An input is a number, a `StochasticValue`, a text ``"normal:10,2"``, a mapping
+    ``{"normal": [10, 2], "unit": "ms"}``, or a sequence with one of these for each processor.
 
     Examples
     --------
@@ -73,19 +46,19 @@ class StructuralModel(Result):
 
     equation: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    components: Mapping[str, Any] = field(default_factory=dict)
+    components: Mapping[str, Any] = field(default_factory=dict)  # A text is the component's equation
     correlations: Mapping[str, float] = field(default_factory=dict)
-    name: str = ""
+    name: str = ""  # of the result; it is converted to the unit
     unit: str | None = None
     candidates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    source: str = "model"
-    folder: Path = Path()
-    recalibration: str | Recalibration | None = None
+    source: str = "model"  # what messages name: the file
+    folder: Path = Path()  # where the names of files begin
+    recalibration: str | Recalibration | None = None  # what past predictions of this model taught, or its file
 
     def __post_init__(self) -> None:
         components = {}
         for name, entry in self.components.items():
-            with located(self.source, f"components.{name}"):
+            with error_context(self.source, f"components.{name}"):
                 _check_name(name)
                 if name in self.inputs:
                     raise DataError("an input has the same name")
@@ -93,7 +66,7 @@ class StructuralModel(Result):
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "inputs", self._read(self.inputs))
         if isinstance(self.recalibration, str):
-            with located(self.source, "recalibration"):
+            with error_context(self.source, "recalibration"):
                 object.__setattr__(self, "recalibration", Recalibration.read(self.folder / self.recalibration))
 
     @classmethod
@@ -114,10 +87,7 @@ class StructuralModel(Result):
         )
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
-        """The same model with some inputs replaced or added, given as for the constructor.
-
-        What is given without a unit is in that of the input that it replaces.
-        """
+        """The same model with some inputs replaced or added, given as for the constructor."""
         definitions = self._read(inputs)
         for name, definition in definitions.items():
             if definition.unit is None and name in self.inputs:
@@ -125,14 +95,7 @@ class StructuralModel(Result):
         return replace(self, inputs={**self.inputs, **definitions})
 
     def compose(self) -> Composition:
-        """The equation written out in uncertain quantities.
-
-        Raises
-        ------
-        StructuralModelError
-            A name is unknown, components form a cycle, units do not agree, replicated inputs differ in length, or the
-            result is still replicated.
-        """
+        """The equation written out in uncertain quantities."""
         composition = self._composed(self.equation, self.unit)
         if composition.result.indices:
             index = composition.result.indices[0]
@@ -144,7 +107,7 @@ class StructuralModel(Result):
 
     def predict(self, *, executor: Executor | None = None, **options: Any) -> Prediction:
         """The distribution of the result."""
-        return self.recalibrated(predict_together([self.part()], options, executor)[0][0])
+        return self.recalibrated(predict_jointly([self.part()], options, executor)[0][0])
 
     def recalibrated(self, prediction: Prediction) -> Prediction:
         """A prediction of the result as the model's recalibration corrects it; without one as it is."""
@@ -152,12 +115,8 @@ class StructuralModel(Result):
             return prediction
         return _recalibrated(prediction, self.recalibration)
 
-    def predict_each(self, name: str, *, executor: Executor | None = None, **options: Any) -> list[Prediction]:
-        """The distribution of each copy of a replicated component or input; options as for `predict`."""
-        return predict_together([self.part_named(name)], options, executor)[0]
-
     def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
-        """Its result as what is predicted beside others; see `perf_structural.together.Part`."""
+        """Its result as what is predicted beside others; see `perf_structural.prediction.Part`."""
         return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
 
     def part_named(self, name: str) -> Part:
@@ -170,7 +129,7 @@ class StructuralModel(Result):
     def _read(self, inputs: Mapping[str, Any]) -> dict[str, Input]:
         definitions = {}
         for name, entry in inputs.items():
-            with located(self.source, f"inputs.{name}"):
+            with error_context(self.source, f"inputs.{name}"):
                 _check_name(name)
                 definitions[name] = entry if isinstance(entry, Input) else read_input(entry, self.folder)
         return definitions
@@ -196,3 +155,83 @@ def _check_name(name: str) -> None:
         raise DataError(
             f"{name!r} cannot be a name: letters, digits and _ are, that begin with no digit and name no function"
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Result):
+    """Candidates beside one another."""
+
+    predictions: Mapping[str, Prediction]  # by the candidates' names, in the order given
+    statistic: Statistic
+    figures: Mapping[str, float]  # the statistic of each
+    chosen: str  # the candidate with the smallest; of equals the first
+    beaten: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """Of all results; empty where there is none."""
+        return next(iter(self.predictions.values())).unit
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON-ready values."""
+        return {
+            "by": self.statistic.name,
+            "chosen": self.chosen,
+            "candidates": [
+                {
+                    "candidate": name,
+                    "by": self.figures[name],
+                    "beaten": self.beaten.get(name),
+                    **prediction.to_dict(),
+                }
+                for name, prediction in self.predictions.items()
+            ],
+        }
+
+
+def predict_candidates(
+    model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]], **options: Any
+) -> dict[str, Prediction]:
+    """What the model predicts with each candidate's inputs in the place of its own; options as of `predict`."""
+    return predict_models(with_candidates(model, candidates), candidates, **options)
+
+
+def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]]) -> dict[str, StructuralModel]:
+    """The model with each candidate's inputs in the place of its own."""
+    if not candidates:
+        raise StructuralModelError(
+            f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
+        )
+    models = {}
+    for name, inputs in candidates.items():
+        with error_context(model.source, f"candidate {name!r}"):
+            models[name] = model.with_inputs(inputs)
+    return models
+
+
+def predict_models(
+    models: Mapping[str, StructuralModel], candidates: Mapping[str, Mapping[str, Any]], **options: Any
+) -> dict[str, Prediction]:
+    """What the model of each candidate predicts, all drawn at the same points; see `predict_candidates`."""
+    parts = []
+    for name, model in models.items():
+        with error_context(model.source, f"candidate {name!r}"):
+            parts.append(model.part(f"candidate {name!r}", set(candidates[name])))
+    predicted = predict_jointly(parts, options)
+    return {
+        name: model.recalibrated(prediction)
+        for (name, model), (prediction,) in zip(models.items(), predicted, strict=True)
+    }
+
+
+def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:
+    """The candidate with the smallest statistic."""
+    figures = {name: statistic(prediction.evaluation, name) for name, prediction in predictions.items()}
+    chosen = min(figures, key=figures.__getitem__)
+    best = predictions[chosen].draws
+    beaten = {
+        name: probability_below(best, other.draws)
+        for name, other in predictions.items()
+        if name != chosen and best is not None and other.draws is not None
+    }
+    return Choice(predictions, statistic, figures, chosen, beaten)

@@ -15,8 +15,8 @@ import numpy as np
 import perfcore
 from perf_forecast.model import Ahead, ForecastModel
 from perf_forecast.options import Bounds, ForecastOptions, support_of
-from perf_tables.series.measured_durations import check_durations
-from perf_tables.series.window import Window, take_window
+from perf_tables.names import check_durations
+from perf_tables.series import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats

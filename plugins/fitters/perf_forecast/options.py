@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perf_tables.series.durations import check_length
+from perf_tables.arguments import check_length
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
 

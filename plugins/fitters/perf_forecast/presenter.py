@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,15 @@ import numpy as np
 
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_forecast.options import JUDGED_COVERAGES
-from perf_tables.series.window import take_window
+from perf_tables.series import take_window
 from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
 from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
 
 
 _MOST_DRAWN = 120  # samples before the forecast in a picture: more would squeeze the forecast
@@ -56,28 +59,9 @@ class ForecastPresenter(Presenter):
             Table(_columns(result, np.arange(1, last + 1)), importance="data"),
         ]
 
-    def draw(self, result: ForecastModel, figure: Figure, data: Any = None) -> None:
-        """Draw the next values with their central intervals, after the samples where they are given."""
-        axes = figure.subplots()
-        steps = np.arange(1, len(result.ahead) + 1)
-        for coverage in _BANDS:
-            values, lower, upper = result.predict(steps, coverage).T
-            label = f"{coverage:.0%}"
-            axes.fill_between(steps, lower, upper, color=MODEL, alpha=_OPACITY, linewidth=0, label=label)
-        axes.plot(steps, values, color=MODEL, label="median")
-        if data is not None:
-            options = result.origin.options
-            window = take_window(data, options.get("window", "all"), options.get("column"))
-            recent = window.values[-_MOST_DRAWN:]
-            axes.plot(np.arange(1 - len(recent), 1), recent, color=DARK, linewidth=0.8, label="samples")
-        axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
-        axes.set_ylabel(result.column)
-        axes.set_title(self.title(result), fontsize=10, loc="left")
-        legend = axes.legend(fontsize=8, frameon=False)
-        # Each band lies upon the wider ones: the legend shows the colour that is seen.
-        for number, handle in enumerate(legend.legend_handles[: len(_BANDS)], 1):
-            assert handle is not None
-            handle.set_alpha(1.0 - (1.0 - _OPACITY) ** number)
+    def panels(self, result: ForecastModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """The next values with their central intervals, after the samples where they are given."""
+        return {"forecast": partial(_draw_forecast, result, data)}
 
 
 def _columns(result: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]:
@@ -127,3 +111,24 @@ def _support(result: ForecastModel) -> str:
         ("inf" if result.upper is None else f"{result.upper:g}"),
     )
     return f"values from {lower} to {upper} ({result.support})"
+
+
+def _draw_forecast(result: ForecastModel, data: Any, axes: Axes) -> None:
+    steps = np.arange(1, len(result.ahead) + 1)
+    for coverage in _BANDS:
+        values, lower, upper = result.predict(steps, coverage).T
+        label = f"{coverage:.0%}"
+        axes.fill_between(steps, lower, upper, color=MODEL, alpha=_OPACITY, linewidth=0, label=label)
+    axes.plot(steps, values, color=MODEL, label="median")
+    if data is not None:
+        options = result.origin.options
+        window = take_window(data, options.get("window", "all"), options.get("column"))
+        recent = window.values[-_MOST_DRAWN:]
+        axes.plot(np.arange(1 - len(recent), 1), recent, color=DARK, linewidth=0.8, label="samples")
+    axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
+    axes.set_ylabel(result.column)
+    legend = axes.legend(fontsize=8, frameon=False)
+    # Each band lies upon the wider ones: the legend shows the colour that is seen.
+    for number, handle in enumerate(legend.legend_handles[: len(_BANDS)], 1):
+        assert handle is not None
+        handle.set_alpha(1.0 - (1.0 - _OPACITY) ** number)

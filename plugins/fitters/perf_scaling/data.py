@@ -12,10 +12,8 @@ import numpy as np
 
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
-from perf_tables.categories.speeds import is_speed, what_zero_means
-from perf_tables.categories.spread_columns import Spread, pooled_runs, spread_of_rows
-from perf_tables.categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
-from perf_tables.categories.unread_cells import no_number
+from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
+from perf_tables.names import is_speed, no_number, what_zero_means
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements

@@ -15,7 +15,7 @@ from perf_scaling.options import ScalingOptions
 from perf_scaling.posterior.family import run_variance
 from perf_scaling.posterior.posterior import Posterior, stored
 from perf_scaling.posterior.several import left_out
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.contracts import Fitter

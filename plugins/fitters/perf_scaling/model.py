@@ -21,8 +21,8 @@ from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_pr
 from perf_scaling.rows import PathRow, path_rows
 from perf_scaling.speedup import speedup
 from perf_scaling.terms import Law, PathData, point_text
-from perf_tables.categories.speeds import is_speed
-from perf_tables.points.points import check_coverage, named_points
+from perf_tables.names import is_speed
+from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.roles import shown_names

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perf_tables.points.places import parse_places
-from perf_tables.points.ranges import parse_values
+from perf_tables.arguments import parse_places, parse_values
 from perfcore.base.errors import PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_statistics.goodness import relative_errors
-from perf_tables.points.points import Places, places
+from perf_tables.points import Places, places
 from perf_timing.characteristic import characteristics, design
-from perf_timing.preparation import OverCode, Preparation, TimesParameter
+from perf_timing.prepared import OverCode, Preparation, TimesParameter
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build
@@ -110,7 +110,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
-        """Checked points; see `perf_tables.points.points.places`."""
+        """Checked points; see `perf_tables.arguments`."""
         return places(points, self.columns, self.codes, self.systems)
 
     @property

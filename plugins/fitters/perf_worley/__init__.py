@@ -3,13 +3,7 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = [
-    "register_commands",
-    "register_fitters",
-    "register_joins",
-    "register_presenters",
-    "register_segmenters",
-]
+__all__ = ["register_commands", "register_fitters", "register_joins", "register_presenters", "register_segmenters"]
 
 
 @hookimpl
@@ -17,7 +11,7 @@ def register_joins(register: Register) -> None:
     """Announce which part of a run is read, and what runs of one program are together: a table of their phases."""
     register(
         "perfcore.data.curve:UtilizationCurve",
-        "perf_worley.matching.part_of_curves:join_curves",
+        "perf_worley.joining:join_curves",
         options="perf_traces.options:CurveOptions",
         help="which part of a run; of several the phases that they have in common",
     )
@@ -28,14 +22,14 @@ def register_segmenters(register: Register) -> None:
     """Announce the bundled segmenters."""
     register(
         "bounded",
-        "perf_worley.segmenters.bounded:Bounded",
+        "perf_worley.bounded_models:Bounded",
         options="perfcore.hooks.options:NoOptions",
         help="least sum of squares on 512 cells, within the processors",
     )
     register(
         "minimax",
         "perf_worley.segmenters.minimax:Minimax",
-        options="perf_worley.segmenters.options:MinimaxOptions",
+        options="perf_worley.options:MinimaxOptions",
         help="Worley's algorithms K and M: least largest local error",
     )
     register(
@@ -46,14 +40,14 @@ def register_segmenters(register: Register) -> None:
     )
     register(
         "greedy",
-        "perf_worley.segmenters.greedy:Greedy",
+        "perf_worley.segmenters.hill_climb:Greedy",
         options="perfcore.hooks.options:NoOptions",
         help="Friedman and Silverman: one breakpoint at a time",
     )
     register(
         "hill-climb",
         "perf_worley.segmenters.hill_climb:HillClimb",
-        options="perf_worley.segmenters.options:HillClimbOptions",
+        options="perf_worley.options:HillClimbOptions",
         help="moves breakpoints to the least sum of squares",
     )
 
@@ -75,7 +69,7 @@ def register_commands(register: Register) -> None:
     """Announce the command, and the function behind it."""
     register(
         "iterations",
-        "perf_worley.cli.iterations:command",
+        "perf_worley.cli:command",
         group="Model",
         help="Sections of a run that repeat: how many, how long, which one differs.",
         function="perf_worley.iterations.iterations:iterations",
@@ -91,8 +85,8 @@ def register_presenters(register: Register) -> None:
         help="phases over their curve, sliders that fit anew, and how the fit depends on their number",
     )
     register(
-        "perf_worley.matching.comparison:PhaseComparison",
-        "perf_worley.matching.presenter:PhaseComparisonPresenter",
+        "perf_worley.comparison:PhaseComparison",
+        "perf_worley.comparison:PhaseComparisonPresenter",
         help="two runs phase by phase",
     )
     register(

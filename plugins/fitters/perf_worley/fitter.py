@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 import perfcore
-from perf_worley.names.activity import activities
+from perf_worley.activity import activities
 from perf_worley.options import WorleyOptions
-from perf_worley.phase import Phase
 from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
@@ -21,7 +19,7 @@ from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-_AUTO = (1, 20)  # Worley's own range (Figures 6 and 18)
+_AUTO = "1..20"  # Worley's own range (Figures 6 and 18)
 
 
 class WorleyFitter(Fitter):
@@ -51,20 +49,26 @@ class WorleyFitter(Fitter):
         """Fit; see `perfcore.fit`."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_traces.summaries.summarized_trace import SummarizedTrace
-        from perf_worley.iterations.of_phases import as_one_phase, repetition
+        from perf_worley.iterations.iterations import merge_repeated_phases, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
         segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
         merged = curve.merged()  # with equal neighbours joined
-        counts = _counts(options.phases, merged.n_steps)
+        # Numbers of phases to try; of a range those that the curve has steps for.
+        first, _, last = (_AUTO if options.phases == "auto" else options.phases).partition("..")
+        counts = list(range(int(first), max(min(int(last or first), merged.n_steps), int(first)) + 1))
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
         if options.phases_from:
-            from perf_worley.describe_phases import PhaseMaker
-            from perf_worley.iterations.marked_phases import by_markers
+            from perf_worley.iterations.iterations import by_markers
+            from perf_worley.search import PhaseMaker
 
-            _check_marked(data, options)
+            if not isinstance(data, Trace):
+                raise OptionError("--phases-from belongs to traces; these data have no markers")
+            if options.phases != "auto" or options.degree == "mixed":
+                flag = "--phases" if options.phases != "auto" else "--degree mixed"
+                raise OptionError(f"--phases-from says where phases begin and end; leave out {flag}")
             fitted = by_markers(data, PhaseMaker(merged, _basis(options, merged, segmenter, "0")), options.phases_from)
             counts = [len(fitted.phases)]
         elif rule == "auto":
@@ -78,8 +82,12 @@ class WorleyFitter(Fitter):
         trace = data if isinstance(data, Trace) and not isinstance(data, SummarizedTrace) else None
         repeated = repetition(merged, trace, options.busy, options.idle)
         if repeated is not None and rule == "auto" and len(counts) > 1:
-            result = as_one_phase(maker, result, repeated)
-        named = result if trace is None else _with_activity(trace, options, result)
+            result = merge_repeated_phases(maker, result, repeated)
+        if trace is not None:  # the outermost edges are those of the run, to the nanosecond
+            factor = nanoseconds_per(trace.time_unit)
+            edges = [trace.span_ns[0], *(round(phase.start * factor) for phase in result[1:]), trace.span_ns[1]]
+            ran = activities(trace, edges, options.busy, options.idle)
+            result = [replace(phase, activity=each) for phase, each in zip(result, ran, strict=True)]
         return PhaseModel(
             origin=Origin(
                 fitter="worley",
@@ -89,7 +97,7 @@ class WorleyFitter(Fitter):
                 version=perfcore.__version__,
             ),
             time_unit=curve.time_unit,
-            phases=tuple(named),
+            phases=tuple(result),
             sequence=tuple(fitted.sequence),
             rule=rule if len(counts) > 1 else None,
             evidence=fitted.evidence,
@@ -119,33 +127,6 @@ def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
     if isinstance(data, Series):
         return data.curve(options.column)
     raise DataError(f"worley fits traces, utilization curves and time series, not {type_in_words(data)}")
-
-
-def _check_marked(data: Any, options: WorleyOptions) -> None:
-    """Refuse what does not go with phases from markers."""
-    if not isinstance(data, Trace):
-        raise OptionError("--phases-from belongs to traces; these data have no markers")
-    for is_given, flag in (
-        (options.phases != "auto", "--phases"),
-        (options.degree == "mixed", "--degree mixed"),
-    ):
-        if is_given:
-            raise OptionError(f"--phases-from says where phases begin and end; leave out {flag}")
-
-
-def _counts(phases: str, n_steps: int) -> list[int]:
-    """Numbers of phases to try; of a range those that the curve has steps for."""
-    first, _, last = ("{}..{}".format(*_AUTO) if phases == "auto" else phases).partition("..")
-    most = max(min(int(last or first), n_steps), int(first))
-    return list(range(int(first), most + 1))
-
-
-def _with_activity(trace: Trace, options: WorleyOptions, phases: Sequence[Phase]) -> list[Phase]:
-    """With what runs in each; the outermost edges are those of the run, to the nanosecond."""
-    factor = nanoseconds_per(trace.time_unit)
-    edges = [trace.span_ns[0], *(round(phase.start * factor) for phase in phases[1:]), trace.span_ns[1]]
-    phase_activities = activities(trace, edges, options.busy, options.idle)
-    return [replace(phase, activity=each) for phase, each in zip(phases, phase_activities, strict=True)]
 
 
 def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:

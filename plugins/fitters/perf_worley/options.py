@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_formulas.formula import functions_of
-from perf_worley.sensitivity import RULES
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
@@ -66,7 +65,7 @@ class WorleyOptions:
         "auto",
         "how the number of phases is chosen among several: auto (significant, material, more than noise), knee "
         "(Satopaa 2011) or penalty (Yao 1988)",
-        choices=("auto", *RULES),
+        choices=("auto", "knee", "penalty"),
     )  # fmt: skip
     verbose: bool = option(False, "tables have evaluations and updates, too")
     functions: tuple[str, ...] = option(
@@ -74,9 +73,7 @@ class WorleyOptions:
         choices=lambda: functions_of(("t",)), metavar="NAME,...",
     )  # fmt: skip
     scale: float | None = option(
-        None,
-        "time scale of the functions, in the data's unit (default: a tenth of the run)",
-        above=0.0,
+        None, "time scale of the functions, in the data's unit (default: a tenth of the run)", above=0.0
     )
     busy: tuple[str, ...] | None = option(
         None, "traces: states that count as computing, separated by commas", metavar="STATE,..."
@@ -85,3 +82,25 @@ class WorleyOptions:
         None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
     )
     column: str | None = option(None, "time series of several columns: the one to fit", metavar="NAME")
+
+
+@dataclass(frozen=True)
+class MinimaxOptions:
+    """Options of `Minimax`."""
+
+    epsilon_tolerance: float | None = option(
+        None, "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)", above=0.0
+    )
+    break_tolerance: float | None = option(
+        None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
+    )
+
+
+@dataclass(frozen=True)
+class HillClimbOptions:
+    """Options of `HillClimb`."""
+
+    start: str = option(
+        "likely", "partition to start from: the best at likely edges, Worley's, inserted one by one, or equal widths",
+        choices=("likely", "minimax", "greedy", "equal"),
+    )  # fmt: skip

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from statistics import NormalDist
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula, functions_of
 from perf_statistics.goodness import r_squared
-from perf_worley.phase import Evidence, Phase, Repetition, SequenceEntry
+from perf_worley.activity import Activity
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
@@ -20,6 +21,72 @@ from perfcore.hooks.registry import registry
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
+
+
+class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One phase."""
+
+    start: float  # in the model's time unit
+    end: float
+    degree: int  # degree of the polynomial; for other functions the number of them
+    coefficients: tuple[float, ...]  # of powers of ``t - start``, constant first
+    error: float  # local L2 error: square root of the integral of (curve - model)^2 over the phase
+    kept: int | None = None  # in how many of the models with more phases the break at ``start`` stays
+    standard_errors: tuple[float, ...] | None = None  # of the coefficients, by the long-run variance of the curve
+    level_error: float | None = None  # standard error of the phase's mean
+    break_interval: tuple[float, float] | None = None
+    activity: Activity | None = None  # what runs in it, and its name; None where the data were no trace
+    marker: str | None = None  # the marker that it lasts as long as, or ``"outside"`` of all
+
+
+class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Iterations of the run; see `perf_worley.iterations.iterations.Iterations`."""
+
+    count: int
+    period: float  # mean duration, in the model's time unit
+    spread: float  # standard deviation of durations, as a share of the mean
+    start: float  # of the first and the last one, in the model's time unit
+    end: float
+    text: str  # all of it in a line, with the iteration that differs
+
+
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the rule ``auto`` found; see `perf_worley.number_of_phases.Choice`."""
+
+    degree: int  # highest degree of a phase
+    gain: float  # what the phases gain over one, in units of the noise
+    needed: float | None  # what noise alone may gain; None where the curve is constant
+    stretches: float  # how many independent stretches the curve is worth
+    noise: float  # long-run variance of a cell, in processors squared
+    cell: float  # duration of a cell, in the model's time unit
+    reason: str  # why it is one phase; empty where it is several, or the number was given
+    period: float = 0.0  # in the model's time unit, that the curve was averaged over
+
+
+class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One model of a sequence of numbers of phases: Worley's Figures 6, 7 and 18, and the persistence of its breaks."""
+
+    n_phases: int  # phases asked for; ``len(breaks) + 1`` may be fewer
+    epsilon: float  # largest local L2 error
+    tolerance: float | None  # worley's epsilon: what bounded the errors
+    sum_of_squares: float  # squared L2 error of the whole model
+    breaks: tuple[float, ...]  # inner breakpoints, in the model's time unit
+    kept: tuple[int, ...]  # for each break in how many of the following models it stays
+    following: int  # how many models follow
+    evaluations: int | None  # evaluations of f and least-squares updates
+    updates: int | None
+    gain: float | None = None  # what the phases gain over one, in units of the noise
+
+    @property
+    def bound(self) -> float:
+        """What falls with the number of phases: the tolerance where there is one, else the sum of squares."""
+        return self.sum_of_squares if self.tolerance is None else self.tolerance
+
+    @property
+    def bound_name(self) -> str:
+        """Name of `bound`, for a heading."""
+        return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
+
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,54 +98,23 @@ def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
 
 
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Phases of a processor-utilization curve.
+    """Phases of a processor-utilization curve."""
 
-    Attributes
-    ----------
-    time_unit : str
-        Unit of all times.
-    phases : tuple of Phase
-    sequence : tuple of SequenceEntry
-        All numbers of phases that were tried; empty for a single one.
-    rule : str or None
-        How the number of phases was chosen.
-    objective : str
-        What the breakpoints minimise.
-    functions : tuple of str
-        Names of the functions beside the constant; empty for polynomials.
-    scale : float
-        Time scale of the functions.
-    cost : dict
-        Evaluations, updates and the like of the search for this model.
-    n_steps : int
-        Steps of the curve, neighbours of equal height joined.
-    sum_of_squares : float
-        Integral of (curve - model)^2.
-    total_squares, centered_squares : float
-        Integrals of curve^2 and of (curve - mean)^2.
-    n_locations : int or None
-        Number of processors, if known.
-    evidence : Evidence or None
-        What the rule ``auto`` found; None for other rules.
-    iterations : Repetition or None
-        Sections that repeat; None where there are none.
-    """
-
-    time_unit: str
+    time_unit: str  # of all times
     phases: tuple[Phase, ...]
-    sequence: tuple[SequenceEntry, ...]
-    rule: str | None
-    objective: str
-    functions: tuple[str, ...]
-    scale: float
-    cost: dict[str, int | float]
-    n_steps: int
-    sum_of_squares: float
-    total_squares: float
+    sequence: tuple[SequenceEntry, ...]  # all numbers of phases that were tried; empty for a single one
+    rule: str | None  # how the number of phases was chosen
+    objective: str  # what the breakpoints minimise
+    functions: tuple[str, ...]  # beside the constant; empty for polynomials
+    scale: float  # time scale of the functions
+    cost: dict[str, int | float]  # evaluations, updates and the like of the search for this model
+    n_steps: int  # of the curve, neighbours of equal height joined
+    sum_of_squares: float  # integral of (curve - model)^2
+    total_squares: float  # integrals of curve^2 and of (curve - mean)^2
     centered_squares: float
-    n_locations: int | None
-    evidence: Evidence | None = None
-    iterations: Repetition | None = None
+    n_locations: int | None  # processors, if known
+    evidence: Evidence | None = None  # what the rule ``auto`` found; None for other rules
+    iterations: Repetition | None = None  # sections that repeat; None where there are none
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
@@ -92,9 +128,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         for number, phase in enumerate(self.phases):
             expected = len(self.functions) + 1 if self.functions else phase.degree + 1
             if len(phase.coefficients) != expected:
-                raise ValueError(
-                    f"phase {number + 1} has {len(phase.coefficients)} coefficients, {expected} are expected"
-                )
+                count = len(phase.coefficients)
+                raise ValueError(f"phase {number + 1} has {count} coefficients, {expected} are expected")
             if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
                 raise ValueError(
                     f"phase {number + 1} does not begin where the one before ends, or ends before it begins"
@@ -164,19 +199,14 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         )
 
     def design_rows(self, points: Points) -> DesignRows:
-        """None: phases are those of one run.
-
-        Raises
-        ------
-        OptionError
-        """
+        """None: phases are those of one run."""
         raise OptionError("phases are those of one run, of which no point can be measured by itself")
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
         """Two runs phase by phase; utilization at the same time of two runs says nothing."""
         if not isinstance(other, PhaseModel):
             return None
-        from perf_worley.matching.comparison import compare_phases
+        from perf_worley.comparison import compare_phases
 
         return compare_phases(self, other, names)
 
@@ -194,10 +224,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients, with standard errors by the long-run variance of the curve, and breakpoints.
-
-        The uncertainty of a breakpoint is lopsided; `Phase.break_interval` has it.
-        """
+        """Coefficients with standard errors by the long-run variance, and breakpoints, see `Phase.break_interval`."""
         unit = self.time_unit
         estimates = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
         for i, phase in enumerate(self.phases, 1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.colors import to_rgba
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -33,16 +34,7 @@ _GREYS = (LIGHT, FAINT)
 
 
 def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
-    """Draw what runs; a model whose phases have no activity has no such picture.
-
-    Parameters
-    ----------
-    model : PhaseModel
-    axes : matplotlib Axes
-        Empty.
-    span : (float, float)
-        Ends of the time axis, those of the panel that it stands below.
-    """
+    """Draw what runs, on a time axis with the ends of the panel that it stands below."""
     place = time_axis(axes, *span, model.time_unit)
     edges = place([phase.start for phase in model.phases] + [model.end])
     activities = [phase.activity for phase in model.phases if phase.activity is not None]
@@ -93,51 +85,42 @@ _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
 
 
-def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
-    """Draw a phase model."""
-    named = all(phase.activity is not None for phase in model.phases)
+def _panels(model: PhaseModel, data: Any) -> dict[str, tuple[float, Callable[[Axes], None]]]:
+    """Height and drawing of the parts that a model has."""
     curve = None if data is None else _curve_of(model, data)
-    if not model.sequence and not named:
-        _draw_model(model, figure.add_subplot(), curve)
-        return
-    # Each over time has the whole width, so that a time is at the same place in all of them.
-    heights = [3.0, *([1.6] if named else []), *([2.0, 1.4] if model.sequence else [])]
-    figure.set_size_inches(10, 1.6 * sum(heights))
-    above, *further = figure.subplots(len(heights), 1, height_ratios=heights)
-    _draw_model(model, above, curve)
     span = _span(model, curve)
-    if named:
-        draw_activity(model, further[0], span)
+    panels: dict[str, tuple[float, Callable[[Axes], None]]] = {
+        "model": (3.0, lambda axes: _draw_model(model, axes, curve))
+    }
+    if all(phase.activity is not None for phase in model.phases):
+        panels["activity"] = 1.6, lambda axes: draw_activity(model, axes, span)
     if model.sequence:
-        _draw_breaks(model, further[-2], span)
-        _draw_errors(model, further[-1])
+        panels["breaks"] = 2.0, lambda axes: _draw_breaks(model, axes, span)
+        panels["errors"] = 1.4, lambda axes: _draw_errors(model, axes)
+    return panels
+
+
+def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
+    """Draw a phase model; each part over time has the whole width, so that a time is at the same place in all."""
+    heights, draws = zip(*_panels(model, data).values(), strict=True)
+    if len(heights) > 1:
+        figure.set_size_inches(10, 1.6 * sum(heights))
+    for axes, draw in zip(
+        figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0], draws, strict=True
+    ):
+        draw(axes)
 
 
 def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
     """Panels by name: ``model``, and as far as the model has them ``activity``, ``breaks`` and ``errors``."""
-    curve = None if data is None else _curve_of(model, data)
-    span = _span(model, curve)
 
-    def draw_model(axes: Axes) -> None:
-        _draw_model(model, axes, curve)
-        _set_legend_inside(axes)
+    def alone(draw: Callable[[Axes], None], axes: Axes) -> None:
+        draw(axes)
+        if axes.get_legend() is not None:  # put where a panel by itself has room for it
+            handles, names = axes.get_legend_handles_labels()
+            add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left", frameon=True)
 
-    def draw_states(axes: Axes) -> None:
-        draw_activity(model, axes, span)
-        _set_legend_inside(axes)
-
-    panels: dict[str, Callable[[Axes], None]] = {"model": draw_model}
-    if all(phase.activity is not None for phase in model.phases):
-        panels["activity"] = draw_states
-    if model.sequence:
-        panels |= {"breaks": lambda axes: _draw_breaks(model, axes, span), "errors": partial(_draw_errors, model)}
-    return panels
-
-
-def _set_legend_inside(axes: Axes) -> None:
-    """Put the legend where a panel by itself has room for it."""
-    handles, names = axes.get_legend_handles_labels()
-    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left", frameon=True)
+    return {name: partial(alone, draw) for name, (_, draw) in _panels(model, data).items()}
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:
@@ -163,13 +146,8 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
         mark_intervals(axes, intervals)
     number_phases(axes, place([phase.start for phase in model.phases] + [model.end]))
     for i, phase in enumerate(model.phases[1:]):
-        axes.axvline(
-            float(place(phase.start)),
-            color=RULE,
-            linewidth=0.7,
-            linestyle=":",
-            label="breakpoint" if i == 0 else None,
-        )
+        label = "breakpoint" if i == 0 else None
+        axes.axvline(float(place(phase.start)), color=RULE, linewidth=0.7, linestyle=":", label=label)
     times, values = [], []
     for phase in model.phases:
         phase_times = np.linspace(phase.start, phase.end, _POINTS_PER_PHASE)
@@ -181,13 +159,8 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     is_cut = not np.allclose(drawn, polynomials, rtol=1e-6, atol=1e-6 * float(drawn.max()))
     ends = "0" if np.isinf(most) else f"0 and {most:g}"
     # One line through all phases: it connects them vertically at the breakpoints.
-    axes.plot(
-        place(np.concatenate(times)),
-        drawn,
-        color=MODEL,
-        linewidth=1.4,
-        label=f"model, cut at {ends}" if is_cut else "model",
-    )
+    label = f"model, cut at {ends}" if is_cut else "model"
+    axes.plot(place(np.concatenate(times)), drawn, color=MODEL, linewidth=1.4, label=label)
     axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.05 * float(drawn.max())))
     axes.set_title(model.title, fontsize=10, loc="left", pad=20)
     # Above the axes, where no data can lie behind it, and below the title.
@@ -237,13 +210,8 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
         if not entry.breaks:
             continue
         share = np.array(entry.kept) / entry.following if entry.following else np.zeros(len(entry.kept))
-        axes.scatter(
-            place(entry.breaks),
-            np.full(len(entry.breaks), entry.n_phases),
-            c=[(*_rgb(DATA), 0.15 + 0.85 * value) for value in share],
-            s=14,
-            linewidths=0,
-        )
+        colours = [to_rgba(DATA, 0.15 + 0.85 * value) for value in share]
+        axes.scatter(place(entry.breaks), [entry.n_phases] * len(entry.breaks), c=colours, s=14, linewidths=0)
     axes.axhline(len(model.phases), color=MODEL, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("phases")
@@ -267,7 +235,3 @@ def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     axes.set_xlabel("phases")
     axes.set_ylabel(unit)
     axes.set_title(model.sequence[0].bound_name, fontsize=9)
-
-
-def _rgb(color: str) -> tuple[float, ...]:
-    return tuple(int(color[i : i + 2], 16) / 255.0 for i in (1, 3, 5))

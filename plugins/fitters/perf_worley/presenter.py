@@ -2,23 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_worley.phase import Evidence
-from perf_worley.phase_model import PhaseModel
+import numpy as np
+
+from perf_worley.iterations.iterations import period_text
+from perf_worley.phase_model import Evidence, PhaseModel
 from perfcore.base.errors import listing
 from perfcore.data.units import readable, shown_origin
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
     from perf_worley.views import PhaseViews
+
+
+_FORMS = ("constant", "linear", "quadratic", "cubic")
+_NORMAL = 1.959964  # 95 % of a normal distribution
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
+
+
+def _phase_table(model: PhaseModel) -> Table:
+    """Where each phase lies, what it looks like, how far the curve is from it."""
+    unit, phases, repeated = model.time_unit, model.phases, model.iterations
+    origin, length = shown_origin(model.start, model.end), model.end - model.start
+    heights = np.array([_heights(model, phase) for phase in phases])
+    starts, ends = np.array([phase.start for phase in phases]), np.array([phase.end for phase in phases])
+    following = sum(entry.n_phases > len(phases) for entry in model.sequence)
+
+    def with_interval(phase: Phase, mean: float) -> tuple[float, float | None, float | None]:
+        if phase.level_error is None:
+            return mean, None, None
+        half, most = _NORMAL * phase.level_error, np.inf if model.n_locations is None else model.n_locations
+        return mean, max(mean - half, 0.0), float(min(mean + half, most))
+
+    def kept(phase: Phase) -> str | None:
+        return None if phase.kept is None or not following else f"{phase.kept} of {following}"
+
+    breaks = [phase.break_interval and tuple(place - origin for place in phase.break_interval) for phase in phases]
+    markers = Column("marker", [phase.marker for phase in phases])
+    means = [with_interval(phase, mean) for phase, mean in zip(phases, heights[:, 0].tolist(), strict=True)]
+    columns = [
+        Column("phase", range(1, len(phases) + 1)),
+        *([markers] if any(markers.value) else []),
+        Column("start", starts - origin, unit, "time", key=()),
+        Column("start 95% CI", breaks, unit, "time", key=()),
+        Column("end", ends - origin, unit, "time", key=()),
+        Column("start", starts, unit, importance="data"),
+        Column("end", ends, unit, importance="data"),
+        Column("duration", ends - starts, unit, "time", key=f"duration_{unit}"),
+        Column("share", (ends - starts) / length, format=".1%"),
+        Column("form", ["+".join(model.functions) or _FORMS[phase.degree] for phase in phases]),
+        Column("mean", means, key=("mean", "mean_lower", "mean_upper")),
+        Column("at start", heights[:, 1]),
+        Column("at end", heights[:, 2]),
+        Column("L2 error", [phase.error for phase in phases], format=".6g"),
+        Column("break kept", list(map(kept, phases)), key=()),
+        Column("iterations", [repeated and (period_text(phase, repeated, unit) or None) for phase in phases], key=()),
+        Column("activity", [None if p.activity is None else p.activity.name for p in phases], key="what_runs"),
+    ]
+    return Table(columns, title=f"times count from {origin:.15g} {unit}" if origin else "")
+
+
+def _category_table(model: PhaseModel) -> Table | None:
+    """What share of each phase's processor time each class of states takes."""
+    activities = [phase.activity for phase in model.phases if phase.activity is not None]
+    times: dict[str, int] = {}
+    for activity in activities:
+        for category, time in activity.categories_ns.items():
+            times[category] = times.get(category, 0) + time
+    if times.keys() <= {"computing", "idle", "no state"}:
+        return None
+    names = sorted(times, key=lambda category: (category != "computing", category == "no state", -times[category]))
+    shares = {name: [each.categories_ns.get(name, 0) / each.processor_ns for each in activities] for name in names}
+    columns = [Column(name, values, format=".1%") for name, values in shares.items()]
+    title = "What the processors do in each phase, share of their time"
+    return Table([Column("phase", range(1, len(activities) + 1)), *columns], title=title)
+
+
+def _sequence_table(sequence: Sequence[SequenceEntry], title: str, *, verbose: bool) -> Table:
+    """One model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
+    # For polynomials of one degree the tolerance is the largest error, and one column says it.
+    weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
+    tolerances, sums = [entry.tolerance for entry in sequence], [entry.sum_of_squares for entry in sequence]
+    kept = [sum(e.kept) / (len(e.kept) * e.following) if e.kept and e.following else None for e in sequence]
+    cost: Any = "default" if verbose else "data"
+    columns = [
+        Column("phases", [e.n_phases for e in sequence]),
+        Column("gain", [e.gain if e.n_phases > 1 else None for e in sequence], format=".3g"),
+        Column("epsilon", [e.epsilon if verbose or e.gain is None else None for e in sequence], format=".6g"),
+        Column("tolerance", tolerances if weighted else [None] * len(sequence), format=".6g"),
+        Column("drop", _drops(tolerances), format=".1%", key="tolerance_drop"),
+        Column("sum of squares", sums, format=".6g"),
+        Column("drop", _drops(sums), format=".1%", key="squares_drop"),
+        Column("breaks kept", kept, format=".0%"),
+        Column("evaluations", [e.evaluations for e in sequence], importance=cost),
+        Column("updates", [e.updates for e in sequence], importance=cost),
+    ]
+    return Table(columns, title=title)
+
+
+def _drops(values: Sequence[float | None]) -> list[float | None]:
+    before = (None, *values[:-1])
+    return [1.0 - b / a if a and b is not None else None for a, b in zip(before, values, strict=True)]
+
+
+def _heights(model: PhaseModel, phase: Phase) -> tuple[float, float, float]:
+    """Mean of a phase's function, and its values at the start and at the end."""
+    inner = model.evaluate(phase, phase.start + 0.5 * (phase.end - phase.start) * (_NODES + 1.0))
+    at_start, at_end = model.evaluate(phase, np.array([phase.start, phase.end])).tolist()
+    return float(inner @ _WEIGHTS) / 2.0, at_start, at_end
 
 
 class PhasePresenter(Presenter):
@@ -50,24 +150,12 @@ class PhasePresenter(Presenter):
 
     def tables(self, result: PhaseModel) -> Tables:
         """The phases, and the sequence that they were chosen from."""
-        from perf_worley.tables import category_table, phase_table, sequence_table
-
-        origin = shown_origin(result.start, result.end)
-        caption = f"times count from {origin:.15g} {result.time_unit}" if origin else ""
-        tables = [(caption, *phase_table(result))]
-        if (categories := category_table(result)) is not None:
-            tables.append(("What the processors do in each phase, share of their time", *categories))
+        tables = [_phase_table(result), _category_table(result)]
         if result.sequence:
-            rows = sequence_table(result.sequence, verbose=bool(result.origin.options["verbose"]))
-            where = "" if result.evidence is None else " (before refinement)"
-            tables.append((f"How the fit changes with the number of phases{where}", *rows))
-        return tables
-
-    def frame(self, result: PhaseModel) -> pd.DataFrame:
-        """One row for each phase; times in the model's unit, utilization in processors."""
-        from perf_worley.tables import phase_frame
-
-        return phase_frame(result)
+            title = "How the fit changes with the number of phases" + " (before refinement)" * bool(result.evidence)
+            verbose = bool(result.origin.options["verbose"])
+            tables.append(_sequence_table(result.sequence, title, verbose=verbose))
+        return [table for table in tables if table is not None]
 
     def panels(self, result: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The model, what runs, and how breakpoints and errors change with the number of phases."""

@@ -30,8 +30,7 @@ from perf_views.contents import (
     link_to_timeline,
 )
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
-from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
+from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, WorleyOptions
 from perf_worley.picture import draw_sequence, mark_intervals
@@ -173,11 +172,13 @@ class PhaseViews:
     def _phase_table(self, model: PhaseModel, table: Table, zoom: Zoom, state: dict[str, str]) -> Table:
         """The phases' own table: a number shows that phase alone, its start leads to the stretch on the timeline."""
         rows: list[tuple[Cell | str, ...]] = []
-        for phase, (number, start, *cells) in zip(model.phases, table.rows, strict=True):
-            query = {**state, **zoom.query(phase.start, phase.end)}
-            way = Link("", (_TIMELINE,), query)
-            begins = Cell(_text(start), way) if _TIMELINE in self._further else start
-            rows.append((Cell(str(number), Link("", (), query)), begins, *cells))
+        at = next(place for place, name in enumerate(table.header) if str(name).startswith("start"))
+        for phase, row in zip(model.phases, table.rows, strict=True):
+            query, cells = {**state, **zoom.query(phase.start, phase.end)}, list(row)
+            cells[0] = Cell(_text(row[0]), Link("", (), query))
+            if _TIMELINE in self._further:
+                cells[at] = Cell(_text(row[at]), Link("", (_TIMELINE,), query))
+            rows.append(tuple(cells))
         return Table(table.header, tuple(rows), "Phases", table.title)
 
     def _links(self, state: dict[str, str]) -> Sequence[Block]:

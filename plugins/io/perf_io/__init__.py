@@ -100,7 +100,7 @@ def register_joins(register: Register) -> None:
     )
     register(
         "perfcore.data.trace:Trace",
-        "perf_traces.joining:join_traces",
+        "perf_traces.runs:join_traces",
         options="perf_traces.options:TraceOptions",
         help="which locations and which part of a run; of several runs what their curves are together",
     )

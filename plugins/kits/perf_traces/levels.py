@@ -26,9 +26,11 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
+_OF_HOST = (NOT_STARTED, WAITING_FOR_HOST)
 
 _AS_RECORDED = ("stream", "thread", "both")
 _WORDS = {"device": "GPU", "process": "process", "node": "node"}
+_PLURALS = {"device": "GPUs", "process": "processes", "node": "nodes"}
 _MEMBERS = {"device": "streams", "process": "locations", "node": "locations"}
 # What the names of locations say where no reader does.
 _NAMES = {
@@ -40,9 +42,10 @@ _NAMES = {
     ),
 }
 _AT_ONCE = ": each computes while any of its own does"
-_RANKS = (
-    "communicating", "waiting", "transferring", "io", "contending", "runtime", "synchronizing", "unknown", "computing",
-    "other", "marker", "idle", "not_running",
+# Of two states of one time that before the other is shown; what counts as computing is before all.
+_ORDER = (
+    "(computing)", "communicating", "waiting", "transferring", "io", "contending", "runtime", "synchronizing",
+    "unknown", "computing", "other", "marker", *_OF_HOST, "idle", "not_running",
 )  # fmt: skip
 
 
@@ -59,18 +62,12 @@ class LocatedTrace(LazyTrace):
     ) -> None:
         self.recorded, self.place, self.level = recorded, place, level
         self._merged = _merged(recorded, place, locations, level, _ranks(recorded)) if merged is None else merged
+        notes = [note for note in recorded.notes if _AT_ONCE not in note]
         super().__init__(
-            locations,
-            recorded.states,
-            time_unit=recorded.time_unit,
-            busy_states=recorded.busy_states,
-            span_ns=run_of(self._merged),
-            source=recorded.source,
-            notes=[note for note in recorded.notes if _AT_ONCE not in note],
-            markers=recorded.markers,
-            levels=self._merged.levels,
-            facts=recorded.facts,
-        )
+            locations, recorded.states, time_unit=recorded.time_unit, busy_states=recorded.busy_states,
+            span_ns=run_of(self._merged), source=recorded.source, notes=notes, markers=recorded.markers,
+            levels=self._merged.levels, facts=recorded.facts,
+        )  # fmt: skip
         if (calls := recorded.facts.get(FACT)) is not None:
             carry(self, lambda: on_locations(calls(), place, locations))
         self.notes = (*self.notes, _how_many_at_once(self))
@@ -104,10 +101,7 @@ class LocatedTrace(LazyTrace):
         of_part = {place: k for k, place in enumerate(locations)}
         kept = [k for k, place in enumerate(self.place.tolist()) if place in of_part]
         levels = {name: [values[k] for k in kept] for name, values in self.recorded.levels.items()}
-        facts = {**facts, "levels": levels}
-        cut_method: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
-        limits = first, stop, kept, states
-        part = cut_trace(self.recorded, *limits, facts) if cut_method is None else cut_method(*limits, **facts)
+        part = cut_trace(self.recorded, first, stop, kept, states, {**facts, "levels": levels})
         if part is None or not _lasts(part):
             return None
         names = [self.locations[place] for place in locations]
@@ -176,33 +170,18 @@ def _merged(
         return recorded.merged(place, locations, order, levels)
     columns = recorded.location, recorded.state, recorded.start_ns, recorded.end_ns
     return Trace(
-        *merged_states(*columns, place=place, rank=order),
-        locations,
-        recorded.states,
-        time_unit=recorded.time_unit,
-        busy_states=recorded.busy_states,
-        span_ns=run_of(recorded),
-        source=recorded.source,
-        levels=levels,
-    )
+        *merged_states(*columns, place=place, rank=order), locations, recorded.states, time_unit=recorded.time_unit,
+        busy_states=recorded.busy_states, span_ns=run_of(recorded), source=recorded.source, levels=levels,
+    )  # fmt: skip
 
 
 def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
     """Of two states of one time that with the lower number is shown."""
     busy = frozenset(trace.busy_states)
-    first = {NOT_STARTED: _RANKS.index("idle") + 1, WAITING_FOR_HOST: _RANKS.index("idle") + 2}
-    after = len(first)
-    ranks = []
-    for state, kind in zip(trace.states, state_classes(trace.states), strict=True):
-        number = _RANKS.index(kind) + 1
-        if state in busy:
-            number = 0
-        elif state in first:
-            number = first[state]
-        elif kind in ("idle", "not_running"):
-            number += after
-        ranks.append(number)
-    return np.array(ranks, dtype=np.int64)
+    kinds = zip(trace.states, state_classes(trace.states), strict=True)
+    return np.array(
+        [0 if state in busy else _ORDER.index(state if state in _OF_HOST else kind) for state, kind in kinds]
+    )
 
 
 def _levels_above(trace: Trace, place: npt.NDArray[np.int64]) -> dict[str, Sequence[str]]:
@@ -219,20 +198,19 @@ def _levels_above(trace: Trace, place: npt.NDArray[np.int64]) -> dict[str, Seque
 
 
 def _lasts(trace: Trace) -> bool:
-    return any((each.end_ns > each.start_ns).any() for _, each in parts_of(trace))
+    return any((part.end_ns > part.start_ns).any() for _, part in parts_of(trace))
 
 
 def _busy_ns(trace: Trace, busy: npt.NDArray[np.bool_]) -> int:
-    return sum(int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for _, each in parts_of(trace))
+    return sum(int((part.end_ns - part.start_ns)[busy[part.state]].sum()) for _, part in parts_of(trace))
 
 
 def _how_many_at_once(trace: LocatedTrace) -> str:
     recorded = trace.recorded
     busy = np.array([state in trace.busy_states for state in trace.states])
     time, covered = (_busy_ns(each, busy) for each in (recorded, trace._merged))
-    word, n = _WORDS[trace.level], len(trace.locations)
-    several = {"GPU": "GPUs", "process": "processes", "node": "nodes"}[word] if n > 1 else word
-    members = f"{len(recorded.locations)} {_MEMBERS[trace.level]} as {n} {several}"
+    n, level = len(trace.locations), trace.level
+    members = f"{len(recorded.locations)} {_MEMBERS[level]} as {n} {_PLURALS[level] if n > 1 else _WORDS[level]}"
     at_once = f"; where one computes, {time / covered:.2f} of them do at once" if covered else ""
-    finest = "stream" if trace.level == "device" else "thread"
+    finest = "stream" if level == "device" else "thread"
     return f"{members}{_AT_ONCE}{at_once} (--locations {finest} tells them apart)"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.messages.communication import carry
 from perf_traces.messages.matching import COLLECTIVE, COLUMNS, RankCalls, communication_of_ranks
+from perf_traces.nesting import Integers
 from perf_traces.options import TraceOptions
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, listing
@@ -30,9 +30,9 @@ _PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json
 
 def named_ranks(paths: Sequence[Path]) -> list[int | None]:
     """The rank that each name says in one of the usual spellings; None where it says none."""
-    spelled = [_spelled(path) for path in paths]
-    if any(rank is not None for rank in spelled):
-        return spelled
+    spelled = [_SPELLED.findall(path.name) or _SPELLED.findall(path.parent.name) for path in paths]
+    if any(spelled):
+        return [int(numbers[-1]) if numbers else None for numbers in spelled]
     counted = [_COUNTED.fullmatch(path.name) for path in paths]
     numbers = {int(match["number"]) for match in counted if match}
     stems = {(path.parent, match["stem"]) for path, match in zip(paths, counted, strict=True) if match}
@@ -48,13 +48,6 @@ def named_host(path: Path) -> str | None:
     """The host that the name of a trace of PyTorch's profiler begins with."""
     match = _PROCESS.fullmatch(path.name)
     return match["host"] if match else None
-
-
-def _spelled(path: Path) -> int | None:
-    for name in (path.name, path.parent.name):
-        if numbers := _SPELLED.findall(name):
-            return int(numbers[-1])
-    return None
 
 
 AS_RUNS = ", or take them as runs with -r files=runs"
@@ -142,7 +135,7 @@ _LEAST_MATCHES = 2
 _LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
 YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
 
-Ends = Mapping[str, tuple[npt.NDArray[np.int64], int]]
+Ends = Mapping[str, tuple[Integers, int]]
 
 
 @dataclass(frozen=True)
@@ -168,9 +161,8 @@ class _Match:
 
 def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: str) -> Clocks:
     """The clock of a run of several ranks."""
-    firsts = [part.span_ns[0] for part in parts]
     if how == "unaligned":
-        shifts = tuple(-first for first in firsts)
+        shifts = tuple(-part.span_ns[0] for part in parts)
         return Clocks(how, shifts, "clocks: not aligned, each rank counts from its own first event")
     if len(parts) == 1:
         return _recorded(parts, ranks, [_Match(0)])
@@ -183,12 +175,18 @@ def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: 
             why = "they have no collectives in common" if not match.count else "they have one collective in common"
             raise _unalignable(name, ranks[0], rank, problem, f"{why} that both executed equally often")
         if match.residual_ns > match.tolerance_ns:
-            why = f"half of the ends of their {match.count} common collectives"
-            raise _unalignable(
-                name, ranks[0], rank, problem, f"{why} lie more than {readable(match.residual_ns, 'ns')} apart"
-            )
+            why = f"half of the ends of their {match.count} common collectives lie more than"
+            raise _unalignable(name, ranks[0], rank, problem, f"{why} {readable(match.residual_ns, 'ns')} apart")
     shifts = (0, *(match.shift_ns for match in matches))
-    return _by_collectives(parts, ranks, shifts, matches)
+    zero = min(shift + part.span_ns[0] for shift, part in zip(shifts, parts, strict=True))
+    residual, rank, count = max(
+        (match.residual_ns, rank, match.count) for rank, match in zip(ranks[1:], matches, strict=True)
+    )
+    note = (
+        f"clocks: aligned by the ends of common collectives; half of the {count} of ranks {ranks[0]} and {rank} lie "
+        f"within {readable(residual, 'ns')}" + (", of other ranks closer" if len(ranks) > 2 else "")
+    )
+    return Clocks("collectives", tuple(shift - zero for shift in shifts), note, None, residual)
 
 
 def _unalignable(name: str, one: int, other: int, recorded: str | None, collectives: str) -> DataError:
@@ -223,20 +221,6 @@ def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Seque
     return Clocks("recorded", shifts, note, zero if zero >= YEAR_2000_NS else None, residual)
 
 
-def _by_collectives(
-    parts: Sequence[StoredTrace], ranks: Sequence[int], shifts: Sequence[int], matches: Sequence[_Match]
-) -> Clocks:
-    first = min(shift + part.span_ns[0] for shift, part in zip(shifts, parts, strict=True))
-    residual, rank, count = max(
-        (match.residual_ns, rank, match.count) for rank, match in zip(ranks[1:], matches, strict=True)
-    )
-    note = (
-        f"clocks: aligned by the ends of common collectives; half of the {count} of ranks {ranks[0]} and {rank} lie "
-        f"within {readable(residual, 'ns')}" + (", of other ranks closer" if len(ranks) > 2 else "")
-    )
-    return Clocks("collectives", tuple(shift - first for shift in shifts), note, None, residual)
-
-
 def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str | None:
     """Why the recorded times are of no common clock; None where they are."""
     spans = []
@@ -253,26 +237,21 @@ def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str |
 
 
 def _ends(part: StoredTrace) -> Ends:
-    """Sorted ends and the median duration of each kind of collective; of each group of processes where these are told.
-
-    Ranks of different groups have no end of theirs in common.
+    """Sorted ends and the median duration of each kind of collective; of each group of processes where these are
+    told.
     """
     if (calls := part.rank_calls()) is not None and (ends := _ends_in_groups(calls)):
         return ends
-    kinds = [code for code, name in enumerate(part.states) if _COLLECTIVE.search(name)]
-    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
-    if not kinds:
-        return by_kind
-    is_kind = np.zeros(len(part.states), bool)
-    is_kind[kinds] = True
+    is_kind = np.array([_COLLECTIVE.search(name) is not None for name in part.states], bool)
+    if not is_kind.any():
+        return {}
     state = part.column("state")
     rows = np.flatnonzero(is_kind[state])
     state, start, end = state[rows], part.column("start_ns")[rows], part.column("end_ns")[rows]
-    for code in kinds:
-        of_kind = state == code
-        if of_kind.any():
-            by_kind[part.states[code]] = _ends_and_duration(start[of_kind], end[of_kind])
-    return by_kind
+    return {
+        part.states[code]: _ends_and_duration(start[state == code], end[state == code])
+        for code in np.unique(state).tolist()
+    }
 
 
 def _ends_in_groups(calls: RankCalls) -> Ends:
@@ -280,7 +259,7 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
     rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
     key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
-    by_kind: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    by_kind: dict[str, tuple[Integers, int]] = {}
     for code in np.unique(key).tolist():
         operation, group = divmod(code, len(calls.groups))
         members = rows[key == code]
@@ -289,9 +268,7 @@ def _ends_in_groups(calls: RankCalls) -> Ends:
     return by_kind
 
 
-def _ends_and_duration(
-    start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], int]:  # fmt: skip
+def _ends_and_duration(start: Integers, end: Integers) -> tuple[Integers, int]:
     return np.sort(end), _median(np.sort(end - start))
 
 
@@ -303,15 +280,11 @@ def _matched(first: Ends, other: Ends) -> _Match:
     differences = np.sort(np.concatenate([first[kind][0] - other[kind][0] for kind in kinds]))
     shift = _median(differences)
     durations = np.sort([side[kind][1] for kind in kinds for side in (first, other)])
-    return _Match(
-        len(differences),
-        shift,
-        _median(np.sort(np.abs(differences - shift))),
-        max(_LEAST_TOLERANCE_NS, _median(durations)),
-    )
+    residual = _median(np.sort(np.abs(differences - shift)))
+    return _Match(len(differences), shift, residual, max(_LEAST_TOLERANCE_NS, _median(durations)))
 
 
-def _median(ordered: npt.NDArray[np.int64]) -> int:
+def _median(ordered: Integers) -> int:
     """Of sorted whole numbers, the lower one of two: as exact as they are."""
     return int(ordered[(len(ordered) - 1) // 2])
 
@@ -339,7 +312,8 @@ def one_run(
 ) -> JoinedTrace:
     """The traces of ranks as the trace of their run."""
     paths, stored, fields = zip(*parts, strict=True)
-    stored = [_with_host(part, path) for path, part in zip(paths, stored, strict=True)]
+    hosts = [{} if (host := named_host(path)) is None else {"host": host} for path in paths]
+    stored = [replace(part, facts={**host, **part.facts}) for host, part in zip(hosts, stored, strict=True)]
     ranked, how = numbered(stored, paths, fields, named_ranks(paths), name)
     ranks, traces = [rank for rank, _ in ranked], [part for _, part in ranked]
     missing = check_job(ranked, name)
@@ -349,37 +323,19 @@ def one_run(
     facts |= {} if clocks.residual_ns is None else {"clock_residual_ns": clocks.residual_ns}
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
-    run = JoinedTrace(
-        traces,
-        ranks,
-        clocks.shifts_ns,
-        folder,
-        source=f"{name} ({count})",
-        notes=[f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)],
-        facts=facts,
-    )
-    return _with_calls(run, traces, clocks.shifts_ns, size)
-
-
-def _with_calls(run: JoinedTrace, parts: Sequence[StoredTrace], shifts: Sequence[int], size: int | None) -> JoinedTrace:
-    """The run with the communication of its ranks, where their files tell it."""
-    files = [part.rank_calls() for part in parts]
-    if all(calls is None for calls in files):
-        return run
-    firsts = itertools.accumulate((len(part.locations) for part in parts), initial=0)
+    notes = [f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)]
+    shifted = [part.shifted(shift) for part, shift in zip(traces, clocks.shifts_ns, strict=True)]
+    run = JoinedTrace(shifted, ranks, folder, source=f"{name} ({count})", notes=notes, facts=facts)
+    firsts = itertools.accumulate((len(part.locations) for part in traces), initial=0)
     calls_of_ranks = [
         (rank, first, shift, calls)
-        for rank, first, shift, calls in zip(run.ranks, firsts, shifts, files, strict=False)
-        if calls is not None
+        for rank, first, shift, part in zip(ranks, firsts, clocks.shifts_ns, traces, strict=False)
+        if (calls := part.rank_calls()) is not None
     ]
-    locations, span, source = run.locations, run.span_ns, run.source
-    carry(run, lambda: communication_of_ranks(calls_of_ranks, locations, span, source, size))
+    if calls_of_ranks:
+        locations, span, source = run.locations, run.span_ns, run.source
+        carry(run, lambda: communication_of_ranks(calls_of_ranks, locations, span, source, size))
     return run
-
-
-def _with_host(part: StoredTrace, path: Path) -> StoredTrace:
-    host = named_host(path)
-    return part if host is None else replace(part, facts={"host": host, **part.facts})
 
 
 def notes_of_ranks(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:

@@ -30,45 +30,30 @@ def _option(name: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class HowToReadParts(HowToRead):
-    """How a file is read, and which part of a trace; for commands that call something else ``--region``."""
+class HowToReadTraces(HowToRead):
+    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
 
+    former = ("--until=--to", "--between=--region")
     since: Annotated[str | None, _option("since")] = None
     until: Annotated[str | None, _option("until")] = None
     only: Annotated[list[str] | None, _option("only")] = None
     locations: Annotated[str | None, _option("locations", metavar="LEVEL", autocompletion=_levels)] = None
+    region: Annotated[str | None, _option("region")] = None
 
     @property
     def named(self) -> dict[str, tuple[str, Any]]:
         """What was given as an option of its own; see `HowToRead.named`."""
-        options = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _FIELDS}
-        flagged = {
-            name: (_FIELDS[name].flag, tuple(value) if isinstance(value, list) else value)
-            for name, value in options.items()
-            if value
-        }
-        return super().named | flagged
-
-
-@dataclass(frozen=True)
-class HowToReadTraces(HowToReadParts):
-    """``--from``, ``--to``, ``--region``, ``--only`` and ``--locations``, beside how a file is read."""
-
-    former = ("--to=--to", "--region=--region")
-    region: Annotated[str | None, _option("region")] = None
-
-
-def fit_command(table: str, symbols: Mapping[str, str]) -> str:
-    """The command that finds laws of a table of runs; its parameters are named where they are not guessed."""
-    guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
-    pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
-    parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
-    return f"perf fit {shlex.quote(table)} --fitter scaling{parameter}"
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name in _FIELDS}
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
+        return super().named | {name: (_FIELDS[name].flag, value) for name, value in values.items()}
 
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
     """What to do with a table of runs: fit it, or make more runs where they are too few for a law."""
-    fit = fit_command(table, symbols)
+    guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
+    pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
+    parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
+    fit = f"perf fit {shlex.quote(table)} --fitter scaling{parameter}"
     needed = _POINTS_OF_A_LAW + (len(symbols) > 1)
     points = {tuple(run[column] for column in symbols.values()) for run in runs}
     if len(points) >= needed:

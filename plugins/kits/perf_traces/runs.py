@@ -1,20 +1,176 @@
-"""The runs that a user names: files, folders and patterns, each with what was varied in it."""
+"""The runs that a user names: files of one run to its trace, and several runs, each with what was varied in it."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import json
+import operator
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perf_traces.ranks import is_one_run, without_rank
+from perf_traces.joined_trace import JoinedTrace, StoredTrace
+from perf_traces.levels import located
+from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.ranks import is_one_run, one_run, without_rank
+from perf_traces.windows import wanted_part
 from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError, OptionError, listing
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
+from perfcore.base.executors import LocalProcesses, in_order, thread_count
 from perfcore.data.roles import guess_roles, is_processors
 from perfcore.data.trace import Trace
+from perfcore.hooks.registry import registry
 from perfcore.reading.many_files import NamePattern, named_files
-from perfcore.reading.recognise import recognise
+from perfcore.reading.recognise import read_one, recognise
 from perfcore.reading.source import Source
+
+_WORTH_BYTES = 1 << 26  # that are read in less time than processes take to start
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_TIMES_PACKED = 10
+_MOST_PROCESSES = 8  # each holds one file, and one disk feeds them all
+
+
+def stored_parts(
+    parts: Iterable[tuple[Path, Trace]],
+    paths: Sequence[Path],
+    how: Mapping[str, Any],
+    targets: Sequence[Path],
+    processes: int,
+) -> Iterator[tuple[Path, StoredTrace]]:
+    """Each file with its trace, whose intervals are on disk; read on all cores where the files are large."""
+    one_by_one = iter(parts)
+    path, trace = next(one_by_one)
+    yield path, StoredTrace.of(trace, targets[0])
+    del trace
+    n_bytes = sum(path.stat().st_size * (_TIMES_PACKED if path.suffix in _PACKED else 1) for path in paths[1:])
+    n_processes = processes or (thread_count(_MOST_PROCESSES) if n_bytes > _WORTH_BYTES else 1)
+    n_processes = min(n_processes, len(paths) - 1)
+    task = _as_json(how) if n_processes > 1 else None
+    if task is None:
+        for (path, trace), target in zip(one_by_one, targets[1:], strict=True):
+            yield path, StoredTrace.of(trace, target)
+        return
+    arguments = [(task, str(path), str(target)) for path, target in zip(paths[1:], targets[1:], strict=True)]
+    with LocalProcesses(n_processes) as executor, progress.bar("reading ranks", len(paths)) as advance:
+        for path, target, answer in zip(paths[1:], targets[1:], in_order(executor, store, arguments), strict=True):
+            if answer:
+                yield path, StoredTrace.load(target)
+            else:  # what went wrong there is said here
+                data = read_one(path, **how).data
+                if not isinstance(data, Trace):
+                    raise DataError(f"{path} holds a {type(data).__name__}, and {paths[0]} a Trace")
+                yield path, StoredTrace.of(data, target)
+            advance(1)
+
+
+def _as_json(how: Mapping[str, Any]) -> str | None:
+    """How files are read, for other processes; None where JSON cannot say it."""
+    plain = {**how, "of_joins": list(how.get("of_joins", ()))}
+    plain["wanted"] = [f"{kind.__module__}:{kind.__qualname__}" for kind in how.get("wanted", ())]
+    try:
+        return json.dumps(plain)
+    except (TypeError, ValueError):
+        return None
+
+
+def store(how: str, path: str, target: str) -> bytes:
+    """A task: read a file, and save its trace; nothing where it cannot be read."""
+    task = json.loads(how)
+    task["wanted"] = [operator.attrgetter(name)(importlib.import_module(module)) for module, name in
+                      (kind.split(":") for kind in task["wanted"])]  # fmt: skip
+    with contextlib.suppress(PerfError):
+        trace = read_one(Path(path), **task).data
+        if isinstance(trace, Trace):
+            StoredTrace.of(trace, Path(target)).save()
+            return b"stored"
+    return b""
+
+
+_CURVES = "perfcore.data.curve:UtilizationCurve"
+
+
+def join_traces(
+    parts: Iterable[tuple[Path, Trace]],
+    fields: Sequence[Mapping[str, Any]],
+    name: str,
+    options: TraceOptions,
+    paths: Sequence[Path],
+    how: Mapping[str, Any],
+) -> Any:
+    """The part that is asked for of one run; of several runs what is registered for joining their curves.
+
+    Files are one run if they are its ranks, which differ only in a field ``rank`` of ``fields``, what their names say.
+    ``how`` is with what `perfcore.reading.recognise.read_one` reads one of ``paths``.
+    """
+    if len(fields) == 1 and not fields[0]:
+        (_, trace), = parts  # fmt: skip
+        return _selected_part(trace, options)
+    parts = iter(parts)
+    first = next(parts)
+    together = is_one_run(first[1], paths, fields, options.files)
+    parts = _chained([first], parts)
+    del first
+    if not together:
+        if options.files == "auto" and not fields[0]:
+            progress.note(
+                f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
+                "takes them as one run"
+            )
+        curves = ((path, _selected_part(trace, options).utilization()) for path, trace in parts)
+        return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
+    runs = _runs(parts, fields, name, options, paths, how)
+    if len(runs) == 1:
+        return _selected_part(runs[0][1], options)
+    run_fields = [of_run for of_run, _ in runs]
+    all_fields = [without_rank(of_file) for of_file in fields]
+    firsts = [paths[all_fields.index(of_run)] for of_run in run_fields]
+    curves = (
+        (path, _selected_part(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True)
+    )
+    return registry().load("joins", _CURVES)(curves, run_fields, name, CurveOptions())
+
+
+def _chained(first: list[tuple[Path, Trace]], others: Iterator[tuple[Path, Trace]]) -> Iterator[tuple[Path, Trace]]:
+    """The first and the others; unlike `itertools.chain` it does not hold the first while others are waited for."""
+    yield first.pop()
+    yield from others
+
+
+def _runs(
+    parts: Iterable[tuple[Path, Trace]],
+    fields: Sequence[Mapping[str, Any]],
+    name: str,
+    options: TraceOptions,
+    paths: Sequence[Path],
+    how: Mapping[str, Any],
+) -> list[tuple[dict[str, Any], JoinedTrace]]:
+    """What names say of each run beside the rank, and its trace."""
+    run_of_file = [without_rank(of_file) for of_file in fields]
+    distinct = [run for k, run in enumerate(run_of_file) if run not in run_of_file[:k]]
+    folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in distinct]
+    try:
+        targets = [folders[distinct.index(run)] / str(k) for k, run in enumerate(run_of_file)]
+        stored = list(stored_parts(parts, paths, how, targets, options.processes))
+        runs = []
+        for run, folder in zip(distinct, folders, strict=True):
+            members = [(*part, of) for part, of in zip(stored, fields, strict=True) if without_rank(of) == run]
+            label = ", ".join(f"{field}={value}" for field, value in run.items())
+            runs.append((run, one_run(members, f"{name}: {label}" if label else name, options, folder)))
+    except BaseException:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return runs
+
+
+def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
+    """The part of a run that is asked for, with locations of the level that is."""
+    return located(wanted_part(trace, options), options.locations)
+
 
 _REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
 
@@ -36,7 +192,7 @@ def runs_of(
             yield item, {}
             continue
         name = os.fsdecode(item)
-        paths = _files(name)
+        paths = known_files(name)
         if paths is None:
             yield _trace(name, read), _fields(Path(name), pattern)
             continue
@@ -54,20 +210,22 @@ def runs_of(
         yield _trace(name, read), without_rank(fields[0])
 
 
-def _files(name: str) -> list[Path] | None:
-    """The files that a folder or a pattern names, without those of no known format in a folder."""
+def known_files(name: str, skip: Callable[[bytes], bool] = lambda head: False) -> list[Path] | None:
+    """The files that a folder or a pattern names, without those of no known format, or to be skipped, in a folder."""
     files = named_files(name)
     if files is None or not Path(name).is_dir():
         return files
-    recognised, others = [], []
+    recognised: list[Path] = []
+    others: list[str] = []
     for file in files:
         try:
             with Source(file) as source:
-                recognise(source)
-            recognised.append(file)
+                if not skip(source.head):
+                    recognise(source)
+                    recognised.append(file)
         except InputError:
             others.append(str(file))
-    if not recognised:
+    if others and not recognised:
         raise InputError(name, f"holds no file that is known here ({listing(others, 3)})")
     if others:
         progress.note(f"{name}: passed over, of no known format: {listing(others, 3)}")

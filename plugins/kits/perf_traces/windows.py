@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.joined_trace import run_of
+from perf_traces.joined_trace import positions, run_of
 from perf_traces.options import CurveOptions, TraceOptions
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -156,12 +156,10 @@ def part_of(
     if region is not None and not (since is None and until is None):
         raise OptionError("--region says both where the part begins and where it ends: leave out --from and --to")
     run = run_of(trace)
-    requested = (since, until) if region is None else (region, region)
-    first, last = _window(run, requested, trace.time_unit, trace.source, ends_in(trace))
-    kept = _Kept.of(trace, patterns)
-    notes, words = kept.notes(), kept.words()
+    since, until = (since, until) if region is None else (region, region)
+    first, last, span_text = _window(trace, run, since, until)
+    (locations, states), words, notes = _chosen(trace, patterns)
     if (first, last) != run:
-        span_text = _readable_part(run, (first, last))
         words.insert(0, span_text)
         notes.insert(0, f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it")
     # Before the first state and after the last one, markers may go on; there they are not cut.
@@ -174,24 +172,19 @@ def part_of(
     cut_before = frozenset(trace.facts.get(CUT, ()))
     facts: dict[str, Any] = {
         "time_unit": trace.time_unit,
-        "busy_states": [trace.states[k] for k in kept.states if trace.states[k] in trace.busy_states],
+        "busy_states": [trace.states[k] for k in states if trace.states[k] in trace.busy_states],
         "span_ns": (first, last),
         "source": f"{trace.source} [{', '.join(words)}]" if words else trace.source,
         "notes": (*trace.notes, *notes),
         "markers": [marker for _, marker, _ in markers],
-        "levels": {name: [values[k] for k in kept.locations] for name, values in trace.levels.items()},
-        "facts": {
-            **trace.facts,
-            CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before],
-        },
+        "levels": {name: [values[k] for k in locations] for name, values in trace.levels.items()},
+        "facts": {**trace.facts, CUT: [new for new, (k, _, cut) in enumerate(markers) if cut or k in cut_before]},
     }
     stop = last + (last == run[1])  # what has no duration at the very end belongs to the last part
-    cut_method: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
-    limits = (first, stop, kept.locations, kept.states)
-    part = cut_trace(trace, *limits, facts) if cut_method is None else cut_method(*limits, **facts)
+    part = cut_trace(trace, first, stop, locations, states, facts)
     if part is None or not part.n_intervals:
         subject = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
-        raise DataError(f"{trace.source}: {subject} in the part {_readable_part(run, (first, last))}")
+        raise DataError(f"{trace.source}: {subject} in the part {span_text}")
     return part
 
 
@@ -200,100 +193,63 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
     if since is None and until is None:
         return curve
     factor = nanoseconds_per(curve.time_unit)
-    run = tuple(round(Fraction(edge) * factor) for edge in (curve.start, curve.end))
-
-    first, last = _window((run[0], run[1]), (since, until), curve.time_unit, curve.source, ends_in(curve))
+    run = round(Fraction(curve.start) * factor), round(Fraction(curve.end) * factor)
+    first, last, span_text = _window(curve, run, since, until)
     begin = curve.start if first == run[0] else first / factor
     end = curve.end if last == run[1] else last / factor
     inner = curve.edges[(curve.edges > begin) & (curve.edges < end)]
     steps = np.searchsorted(curve.edges, [begin, *inner.tolist()], side="right") - 1
-    span_text = _readable_part((run[0], run[1]), (first, last))
+    note = f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it"
     return UtilizationCurve(
-        np.concatenate([[begin], inner, [end]]),
-        curve.heights[steps],
-        curve.time_unit,
-        n_locations=curve.n_locations,
-        quantity=curve.quantity,
-        source=f"{curve.source} [{span_text}]",
-        notes=(*curve.notes, f"part of the run: {span_text}, {(last - first) / (run[1] - run[0]):.1%} of it"),
-    )
+        np.concatenate([[begin], inner, [end]]), curve.heights[steps], curve.time_unit, n_locations=curve.n_locations,
+        quantity=curve.quantity, source=f"{curve.source} [{span_text}]", notes=(*curve.notes, note),
+    )  # fmt: skip
 
 
 def cut_trace(
     trace: Trace, first: int, stop: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
     """The intervals that begin before ``stop`` and end after ``first``; None where there are none."""
-    location = _positions(locations, len(trace.locations))[trace.location]
-    state = _positions(states, len(trace.states))[trace.state]
+    cut_method: Callable[..., Trace | None] | None = getattr(trace, "cut", None)
+    if cut_method is not None:  # of one whose intervals are not in memory
+        return cut_method(first, stop, locations, states, **facts)
+    location = positions(locations, len(trace.locations))[trace.location]
+    state = positions(states, len(trace.states))[trace.state]
     inside = (trace.start_ns < stop) & ((trace.end_ns > first) | (trace.start_ns >= first))
     inside &= (location >= 0) & (state >= 0)
     if not inside.any():
         return None
-    return Trace(
-        location[inside],
-        state[inside],
-        np.maximum(trace.start_ns[inside], first),
-        np.minimum(trace.end_ns[inside], facts["span_ns"][1]),
-        [trace.locations[k] for k in locations],
-        [trace.states[k] for k in states],
-        **facts,
-    )
+    times = np.maximum(trace.start_ns[inside], first), np.minimum(trace.end_ns[inside], facts["span_ns"][1])
+    names = [trace.locations[k] for k in locations], [trace.states[k] for k in states]
+    return Trace(location[inside], state[inside], *times, *names, **facts)
 
 
-def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
-    """For each of ``count`` codes its position among those kept, -1 for the others."""
-    places = np.full(count, -1, dtype=np.int32)
-    places[list(kept)] = np.arange(len(kept))
-    return places
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Positions of the locations and states that patterns leave, and the patterns for each."""
-
-    trace: Trace
-    locations: tuple[int, ...]
-    states: tuple[int, ...]
-    patterns: tuple[tuple[str, ...], tuple[str, ...]]
-
-    @classmethod
-    def of(cls, trace: Trace, patterns: Sequence[str]) -> _Kept:
-        """Raises `OptionError` where nothing fits."""
-        names: list[list[tuple[str, ...]]] = [
-            [(name, *(values[k] for values in trace.levels.values())) for k, name in enumerate(trace.locations)],
-            [(name,) for name in trace.states],
-        ]
-        matches: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
-        for text in patterns:
-            kind, sign, rest = text.partition(":")
-            kinds = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
-            pattern = rest if len(kinds) == 1 else text
-            for which in kinds:
-                fitting = {k for k, entry in enumerate(names[which]) if any(_fits(name, pattern) for name in entry)}
-                if fitting:
-                    matches[which][pattern] = fitting
-                    break
-            else:
-                candidates = {_short(name): None for which in kinds for entry in names[which] for name in entry if name}
-                hint = str(UnknownNameError("name", pattern.strip("*?"), candidates)).partition(": ")[2]
-                kinds_text = " or ".join(_KINDS[which] for which in kinds)
-                raise OptionError(f"{trace.source}: --only {text!r} fits no {kinds_text}: {hint}")
-        locations, states = (
-            tuple(sorted(set().union(*fitting.values()))) if fitting else tuple(range(len(names[which])))
-            for which, fitting in enumerate(matches)
-        )
-        return cls(trace, locations, states, (tuple(matches[0]), tuple(matches[1])))
-
-    def words(self) -> list[str]:
-        """How many there are of how many."""
-        every = (self.trace.locations, self.trace.states)
-        counts = zip((self.locations, self.states), every, _KINDS, self.patterns, strict=True)
-        return [f"{len(chosen)} of {len(names)} {kind}s" for chosen, names, kind, patterns in counts if patterns]
-
-    def notes(self) -> list[str]:
-        """The same with the patterns."""
-        used = [patterns for patterns in self.patterns if patterns]
-        return [f"only {words} ({listing(each, 6)})" for words, each in zip(self.words(), used, strict=True)]
+def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], list[str], list[str]]:
+    """Positions of the locations and of the states that fit, how many these are in words, and with the patterns."""
+    names: list[list[tuple[str, ...]]] = [
+        [(name, *(values[k] for values in trace.levels.values())) for k, name in enumerate(trace.locations)],
+        [(name,) for name in trace.states],
+    ]
+    matches: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
+    for text in patterns:
+        kind, sign, name_pattern = text.partition(":")
+        kinds = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
+        pattern = name_pattern if len(kinds) == 1 else text
+        for which in kinds:
+            if fitting := {k for k, entry in enumerate(names[which]) if any(_fits(name, pattern) for name in entry)}:
+                matches[which][pattern] = fitting
+                break
+        else:
+            candidates = {_short(name): None for which in kinds for entry in names[which] for name in entry if name}
+            hint = str(UnknownNameError("name", pattern.strip("*?"), candidates)).partition(": ")[2]
+            kinds_text = " or ".join(_KINDS[which] for which in kinds)
+            raise OptionError(f"{trace.source}: --only {text!r} fits no {kinds_text}: {hint}")
+    chosen = [
+        sorted(set().union(*fitting.values())) if fitting else list(range(len(entries)))
+        for fitting, entries in zip(matches, names, strict=True)
+    ]
+    fits = [(f"{len(chosen[k])} of {len(names[k])} {_KINDS[k]}s", matches[k]) for k in (0, 1) if matches[k]]
+    return chosen, [words for words, _ in fits], [f"only {words} ({listing(used, 6)})" for words, used in fits]
 
 
 def _short(name: str) -> str:
@@ -305,10 +261,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
-    """What gives the start of the first and the end of the last marker of a name, for `stretch_ns`.
-
-    It raises `OptionError` where there is none; a curve has no markers at all.
-    """
+    """What gives the start of the first and the end of the last marker of a name, for `stretch_ns`."""
 
     def ends_of(name: str) -> tuple[int, int]:
         if isinstance(data, Trace):
@@ -322,35 +275,23 @@ def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
     return ends_of
 
 
-def _window(
-    run: tuple[int, int],
-    requested: tuple[Moment, Moment],
-    time_unit: str,
-    source: str,
-    ends_of: Callable[[str], tuple[int, int]],
-) -> tuple[int, int]:
-    """The part as nanoseconds, within the run."""
-    first, last = map(round, stretch_ns(*requested, run, time_unit, ends_of))
+def _window(data: Trace | UtilizationCurve, run: tuple[int, int], since: Moment, until: Moment) -> tuple[int, int, str]:
+    """The part as nanoseconds, within the run, and in words."""
+    first, last = map(round, stretch_ns(since, until, run, data.time_unit, ends_in(data)))
     origin = shown_origin(*run)
     begin, end, start, stop = (readable(moment - origin, "ns") for moment in (first, last, *run))
     if first >= run[1] or last <= run[0]:
-        raise OptionError(f"{source}: the part from {begin} to {end} lies outside of the run, {start} to {stop}")
+        raise OptionError(f"{data.source}: the part from {begin} to {end} lies outside of the run, {start} to {stop}")
     if last <= first:
-        reason = (
-            f"is empty: it begins and ends at {begin}"
-            if last == first
-            else f"ends at {end}, before it begins at {begin}"
-        )
-        raise OptionError(f"{source}: the part {reason}")
-    return max(first, run[0]), min(last, run[1])
+        empty = f"is empty: it begins and ends at {begin}"
+        reason = empty if last == first else f"ends at {end}, before it begins at {begin}"
+        raise OptionError(f"{data.source}: the part {reason}")
+    first, last = max(first, run[0]), min(last, run[1])
+    return first, last, " .. ".join(readable(time - (round(origin) and run[0]), "ns") for time in (first, last))
 
 
 def stretch_ns(
-    since: Moment,
-    until: Moment,
-    run: tuple[_Time, _Time],
-    time_unit: str,
-    ends_of: Callable[[str], tuple[int, int]],
+    since: Moment, until: Moment, run: tuple[_Time, _Time], time_unit: str, ends_of: Callable[[str], tuple[int, int]]
 ) -> tuple[Fraction, Fraction]:
     """A part as users write it, on the clock of the run; also one that is empty, or beyond the run."""
     first = Fraction(run[0]) if since is None else _moment(since, run, time_unit, lambda name: ends_of(name)[0])
@@ -378,11 +319,6 @@ def moment_text(time_ns: float) -> str:
     """A time as `stretch_ns` takes it, in the largest unit that keeps it at least 1."""
     unit = next((name for name in ("s", "ms", "us") if abs(time_ns) >= nanoseconds_per(name)), "ns" if time_ns else "s")
     return f"{time_ns / nanoseconds_per(unit):.14g}{unit}"
-
-
-def _readable_part(run: tuple[int, int], part: tuple[int, int]) -> str:
-    origin = round(shown_origin(*run)) and run[0]
-    return " .. ".join(readable(time - origin, "ns") for time in part)
 
 
 def model_edges(model: Any, name: str = "") -> list[int]:

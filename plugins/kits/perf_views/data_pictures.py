@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.categories.unnamed_factors import refuse_unnamed_of_codes
+from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_views.colours import DARK, FAINT, SIZES
 from perf_views.names import shortened
 from perfcore.base.errors import DataError, OptionError

@@ -15,7 +15,8 @@ from perf_views.data_pictures import draw_data
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.measurements import Measurements
-from perfcore.results import presenter_of
+from perfcore.results import Presenter, presenter_of
+from perfcore.tables import as_table, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,10 +237,11 @@ def _fit(
 
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:
     """What draws each of some panels; the name "" is that of the most important one."""
-    from perf_views.derived_panels import derived_panels
-
     of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: draw_data(axes, data)}
-    panels = of_data if model is None else presenter_of(model).panels(model, data) or derived_panels(model, data)
+    panels = of_data if model is None else presenter_of(model).panels(model, data)
+    if not panels:
+        draws = type(presenter_of(model)).draw is not Presenter.draw
+        raise OptionError(f"{type(model).__name__} has no {'panels with names' if draws else 'picture'}")
     for name in names:
         if name and name not in panels:
             raise OptionError(f"there is no panel {name!r}; there are {', '.join(panels)}")
@@ -276,12 +278,7 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
     ]
     if model is not None:
         parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
-        for caption, header, rows in model.tables():
-            parts.append("<table>" + (f"<caption>{html.escape(caption)}</caption>" if caption else ""))
-            parts.append("<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr>")
-            for row in rows:
-                parts.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
-            parts.append("</table>")
+        parts += [html_table(as_table(table)) for table in model.tables()]
         if model.formula:
             parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")
     parts.append("</body></html>\n")

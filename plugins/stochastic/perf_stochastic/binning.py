@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,6 @@ import scipy.special
 from scipy.special import gammainc, gammaincinv, ndtr
 
 from perf_stochastic.bins import Bins, rebin, spread
-from perf_stochastic.laws import (
-    PlainLaw,
-)
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
@@ -111,7 +109,7 @@ def _curvature_edges(samples: Floats, bins: int) -> Floats:
     """Edges for the distribution function of sorted samples, drawn as lines between some of them."""
     index = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
     empirical = PiecewiseUniform(samples[index], np.diff(index) / index[-1])
-    return rebin(PlainLaw(empirical, is_smooth=True), bins)[0]
+    return rebin(replace(empirical, is_smooth=True), bins)[0]
 
 
 def _counted(samples: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
@@ -167,5 +165,5 @@ def bins_of(value: StochasticValue, bins: int) -> Bins:
     node_levels = levels[:-1, None] + masses[:, None] * (0.5 * (nodes + 1.0))
     # In the outer cells what is beyond is included, and may pull the mean out.
     means = np.clip(np.asarray(value.quantile(node_levels)) @ (0.5 * weights), edges[:-1], edges[1:])
-    law = PlainLaw(spread(Bins(edges, masses, means)), is_smooth=True)
+    law = replace(spread(Bins(edges, masses, means)), is_smooth=True)
     return Bins(*rebin(law, bins))

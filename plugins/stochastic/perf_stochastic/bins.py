@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -88,25 +87,6 @@ def _row(name: str, values: npt.ArrayLike) -> Floats:
         bad = int(np.flatnonzero(~np.isfinite(row))[0])
         raise DataError(f"histogram: {name}: number {bad + 1} is {row[bad]}; finite numbers are expected")
     return row
-
-
-def joined(intervals: Iterable[tuple[float, float, float]]) -> tuple[list[float], list[float]]:
-    """Edges and masses from separate bins; what lies between two of them becomes a bin of probability 0."""
-    edges: list[float] = []
-    masses: list[float] = []
-    for lower, upper, mass in sorted(intervals):
-        if lower > upper:
-            raise DataError(f"histogram: the bin {lower:.6g} to {upper:.6g} is reversed; exchange its ends")
-        if edges and lower < edges[-1]:
-            raise DataError(f"histogram: a bin that begins at {lower:.6g} overlaps one that ends at {edges[-1]:.6g}")
-        if not edges:
-            edges.append(lower)
-        elif lower > edges[-1]:
-            edges.append(lower)
-            masses.append(0.0)
-        edges.append(upper)
-        masses.append(mass)
-    return edges, masses
 
 
 def spread(bins: Bins) -> PiecewiseUniform:

@@ -130,8 +130,7 @@ class Lognormal(Family):
         return None if self.sigma else math.exp(self.mu)
 
     def _cdf(self, x: Floats) -> Floats:
-        scores: Floats = ndtr((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma)
-        return scores
+        return np.asarray(ndtr((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma))
 
     def _quantile(self, q: Floats) -> Floats:
         return np.exp(self.mu + self.sigma * ndtri(q))
@@ -212,11 +211,12 @@ class Gamma(Family):
         return None if self.std else self.mean
 
     def _cdf(self, x: Floats) -> Floats:
-        level: Floats = gammainc((self.mean / self.std) ** 2, np.maximum(x, 0.0) * (self.mean / self.std / self.std))
-        return level
+        scaled = np.maximum(x, 0.0) * (self.mean / self.std / self.std)
+        return np.asarray(gammainc((self.mean / self.std) ** 2, scaled), dtype=np.float64)
 
     def _quantile(self, q: Floats) -> Floats:
-        return self.std * (self.std / self.mean) * gammaincinv((self.mean / self.std) ** 2, q)
+        inverse = gammaincinv((self.mean / self.std) ** 2, q)
+        return np.asarray(self.std * (self.std / self.mean) * inverse, dtype=np.float64)
 
 
 @dataclass(frozen=True)

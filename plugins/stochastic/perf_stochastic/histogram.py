@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,11 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.binning import REACH, bin_samples, bins_of, normal_bins
-from perf_stochastic.bins import Bins, checked_bins, joined, rebin, spread
+from perf_stochastic.bins import Bins, checked_bins, rebin, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
-from perf_stochastic.laws import (
-    PlainLaw,
-)
 from perf_stochastic.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
 from perf_stochastic.piecewise_uniform import PiecewiseUniform
@@ -75,11 +72,6 @@ class Histogram(StochasticValue):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_bins(cls, bins: Iterable[tuple[float, float, float]]) -> Self:
-        """A histogram from separate bins (lower, upper, probability); there may be gaps between them."""
-        return cls(*joined(bins))
-
-    @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
         """Bins with the shares and means of the samples in them; of equal samples a single value."""
         chosen = HistogramOptions() if options is None else options
@@ -128,7 +120,7 @@ class Histogram(StochasticValue):
 
     def rebinned(self, bins: int) -> Self:
         """The same distribution in at most so many bins, whose masses and means stay exact."""
-        return type(self)(*rebin(PlainLaw(self.distribution), bins), notes=self.notes)
+        return type(self)(*rebin(self.distribution, bins), notes=self.notes)
 
     @property
     def bins(self) -> Bins:

@@ -9,21 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
-from perf_stochastic.laws import (
-    EXP,
-    LOG,
-    SQRT,
-    Law,
-    MaximumLaw,
-    MixtureLaw,
-    Monotone,
-    MonotoneLaw,
-    NegatedLaw,
-    PlainLaw,
-    SumLaw,
-    power,
-)
+from perf_stochastic.laws import EXP, LOG, SQRT, Law, Monotone, SumLaw, image, mixture, negated, power
 from perf_stochastic.products import product, quotient
 from perfcore.base.errors import DataError, OptionError
 
@@ -126,7 +114,7 @@ def _of_those(operands: Sequence[Bins], begin: float, count: int) -> Bins:
     values = [spread(x) for x in operands]
     if all(x.edges[0] < begin for x in operands):
         values.append(spread(single_value(begin)))
-    return _binned(MaximumLaw(values), count)
+    return _binned(laws.largest(values), count)
 
 
 def _power(x: Bins, y: Bins, count: int) -> Bins:
@@ -156,7 +144,7 @@ def _positive_power(x: Bins, exponent: float, count: int) -> Bins:
 
 
 def _mapped(function: Monotone, x: Bins, count: int) -> Bins:
-    return _binned(MonotoneLaw(function, spread(x)), count)
+    return _binned(image(function, spread(x)), count)
 
 
 def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> Bins:
@@ -164,13 +152,13 @@ def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> 
     (below, negative), zero, (above, positive) = spread(x).split()
     parts: list[tuple[float, Law]] = []
     if negative is not None:
-        law = MonotoneLaw(function, negative)
-        parts.append((below, NegatedLaw(law) if is_odd else law))
+        law = image(function, negative)
+        parts.append((below, negated(law) if is_odd else law))
     if positive is not None:
-        parts.append((above, MonotoneLaw(function, positive)))
+        parts.append((above, image(function, positive)))
     if zero > 0.0:
-        parts.append((zero, PlainLaw(spread(single_value(0.0)))))
-    return _binned(MixtureLaw(parts), count)
+        parts.append((zero, spread(single_value(0.0))))
+    return _binned(mixture(parts), count)
 
 
 def _absolute(x: Bins, count: int) -> Bins:

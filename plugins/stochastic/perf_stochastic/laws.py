@@ -18,7 +18,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,11 +73,7 @@ class LawOfTwo:
 
     x: PiecewiseUniform
     y: PiecewiseUniform
-
-    @property
-    def is_smooth(self) -> bool:
-        """Yes: jumps are smeared by the other operand, but for what its single values copy."""
-        return True
+    is_smooth: ClassVar[bool] = True  # jumps are smeared by the other operand, but for what its single values copy
 
     def combine(self, x: Floats, y: Floats) -> Floats:
         """The operation itself."""
@@ -181,123 +177,58 @@ class SumLaw(LawOfTwo):
 
 
 @dataclass(frozen=True, eq=False)
-class PlainLaw:
-    """A piecewise uniform distribution itself."""
+class ComputedLaw:
+    """A law by what computes it."""
 
-    x: PiecewiseUniform
-    is_smooth: bool = False  # it stands for a smooth one, as that of samples does
+    support: tuple[float, float]
+    mean: float
+    atoms: tuple[Floats, Floats]
+    cdf_and_integral: Callable[[Floats], tuple[Floats, Floats]]
+    places: Callable[[], Floats]
+    is_smooth: bool = False
+    rougher: Callable[[], Law] | None = None  # if it is not quick anyway
 
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        return self.x.support
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return self.x.mean
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        return self.x.atoms
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
-        return self.x.cdf_and_integral(z)
-
-    def coarse(self) -> PlainLaw:
-        """The law itself, which is quick."""
-        return self
-
-    def places(self) -> Floats:
-        """The knots."""
-        return self.x.knots
+    def coarse(self) -> Law:
+        """Roughly the same, quicker to evaluate."""
+        return self if self.rougher is None else self.rougher()
 
 
-@dataclass(frozen=True, eq=False)
-class NegatedLaw:
+def negated(law: Law) -> ComputedLaw:
     """The law of -Z."""
+    (low, high), (places, masses) = law.support, law.atoms
 
-    of: Law
-
-    @property
-    def is_smooth(self) -> bool:
-        """As of what is negated."""
-        return self.of.is_smooth
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        low, high = self.of.support
-        return -high, -low
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return -self.of.mean
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        places, masses = self.of.atoms
-        return -places, masses
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
-        cdf, integral = self.of.cdf_and_integral(-z[::-1])
+    def cdf_and_integral(z: Floats) -> tuple[Floats, Floats]:
+        cdf, integral = law.cdf_and_integral(-z[::-1])
         cdf, integral = cdf[::-1], integral[::-1]
         below = cdf.copy()
-        for place, mass in zip(*self.of.atoms, strict=True):
+        for place, mass in zip(places, masses, strict=True):
             below[-z == place] -= mass
         # E[(z + Z)+] = z + E[Z] + E[(-z - Z)+]
-        return 1.0 - below, z + self.of.mean + integral
+        return 1.0 - below, z + law.mean + integral
 
-    def coarse(self) -> NegatedLaw:
-        """Roughly the same."""
-        return NegatedLaw(self.of.coarse())
+    return ComputedLaw(
+        (-high, -low),
+        -law.mean,
+        (-places, masses),
+        cdf_and_integral,
+        lambda: -law.places(),
+        law.is_smooth,
+        lambda: negated(law.coarse()),
+    )
 
-    def places(self) -> Floats:
-        """Some places where it bends."""
-        return -self.of.places()
 
+def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
+    """One of several laws, each with its probability; smooth if one of them is, which does not know where it bends."""
+    ends = [law.support for _, law in parts]
+    part_atoms = [law.atoms for _, law in parts]
+    weighted = [weight * masses for (weight, _), (_, masses) in zip(parts, part_atoms, strict=True)]
+    places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
+    masses = np.zeros(len(places))
+    np.add.at(masses, inverse, np.concatenate(weighted))
 
-@dataclass(frozen=True, eq=False)
-class MixtureLaw:
-    """One of several laws, each with its probability."""
-
-    parts: Sequence[tuple[float, Law]]
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether one of its parts is: it does not know where that bends."""
-        return any(law.is_smooth for _, law in self.parts)
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-        ends = [law.support for _, law in self.parts]
-        return min(low for low, _ in ends), max(high for _, high in ends)
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-        return sum(weight * law.mean for weight, law in self.parts)
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values and their probabilities."""
-        part_atoms = [law.atoms for _, law in self.parts]
-        weighted = [weight * masses for (weight, _), (_, masses) in zip(self.parts, part_atoms, strict=True)]
-        places, inverse = np.unique(np.concatenate([part_places for part_places, _ in part_atoms]), return_inverse=True)
-        masses = np.zeros(len(places))
-        np.add.at(masses, inverse, np.concatenate(weighted))
-        return places, masses
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function and its integral at ``z`` (n,)."""
+    def cdf_and_integral(z: Floats) -> tuple[Floats, Floats]:
         cdf, integral = np.zeros(len(z)), np.zeros(len(z))
-        for weight, law in self.parts:
+        for weight, law in parts:
             low, high = law.support
             inner = (z >= low) & (z <= high)
             above = z > high
@@ -309,13 +240,15 @@ class MixtureLaw:
                 integral[inner] += weight * part[1]
         return cdf, integral
 
-    def coarse(self) -> MixtureLaw:
-        """Roughly the same."""
-        return MixtureLaw([(weight, law.coarse()) for weight, law in self.parts])
-
-    def places(self) -> Floats:
-        """Some places where it bends."""
-        return np.concatenate([law.places() for _, law in self.parts])
+    return ComputedLaw(
+        (min(low for low, _ in ends), max(high for _, high in ends)),
+        sum(weight * law.mean for weight, law in parts),
+        (places, masses),
+        cdf_and_integral,
+        lambda: np.concatenate([law.places() for _, law in parts]),
+        any(law.is_smooth for _, law in parts),
+        lambda: mixture([(weight, law.coarse()) for weight, law in parts]),
+    )
 
 
 _PLACES_IN_PIECE = 4
@@ -337,66 +270,30 @@ class Monotone:
         return means
 
 
-@dataclass(frozen=True, eq=False)
-class MonotoneLaw:
-    """g(X) for a rising g."""
+def image(function: Monotone, x: PiecewiseUniform) -> ComputedLaw:
+    """g(X) for a rising g: F_X at the inverse, and by parts the integral ``z F(z) - E[g(X); g(X) <= z]``."""
+    knots = function.at(x.knots)
+    averages = np.where(x.is_spread, function.averages(x.knots[:-1], x.knots[1:]), knots[1:])
+    up_to = np.zeros(len(x.knots) + 1)
+    np.cumsum(x.masses * averages, out=up_to[2:])
 
-    function: Monotone
-    x: PiecewiseUniform
-
-    @cached_property
-    def _knots(self) -> Floats:
-        return self.function.at(self.x.knots)
-
-    @cached_property
-    def _averages(self) -> Floats:
-        """Averages of g over the pieces of X (n,)."""
-        low, high = self.x.knots[:-1], self.x.knots[1:]
-        return np.where(self.x.is_spread, self.function.averages(low, high), self._knots[1:])
-
-    @property
-    def is_smooth(self) -> bool:
-        """No: its density jumps at the knots of X."""
-        return False
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Values at the ends of X."""
-        return float(self._knots[0]), float(self._knots[-1])
-
-    @cached_property
-    def mean(self) -> float:
-        """From averages over the pieces of X."""
-        return float(self.x.masses @ self._averages)
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Values at the single values of X."""
-        places, masses = self.x.atoms
-        return self.function.at(places), masses
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """F_X at the inverse, and by parts ``z F(z) - E[g(X); g(X) <= z]``, for ``z`` (n,)."""
-        index = self._knots.searchsorted(z, side="right")
-        base, start, slope = (row.take(index) for row in self.x.table[:3])
+    def cdf_and_integral(z: Floats) -> tuple[Floats, Floats]:
+        index = knots.searchsorted(z, side="right")
+        base, start, slope = (row.take(index) for row in x.table[:3])
         # Not beyond the piece by rounding.
-        place = np.clip(self.function.inverse(z), base, self.x.knots.take(np.minimum(index, len(self.x.masses))))
+        place = np.clip(function.inverse(z), base, x.knots.take(np.minimum(index, len(x.masses))))
         rise = slope * (place - base)
-        up_to = np.zeros(len(self.x.knots) + 1)
-        np.cumsum(self.x.masses * self._averages, out=up_to[2:])
         cdf = start + rise
-        return cdf, z * cdf - up_to.take(index) - rise * self.function.averages(base, place)
+        return cdf, z * cdf - up_to.take(index) - rise * function.averages(base, place)
 
-    def coarse(self) -> Self:
-        """The law itself, which is quick."""
-        return self
-
-    def places(self) -> Floats:
-        """Values at the knots of X, and at evenly spaced places between."""
-        knots = self.x.knots
+    def places() -> Floats:
         shares = np.arange(_PLACES_IN_PIECE) / _PLACES_IN_PIECE
-        inner = (knots[:-1, None] + self.x.widths[:, None] * shares).ravel()
-        return self.function.at(np.append(inner, knots[-1]))
+        inner = (x.knots[:-1, None] + x.widths[:, None] * shares).ravel()
+        return function.at(np.append(inner, x.knots[-1]))
+
+    atoms, masses = x.atoms
+    support = float(knots[0]), float(knots[-1])
+    return ComputedLaw(support, float(x.masses @ averages), (function.at(atoms), masses), cdf_and_integral, places)
 
 
 def _exp_average(low: Floats, high: Floats) -> Floats:
@@ -445,80 +342,47 @@ _STEEP = 4.0
 _NEGLIGIBLE = 1e-18
 
 
-@dataclass(frozen=True, eq=False)
-class MaximumLaw:
+def largest(of: Sequence[PiecewiseUniform]) -> ComputedLaw:
     """max(X_1, X_2, ...): its distribution function is the product of theirs."""
+    low, high = max(x.support[0] for x in of), max(x.support[1] for x in of)
+    knots = np.unique(np.concatenate([*(x.knots for x in of), [low]]))
+    knots = knots[(knots >= low) & (knots <= high)]
+    starts, slopes = _lines(of, knots)
+    widths = knots[1:] - knots[:-1]
+    rises = np.zeros(len(knots))
+    rises[1:] = widths * _average(starts[:, :-1], slopes[:, :-1] * widths)
+    integrals = np.cumsum(rises)  # up to each knot
 
-    of: Sequence[PiecewiseUniform]
-
-    @property
-    def is_smooth(self) -> bool:
-        """No: its density jumps where theirs do."""
-        return False
-
-    @cached_property
-    def support(self) -> tuple[float, float]:
-        """The largest of the lower ends, and of the upper ends."""
-        return max(x.support[0] for x in self.of), max(x.support[1] for x in self.of)
-
-    @cached_property
-    def mean(self) -> float:
-        """The upper end less the integral of the distribution function."""
-        return self.support[1] - float(self._stretches[1][-1])
-
-    @cached_property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values of the operands that can be the largest."""
-        places = np.unique(np.concatenate([x.atoms[0] for x in self.of]))
-        places = places[places >= self.support[0]]
-        at_or_below, below = np.ones(len(places)), np.ones(len(places))
-        for x in self.of if len(places) else ():
-            levels = x.cdf(places)
-            at_or_below *= levels
-            possible = x.atoms[0] >= self.support[0]
-            np.subtract.at(levels, places.searchsorted(x.atoms[0][possible]), x.atoms[1][possible])
-            below *= levels
-        return places, np.maximum(at_or_below - below, 0.0)
-
-    def coarse(self) -> Self:
-        """The law itself: once the integral over all stretches is known, it is quick."""
-        return self
-
-    def places(self) -> Floats:
-        """All knots."""
-        return self._stretches[0]
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The product, and its integral up to ``z`` (n,): over whole stretches, and over a part of the last."""
-        knots, integrals = self._stretches
+    def cdf_and_integral(z: Floats) -> tuple[Floats, Floats]:
         last = knots.searchsorted(z, side="right") - 1
-        starts, slopes = self._lines(knots[last])
+        starts, slopes = _lines(of, knots[last])
         ahead = z - knots[last]
         levels = (starts + slopes * ahead).prod(axis=0)
         return levels, integrals[last] + ahead * _average(starts, slopes * ahead)
 
-    @cached_property
-    def _stretches(self) -> tuple[Floats, Floats]:
-        """All knots (k,), and the integral of the product up to each (k,)."""
-        low, high = self.support
-        knots = np.unique(np.concatenate([*(x.knots for x in self.of), [low]]))
-        knots = knots[(knots >= low) & (knots <= high)]
-        starts, slopes = self._lines(knots)
-        widths = knots[1:] - knots[:-1]
-        rises = np.zeros(len(knots))
-        rises[1:] = widths * _average(starts[:, :-1], slopes[:, :-1] * widths)
-        return knots, np.cumsum(rises)
+    places = np.unique(np.concatenate([x.atoms[0] for x in of]))
+    places = places[places >= low]
+    at_or_below, below = np.ones(len(places)), np.ones(len(places))
+    for x in of if len(places) else ():
+        levels = x.cdf(places)
+        at_or_below *= levels
+        possible = x.atoms[0] >= low
+        np.subtract.at(levels, places.searchsorted(x.atoms[0][possible]), x.atoms[1][possible])
+        below *= levels
+    atoms = places, np.maximum(at_or_below - below, 0.0)
+    return ComputedLaw((low, high), high - float(integrals[-1]), atoms, cdf_and_integral, lambda: knots)
 
-    def _lines(self, places: Floats) -> tuple[Floats, Floats]:
-        """Distribution functions and their slopes from ``places`` (n,) on: (m, n) each."""
-        starts, slopes = np.empty((2, len(self.of), len(places)))
-        for row, x in enumerate(self.of):
-            index = x.place(places)
-            base, start, slope = x.table[:3]
-            slope.take(index, out=slopes[row])
-            np.multiply(slopes[row], places - base.take(index), out=starts[row])
-            starts[row] += start.take(index)
-        return starts, slopes
+
+def _lines(of: Sequence[PiecewiseUniform], places: Floats) -> tuple[Floats, Floats]:
+    """Distribution functions and their slopes from ``places`` (n,) on: (m, n) each."""
+    starts, slopes = np.empty((2, len(of), len(places)))
+    for row, x in enumerate(of):
+        index = x.place(places)
+        base, start, slope = x.table[:3]
+        slope.take(index, out=slopes[row])
+        np.multiply(slopes[row], places - base.take(index), out=starts[row])
+        starts[row] += start.take(index)
+    return starts, slopes
 
 
 def _average(starts: Floats, rises: Floats) -> Floats:

@@ -35,17 +35,14 @@ def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLi
 # Arithmetic of normal distributions: the mean and standard deviation of a result, and how far it is from a normal.
 #
 # Sums and differences are exact. For the others the mean and standard deviation are exact too, but for a quotient,
-# which
-# has none: there they are the delta method's. The result is a normal in name only, and its error is estimated with
-# it.
+# which has none: there they are the delta method's. The result is a normal in name only, and its error is estimated
+# with it.
 #
 # Sources: J. M. Schopf and F. Berman, "Performance Prediction in Production Environments", IPPS/SPDP 1998 (unrelated
-# and
-# related values: here correlation 0 and 1); C. E. Clark, "The Greatest of a Finite Set of Random Variables",
-# Operations
-# Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution of the Quotient of Two Normal
-# Variates",
-# Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of quadratic forms.
+# and related values: here correlation 0 and 1); C. E. Clark, "The Greatest of a Finite Set of Random Variables",
+# Operations Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution of the Quotient of Two Normal
+# Variates", Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of
+# quadratic forms.
 
 
 _GRID = np.linspace(-5.0, 5.0, 401)  # standard deviations at which two distribution functions are compared
@@ -111,7 +108,7 @@ def divide(x: Moments, y: Moments, correlation: float) -> Moments:
     score = np.where(np.isnan(score), 0.0, score)
     sign_change = float(ndtr(-abs(y.mean) / y.std))  # Geary takes the divisor never to change its sign
     error = float(np.abs(ndtr(score) - ndtr(_GRID)).max()) + sign_change
-    return Moments(mean, std, error, f"the divisor is {abs(y.mean) / y.std:.3g} standard deviations away from 0")
+    return Moments(mean, std, error, f"; the divisor is {abs(y.mean) / y.std:.3g} standard deviations away from 0")
 
 
 def largest(x: Moments, y: Moments, correlation: float) -> tuple[Moments, float]:
@@ -175,39 +172,31 @@ def operate(
     values = [Moments(*operand) for operand in operands]
     if correlation and len(values) > 2 and operation == "multiply":
         raise DataError("multiply: correlated normals are multiplied two at a time; give two")
-    record = _Met()
+    steps: list[Moments] = []
     if operation == "power":
-        result = _power(values[0], values[1], correlation, record)
+        result = _power(values[0], values[1], correlation, steps)
     elif operation in ("add", "multiply", "maximum", "minimum"):
-        result = _chained(operation, values, correlation, record)
+        result = _chained(operation, values, correlation, steps)
     else:
-        result = _noted(operation, _SIMPLE[operation](correlation, *values), record)
-    return result.mean, result.std, record.error, tuple(dict.fromkeys(record.notes))
+        result = _step(operation, _SIMPLE[operation](correlation, *values), steps)
+    notes = [
+        f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {step.error:.2g}{step.remark}; "
+        "a histogram is not"
+        for step in steps
+        if step.error > _NOTEWORTHY
+    ]
+    return result.mean, result.std, sum(step.error for step in steps), tuple(dict.fromkeys(notes))
 
 
-@dataclass
-class _Met:
-    """What the steps of an operation add up to."""
-
-    error: float = 0.0
-    notes: list[str] = field(default_factory=list)
-
-
-def _noted(operation: str, result: Moments, record: _Met) -> Moments:
-    """The result as a normal; its error becomes a note."""
+def _step(operation: str, result: Moments, steps: list[Moments]) -> Moments:
+    """A result as a normal; its error is kept with the steps."""
     if not (math.isfinite(result.mean) and math.isfinite(result.std)):
         raise OverflowError(operation)
-    record.error += result.error
-    if result.error > _NOTEWORTHY:
-        why = f"; {result.remark}" if result.remark else ""
-        record.notes.append(
-            f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {result.error:.2g}{why}; "
-            "a histogram is not"
-        )
+    steps.append(result)
     return Moments(result.mean, result.std)
 
 
-def _chained(operation: str, values: Sequence[Moments], correlation: float, record: _Met) -> Moments:
+def _chained(operation: str, values: Sequence[Moments], correlation: float, steps: list[Moments]) -> Moments:
     """Sum, product, maximum or minimum of many.
 
     A further operand's covariance with a sum or maximum so far is its standard deviation times the correlation times
@@ -223,32 +212,32 @@ def _chained(operation: str, values: Sequence[Moments], correlation: float, reco
         if operation == "add":
             accumulated, weight = add(accumulated, value, nearness), weight + value.std
         elif operation == "multiply":
-            accumulated = _noted(operation, multiply(accumulated, value, correlation), record)
+            accumulated = _step(operation, multiply(accumulated, value, correlation), steps)
         else:
             following, probability = largest(accumulated, Moments(sign * value.mean, value.std), nearness)
-            accumulated = _noted(operation, following, record)
+            accumulated = _step(operation, following, steps)
             weight = probability * weight + (1.0 - probability) * value.std
     return Moments(sign * accumulated.mean, accumulated.std)
 
 
-def _power(base: Moments, exponent: Moments, correlation: float, record: _Met) -> Moments:
+def _power(base: Moments, exponent: Moments, correlation: float, steps: list[Moments]) -> Moments:
     if exponent.std:
         if base.std == 0.0 and base.mean > 0.0:
             logarithm = Moments(math.log(base.mean), 0.0)
         else:
-            logarithm = _noted("power", _log(0.0, base), record)
-        product = _noted("power", multiply(logarithm, exponent, correlation), record)
-        return _noted("power", _exp(0.0, product), record)
+            logarithm = _step("power", _of_positive("log", base), steps)
+        product = _step("power", multiply(logarithm, exponent, correlation), steps)
+        return _step("power", _exp(product), steps)
     p = exponent.mean
     if base.std == 0.0:
         return Moments(_number("power", lambda: float(base.mean**p)), 0.0)
     if p < 0.0:
-        above = _power(base, Moments(-p, 0.0), correlation, record)
-        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), record)
+        above = _power(base, Moments(-p, 0.0), correlation, steps)
+        return _step("power", divide(Moments(1.0, 0.0), above, 0.0), steps)
     if p.is_integer():
-        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), record)
+        return _step("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), steps)
     _check_positive("power", base)
-    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), record)
+    return _step("power", transformed(lambda x: np.power(x, p), base, positive=True), steps)
 
 
 def _check_positive(operation: str, x: Moments) -> None:
@@ -267,7 +256,7 @@ def _number(operation: str, function: Callable[[], float]) -> float:
         raise DataError(f"{operation}: there is no such real number; the value is outside its domain") from None
 
 
-def _exp(correlation: float, x: Moments) -> Moments:
+def _exp(x: Moments) -> Moments:
     """The lognormal distribution's moments; the quadrature would miss its tail where the deviation is large."""
     mean = math.exp(x.mean + 0.5 * x.std**2)
     if x.std == 0.0:
@@ -276,33 +265,23 @@ def _exp(correlation: float, x: Moments) -> Moments:
     return Moments(mean, std, transformed(lambda v: np.exp(v - x.mean), x).error)
 
 
-def _log(correlation: float, x: Moments) -> Moments:
+def _of_positive(operation: str, x: Moments) -> Moments:
+    """The logarithm or the root."""
     if x.std == 0.0:
-        return Moments(_number("log", lambda: math.log(x.mean)), 0.0)
-    _check_positive("log", x)
-    return transformed(np.log, x, positive=True)
-
-
-def _sqrt(correlation: float, x: Moments) -> Moments:
-    if x.std == 0.0:
-        return Moments(_number("sqrt", lambda: math.sqrt(x.mean)), 0.0)
-    _check_positive("sqrt", x)
-    return transformed(np.sqrt, x, positive=True)
-
-
-def _absolute(correlation: float, x: Moments) -> Moments:
-    """The folded normal's moments are those of the larger of x and -x."""
-    return largest(x, Moments(-x.mean, x.std), -1.0)[0]
+        return Moments(_number(operation, lambda: float(getattr(math, operation)(x.mean))), 0.0)
+    _check_positive(operation, x)
+    return transformed(getattr(np, operation), x, positive=True)
 
 
 _SIMPLE: dict[str, Callable[..., Moments]] = {
     "subtract": lambda correlation, x, y: add(x, Moments(-y.mean, y.std), -correlation),
     "divide": lambda correlation, x, y: divide(x, y, correlation),
     "negative": lambda correlation, x: Moments(-x.mean, x.std),
-    "absolute": _absolute,
-    "exp": _exp,
-    "log": _log,
-    "sqrt": _sqrt,
+    # The folded normal's moments are those of the larger of x and -x.
+    "absolute": lambda correlation, x: largest(x, Moments(-x.mean, x.std), -1.0)[0],
+    "exp": lambda correlation, x: _exp(x),
+    "log": lambda correlation, x: _of_positive("log", x),
+    "sqrt": lambda correlation, x: _of_positive("sqrt", x),
 }
 
 

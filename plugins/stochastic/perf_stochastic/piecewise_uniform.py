@@ -31,6 +31,7 @@ class PiecewiseUniform:
     knots: Floats
     masses: Floats  # their sum is 1
     narrow: float | Floats = 0.0  # pieces up to this width are taken as single values at their upper knots
+    is_smooth: bool = False  # it stands for a smooth one, as that of samples does
 
     @cached_property
     def widths(self) -> Floats:
@@ -183,7 +184,11 @@ class PiecewiseUniform:
             return self.negated().mapped(-slope, constant)
         return type(self)(slope * self.knots + constant, self.masses)
 
-    def coarse(self, pieces: int) -> Self:
+    def places(self) -> Floats:
+        """The knots, where it bends."""
+        return self.knots
+
+    def coarse(self, pieces: int = sys.maxsize) -> Self:
         """Roughly the same distribution, in at most so many pieces."""
         if len(self.masses) <= pieces:
             return self

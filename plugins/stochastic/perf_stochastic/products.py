@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from perf_stochastic.laws import Law, LawOfTwo, MixtureLaw, NegatedLaw, PlainLaw, SumLaw
+from perf_stochastic.laws import Law, LawOfTwo, SumLaw, mixture, negated
 from perf_stochastic.piecewise_uniform import NARROW, PiecewiseUniform
 
 Floats = npt.NDArray[np.float64]
@@ -224,11 +224,11 @@ def _by_signs(law: type[ProductLaw] | type[QuotientLaw], x: PiecewiseUniform, y:
         for q, b, y_sign in ((y_below, y_negative, -1), (y_above, y_positive, 1)):
             if a is not None and b is not None:
                 both = law(a, b)
-                parts.append((p * q, both if x_sign == y_sign else NegatedLaw(both)))
+                parts.append((p * q, both if x_sign == y_sign else negated(both)))
     zero = x_zero + y_zero - x_zero * y_zero
     if zero > 0.0 or not parts:
-        parts.append((zero if parts else 1.0, PlainLaw(PiecewiseUniform(np.zeros(2), np.ones(1)))))
-    return MixtureLaw(parts)
+        parts.append((zero if parts else 1.0, PiecewiseUniform(np.zeros(2), np.ones(1))))
+    return mixture(parts)
 
 
 def _zero(x: PiecewiseUniform) -> bool:

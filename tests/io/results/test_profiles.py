@@ -9,7 +9,7 @@ import pytest
 from format_samples import CALIPER, cube
 
 import perfcore
-from perf_tables.categories.table import by_category
+from perf_tables.category_table import by_category
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 
 

@@ -6,12 +6,37 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.signature import OptionsOfSelected
+from perfcore.hooks.registry import registry
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--parallel",
+        metavar="WHERE",
+        help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
+    ),
+]
+
+
+def check_executor(fitter: str) -> None:
+    """Refuse a fitter that does all of its work in one process, before a long file is read.
+
+    Raises
+    ------
+    UnknownNameError
+        No such fitter.
+    OptionError
+    """
+    from perfcore.models.fitting import NO_PARTS
+
+    if not registry().load("fitters", fitter).takes_executor:
+        raise OptionError(NO_PARTS.format(fitter))
+
 
 _SOME_UNFITTED = 3
 

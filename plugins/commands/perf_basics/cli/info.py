@@ -45,8 +45,8 @@ def command(
     if data is None:
         raise OptionError("name a file, a folder or a pattern; --formats lists what can be read")
     with reporting():
+        from perf_basics.api import Facts
         from perf_basics.describe import describe
-        from perf_basics.results import Facts
 
         reading = how.read_with_format(data)
         named = {"file": typer.format_filename(data), "format": _format(reading)}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On, check_executor
+from perf_basics.cli.fit import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind

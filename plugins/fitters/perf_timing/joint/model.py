@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perf_statistics.goodness import Outliers, find_outliers, information, r_squared, relative_errors
 from perf_statistics.model_average import positions, run_variance
 from perf_statistics.trust_region import JacobianFactor
-from perf_tables.points.points import Places, check_coverage
+from perf_tables.points import Places, check_coverage
 from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals

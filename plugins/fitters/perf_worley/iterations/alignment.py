@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.iterations.periods import FEWEST, Candidate
-from perf_worley.iterations.signal import Signal
-from perfcore.base.kernels import kernel
+from perf_worley.iterations.periods import FEWEST, Candidate, Signal
+from perfcore.base.kernels import announce_compilation, kernel
 
 # How likely sections of a run without iterations are as alike as these are: an analysis of variance.
 #
-# Of any noise some sections are alike, and a search through all places and durations finds them: of two or three
-# steps
+# Of any noise some sections are alike, and a search through all places and durations finds them: of two or three steps
 # each, four such sections are found in most runs of a thousand steps.
 
 Floats = npt.NDArray[np.float64]
@@ -92,8 +90,7 @@ class Aligned(NamedTuple):
     @property
     def _logarithms(self) -> Floats:
         durations = self.ends - self.starts
-        logarithms: Floats = np.log(durations / np.median(durations))
-        return logarithms
+        return np.asarray(np.log(durations / np.median(durations)))
 
     @property
     def regular(self) -> bool:
@@ -111,22 +108,14 @@ class Aligned(NamedTuple):
         return Aligned(self.starts[kept], self.ends[kept], self.explained)
 
 
-class _Fit(NamedTuple):
-    """Sections on cells of their own."""
-
+class _Fit(NamedTuple):  # sections on cells of their own
     gain: float
     starts: Floats
     ends: Floats
 
 
 def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
-    """The iterations of the shortest period that explains the run about as well as any; None where there are none.
-
-    Parameters
-    ----------
-    signal : Signal
-    candidates : sequence of Candidate
-    """
+    """The iterations of the shortest period that explains the run about as well as any; None where there are none."""
     alignments = []
     for candidate in candidates:
         search = Search(signal, candidate)
@@ -144,11 +133,11 @@ def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
     ]
     shortest = min(each.period for each, _, _ in alignments)
 
-    def explained(each: Aligned) -> float:
-        # In parts of one duration for all: longer parts average noise away.
-        return _explained(signal, each.starts, each.ends, round(min(_PARTS * each.period / shortest, _MOST_PARTS)))
-
-    shares = [explained(each) for each, _, _ in alignments]
+    # In parts of one duration for all: longer parts average noise away.
+    shares = [
+        _explained(signal, each.starts, each.ends, round(min(_PARTS * each.period / shortest, _MOST_PARTS)))
+        for each, _, _ in alignments
+    ]
     most = max(shares)
     usable = [entry for entry, share in zip(alignments, shares, strict=True) if _as_good(share, most)]
     aligned, search, fit = min(usable, key=lambda entry: entry[0].period)
@@ -191,9 +180,9 @@ class Search:
     def fit(self, starts: Floats | None = None) -> _Fit | None:
         """The sections that look like one profile, which is that of their mean."""
         if starts is None:
-            profile: Floats = self._first_profile()
+            profile = self._first_profile()
         else:
-            profile = self.signal.sections(starts, starts + self.candidate.period, _PARTS).mean(axis=0)
+            profile = np.asarray(self.signal.sections(starts, starts + self.candidate.period, _PARTS).mean(axis=0))
         sections = None
         for _ in range(_ROUNDS):
             sections = self._sections(profile)
@@ -205,14 +194,12 @@ class Search:
 
     def _first_profile(self) -> Floats:
         """Of the two neighbours that are most alike."""
-        candidate = self.candidate
-        start, end = max(candidate.start, self.first * self.width), candidate.end
-        n_periods = min(max(int((end - start) / candidate.period), 2), _MOST_SCREENED)
-        first = start + candidate.period * np.arange(n_periods, dtype=np.float64)
-        parts = self.signal.sections(first, first + candidate.period, _PARTS)
+        period, start, end, _ = self.candidate
+        start = max(start, self.first * self.width)
+        first = start + period * np.arange(min(max(int((end - start) / period), 2), _MOST_SCREENED), dtype=np.float64)
+        parts = self.signal.sections(first, first + period, _PARTS)
         best = int(np.argmax(_likeness(parts[:-1], parts[1:], self.floor)))
-        profile: Floats = 0.5 * (parts[best] + parts[best + 1])
-        return profile
+        return np.asarray(0.5 * (parts[best] + parts[best + 1]))
 
     def widened(self, fit: _Fit) -> _Fit:
         """The sections of the whole run; what comes before and after must be nearly as like as they usually are."""
@@ -227,8 +214,7 @@ class Search:
         return None if fit is None else _Fit(fit.gain, fit.starts + self.first, fit.ends + self.first)
 
     def _profile(self, starts: Floats, ends: Floats) -> Floats:
-        profile: Floats = self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0)
-        return profile
+        return np.asarray(self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0))
 
     def aligned(self, fit: _Fit) -> Aligned:
         """The sections in cells of the signal, and how much they explain."""
@@ -319,8 +305,7 @@ def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
     one, other = (part - part.mean(axis=-2, keepdims=True) for part in (one, other))
     shared = (one * other).sum(axis=(-2, -1))
     spread = (one**2).sum(axis=(-2, -1)) + (other**2).sum(axis=(-2, -1))
-    correlation: Floats = 2.0 * shared / (spread + 2.0 * floor * one.shape[-2])
-    return correlation
+    return np.asarray(2.0 * shared / (spread + 2.0 * floor * one.shape[-2]))
 
 
 def _sections(cells: Floats, profile: Floats, period: float, floor: float, like: float) -> _Fit | None:
@@ -349,12 +334,12 @@ def _sections(cells: Floats, profile: Floats, period: float, floor: float, like:
     return _Fit(total, starts, ends)
 
 
-def _price(duration: Any, usual: float) -> Any:
-    """What a section's likeness must be worth, for a duration that is not the usual one."""
+def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the usual one, in likeness
     return _STRAY * np.log1p((np.log(duration / usual) / _USUAL) ** 2)
 
 
-def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
+@kernel
+def _chain_loop(gains, durations, gap):  # type: ignore[no-untyped-def]
     n = gains.shape[1] - 1
     ending = np.full(n + 1, -np.inf)  # best chain whose last section ends here
     best = np.zeros(n + 1)  # best chain until here, of none or several sections
@@ -380,14 +365,10 @@ def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
     return best[n], last[n], best_duration, before
 
 
-_compiled: list[Any] = []
-
-
 def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
     """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price."""
-    if not _compiled:
-        _compiled.append(kernel(_chain_loop))
-    total, end, best_duration, before = _compiled[0](gains, durations, gap)
+    announce_compilation(_chain_loop)
+    total, end, best_duration, before = _chain_loop(gains, durations, gap)
     sections = []
     while total > 0.0 and end > 0:
         sections.append((int(end - durations[best_duration[end]]), int(end)))

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from perf_traces.windows import CUT, families, occurrences
 from perf_views.names import plain_name
+from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
-from perf_worley.iterations.periods import candidates
-from perf_worley.iterations.signal import signal_of
-from perf_worley.names.activity import Activity, activities, joined
-from perf_worley.names.clipped_sums import clipped_sums
+from perf_worley.iterations.periods import candidates, signal_of
+from perf_worley.iterations.presenter import in_a_line
+from perf_worley.phase_model import Phase, Repetition
+from perf_worley.search import Found, PhaseMaker, with_errors
 from perfcore.base.errors import DataError, OptionError
+from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.kinds import type_in_words
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS, nanoseconds_per
+from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
 from perfcore.reading.recognise import read as read_data
 from perfcore.results import Result
 from perfcore.stochastic import default_name, representation_named
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
+
 
 _FEWEST = 3
 _GAP = 1.5  # of the median distance between two starts: beyond it, no iteration lasts until the next one
@@ -122,10 +128,8 @@ class Differences:
         """Times and shares, JSON-ready."""
         return {
             "processor_ns": {name: self.times_ns[:, index].tolist() for index, name in enumerate(self.categories)},
-            "mean_shares": self.mean_shares,
-            "shares_of_variance": self.shares_of_variance,
+            **{name: getattr(self, name) for name in ("mean_shares", "shares_of_variance", "shares_of_slowest")},
             "slowest": self.slowest + 1,
-            "shares_of_slowest": self.shares_of_slowest,
         }
 
 
@@ -142,6 +146,7 @@ def differences_of(activities: Sequence[Activity]) -> Differences:
 
 Floats = npt.NDArray[np.float64]
 
+_FIGURES = ("source", "time_unit", "count", "period", "spread", "explained", "marker")
 _PROFILE = 64  # parts of the mean iteration
 _UNUSUAL_SPREADS, _LEAST_UNUSUAL = 5.0, 0.03  # robust spreads, and share of the median, that an iteration must differ
 _REASON = 0.3  # of the difference in processor time that a state must account for
@@ -158,46 +163,21 @@ class Unusual:
 
 @dataclass(frozen=True, repr=False)
 class Iterations(Result):
-    """Sections of a run that repeat; there may be none.
-
-    Attributes
-    ----------
-    source, time_unit : str
-    run : pair of float
-        Start and end of the run.
-    starts, ends : (n,) float
-        In ``time_unit``, in order.
-    durations : (n,) float
-        In ``time_unit``; the difference of times since 1970 would not tell them.
-    marker : str or None
-        What counts them in the trace; None where they were found by their likeness.
-    explained : float or None
-        Share of the variance within them that the mean of all other iterations explains; None of marked ones.
-    profile : (64,) float
-        Processors computing in the mean iteration.
-    unusual : Unusual or None
-        The iteration that differs most, where one does.
-    activity : Activity or None
-        What runs in all of them; None without a trace.
-    differences : Differences or None
-        Their time by class of state; None without a trace.
-    labels : tuple of str
-        The marker of each, where one was named.
-    """
+    """Sections of a run that repeat; there may be none."""
 
     source: str
     time_unit: str
-    run: tuple[float, float]
-    starts: Floats
+    run: tuple[float, float]  # start and end
+    starts: Floats  # (n,) in ``time_unit``, in order
     ends: Floats
-    durations: Floats
-    marker: str | None
-    explained: float | None
-    profile: Floats
-    unusual: Unusual | None
-    activity: Activity | None
-    differences: Differences | None = None
-    labels: tuple[str, ...] = ()
+    durations: Floats  # the difference of times since 1970 would not tell them
+    marker: str | None  # what counts them in the trace; None where they were found by their likeness
+    explained: float | None  # share of the variance within found ones that the mean of all others explains
+    profile: Floats  # (64,) processors computing in the mean iteration
+    unusual: Unusual | None  # the one that differs most, where one does
+    activity: Activity | None  # what runs in all of them; None without a trace
+    differences: Differences | None = None  # their time by class of state; None without a trace
+    labels: tuple[str, ...] = ()  # the marker of each, where one was named
 
     @property
     def count(self) -> int:
@@ -224,29 +204,16 @@ class Iterations(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready."""
-        unusual = self.unusual
         return {
-            "source": self.source,
-            "time_unit": self.time_unit,
-            "count": self.count,
-            "period": self.period,
-            "spread": self.spread,
-            "explained": self.explained,
-            "marker": self.marker,
+            **{name: getattr(self, name) for name in _FIGURES},
             "starts": self.starts.tolist(),
             "ends": self.ends.tolist(),
             "mean_iteration": self.profile.tolist(),
-            "unusual": None
-            if unusual is None
-            else {"number": unusual.number, "difference": unusual.difference, "reason": unusual.reason},
+            "unusual": None if self.unusual is None else asdict(self.unusual),
             "what_runs": None if self.activity is None else self.activity.name,
             "labels": list(self.labels),
             "by_category": None if self.differences is None else self.differences.to_dict(),
         }
-
-
-def _read(path: str, wanted: Sequence[type]) -> Any:
-    return read_data(path, wanted=wanted)
 
 
 def iterations(
@@ -257,13 +224,12 @@ def iterations(
     column: str | None = None,
     markers: bool = True,
     marker: str | None = None,
-    read: Callable[[str, Sequence[type]], Any] = _read,
+    read: Callable[[str, Sequence[type]], Any] | None = None,
 ) -> Iterations:
     """Find the iterations of a run: sections that repeat.
 
-    States that count (``step#1``, ``step#2``) say where they are. Without such, sections are looked for that have the
-    course of utilization in common, and of a trace that of its main states; at least four, of 0.7 to 1.4 times their
-    usual duration, at most some 4,000.
+    States that count (``step#1``, ``step#2``) say where they are. Without such, sections are found that have the course
+    of utilization and of the main states in common: 4 to 4,000, of 0.7 to 1.4 times their usual duration.
 
     Parameters
     ----------
@@ -279,20 +245,10 @@ def iterations(
     read : callable, optional
         Reads a file; takes a path and the wanted types.
 
-    Returns
-    -------
-    Iterations
-
     Raises
     ------
-    DataError
-        The data have no course over time, or no marker of the name lies within them.
-    OptionError
-        A marker of data that have none, or one that is not to be believed.
-    UnknownNameError
-        No marker has the name; the nearest is named.
-    InputError
-        The file cannot be read.
+    PerfError
+        The data have no course over time, or no marker of the name.
 
     Examples
     --------
@@ -302,7 +258,8 @@ def iterations(
     (9, 10.0)
     """
     if isinstance(data, (str, os.PathLike)):
-        data = read(os.fspath(data), (Trace, UtilizationCurve, Series))
+        types = (Trace, UtilizationCurve, Series)
+        data = read(os.fspath(data), types) if read else read_data(data, wanted=types)
     if isinstance(data, Series):
         data = data.curve(column)
     if marker is not None and not markers:
@@ -343,8 +300,12 @@ def iterations_of(
         if aligned is not None:
             explained, scale = aligned.explained, (signal.end - signal.start) / signal.n_cells
             starts, ends = (scale * places for places in (aligned.starts, aligned.ends))
+    profile = np.zeros(0)
+    if len(starts):
+        places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
+        profile = (np.diff(curve.area_until(places), axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
     activity = differences = None
-    times: npt.NDArray[np.int64] | None = None
+    times: Integers | None = None
     if trace is not None and len(starts):
         edges = start_ns + np.round(np.column_stack([starts, ends]) * factor).astype(np.int64)
         edges[1:, 0] = np.maximum(edges[1:, 0], edges[:-1, 1])
@@ -361,7 +322,7 @@ def iterations_of(
         durations=ends - starts,
         marker=marker,
         explained=explained,
-        profile=_mean_profile(curve, starts, ends),
+        profile=profile,
         unusual=_unusual(ends - starts, times, trace, factor),
         activity=activity,
         differences=differences,
@@ -369,18 +330,7 @@ def iterations_of(
     )
 
 
-def _mean_profile(curve: UtilizationCurve, starts: Floats, ends: Floats) -> Floats:
-    """Processors computing in the mean iteration; its parts begin and end so long after the start of the curve."""
-    if not len(starts):
-        return np.zeros(0)
-    places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
-    profile: Floats = (np.diff(curve.area_until(places), axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
-    return profile
-
-
-def _unusual(
-    durations: Floats, times: npt.NDArray[np.int64] | None, trace: Trace | None, factor: float
-) -> Unusual | None:
+def _unusual(durations: Floats, times: Integers | None, trace: Trace | None, factor: float) -> Unusual | None:
     """The iteration that differs most, where it differs more than they usually do."""
     if len(durations) < 3:
         return None
@@ -400,3 +350,104 @@ def _unusual(
         if most < len(trace.states) and more[most] >= _REASON * abs(difference) * factor * len(trace.locations):
             reason = plain_name(trace.states[most])
     return Unusual(number + 1, difference / median, reason)
+
+
+# Of a curve they do not depend on the options, with which a page fits it again and again.
+_known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
+
+_FEWEST_SAID = 2  # iterations of a phase that are said
+_NEARLY_ALL = 0.8  # of the time of the iterations
+
+
+def repetition(
+    curve: UtilizationCurve, trace: Trace | None, busy: Sequence[str] | None, idle: Sequence[str] | None
+) -> Repetition | None:
+    """The iterations of a run, for its model; None where there are none."""
+    if curve not in _known:
+        found = iterations_of(curve, trace, busy=busy, idle=idle)
+        _known[curve] = (
+            None
+            if found.period is None
+            else Repetition(
+                count=found.count,
+                period=found.period,
+                spread=found.spread or 0.0,
+                start=float(found.starts[0]),
+                end=float(found.ends[-1]),
+                text=in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual),
+            )
+        )
+    return _known[curve]
+
+
+def merge_repeated_phases(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetition) -> list[Phase]:
+    """The phases, but one constant phase for the iterations where the phases in them are only parts of iterations."""
+    curve, half = maker.curve, 0.5 * iterations.period
+    start, end = iterations.start, iterations.end
+    breaks = [phase.start for phase in phases[1:]]
+    inside = [place for place in breaks if start + half < place < end - half]
+    if len(inside) < 0.5 * iterations.count:
+        return list(phases)
+    edges = [place for place in breaks if not start - half <= place <= end + half]
+    edges += [place for place in (start, end) if half < place - curve.start < curve.duration - half]
+    edges = [float(curve.start), *sorted(edges), float(curve.end)]
+    degrees = []
+    for begin, stop in itertools.pairwise(edges):
+        middle = 0.5 * (begin + stop)
+        degree = next(phase.degree for phase in reversed(phases) if phase.start <= middle)
+        degrees.append(0 if start <= middle <= end else degree)
+    places = np.array(edges) - edges[0]
+    merged = maker.within_processors(maker.phases(Segmentation(places, np.array(degrees))))
+    return with_errors(maker, curve, merged, "")
+
+
+def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:
+    """How many iterations have their middle in a phase, and how long they are; empty where fewer than two do."""
+    length = (iterations.end - iterations.start) / iterations.count  # with what lies between two of them
+    inside = min(phase.end, iterations.end) - max(phase.start, iterations.start)
+    is_long_enough = phase.end - phase.start > length * (iterations.count - 0.5)
+    if is_long_enough and inside >= _NEARLY_ALL * (iterations.end - iterations.start):
+        number = iterations.count  # where an iteration begins is known to a part of it only
+    else:
+        middles = iterations.start + length * (np.arange(iterations.count) + 0.5)
+        number = int(np.sum((middles >= phase.start) & (middles < phase.end)))
+    return f"{number} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST_SAID else ""
+
+
+OUTSIDE = "outside"  # what a phase between markers is called
+_OBJECTIVE = "as marked"
+
+
+def marked_stretches(trace: Trace, markers: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Stretches of a run by its markers; each lasts until its marker ends or the next one begins."""
+    first, last = trace.span_ns
+    spans = []
+    for name in dict.fromkeys(markers):
+        marks = occurrences(trace, name)
+        starts, ends = np.clip(marks.starts, first, last).tolist(), np.clip(marks.ends, first, last).tolist()
+        spans += [each for each in zip(starts, ends, marks.labels, strict=True) if each[1] > each[0]]
+    if not spans:
+        raise DataError(f"{trace.source}: none of the markers {', '.join(map(repr, markers))} lies within the run")
+    edges, labels = [first], []
+    spans.sort()
+    following = [start for start, _, _ in spans[1:]] + [last]
+    for (start, end, label), limit in zip(spans, following, strict=True):
+        for edge, name in ((start, OUTSIDE), (min(end, limit), label)):
+            if edge > edges[-1]:
+                edges.append(edge)
+                labels.append(name)
+    if last > edges[-1]:
+        edges.append(last)
+        labels.append(OUTSIDE)
+    return edges, labels
+
+
+def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found:
+    """The best function of each stretch that markers make."""
+    curve, factor = maker.curve, nanoseconds_per(maker.curve.time_unit)
+    edges, labels = marked_stretches(trace, markers)
+    breaks = (np.array(edges, dtype=np.int64) - edges[0]) / factor
+    breaks[-1] = curve.duration
+    phases = with_errors(maker, curve, maker.phases(Segmentation(breaks, None)), _OBJECTIVE)
+    named = [replace(phase, marker=label) for phase, label in zip(phases, labels, strict=True)]
+    return Found(maker, named, [], None, _OBJECTIVE, {})

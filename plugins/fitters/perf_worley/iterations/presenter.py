@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_views.colours import CAREFUL, DATA, FAINT, RULE
 from perfcore.data.units import readable, shown_origin
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,48 +78,16 @@ class IterationsPresenter(Presenter):
         """The iterations; of many those that differ most."""
         if not result.count:
             return []
-        title, kept = "", np.arange(result.count)
-        if result.count > _MOST_ROWS:
-            stray = np.abs(result.durations - np.median(result.durations))
-            kept = np.sort(np.argsort(-stray, kind="stable")[:_MOST_ROWS])
-            title = f"the {_MOST_ROWS} iterations that differ most"
-        return [(title, *self._rows(result, kept))]
-
-    def plain_tables(self, result: Iterations) -> Tables:
-        """All iterations."""
-        return [("", *self._rows(result, np.arange(result.count)))] if result.count else []
-
-    def _rows(self, result: Iterations, kept: Any) -> tuple[list[str], list[list[str]]]:
-        unit, median = result.time_unit, float(np.median(result.durations))
-        origin = shown_origin(*result.run)
-        header = ["iteration", "start", "duration", "over median"]
-        own_names = len(set(result.labels)) > 1
-        by_category = None if result.marker is None else result.differences
-        header += [] if by_category is None else by_category.categories
-        rows = [
-            [
-                result.labels[index] if own_names else str(index + 1),
-                readable(float(result.starts[index]) - origin, unit),
-                readable(float(result.durations[index]), unit),
-                f"{result.durations[index] / median - 1.0:+.1%}",
-                *([] if by_category is None else [f"{part:.1%}" for part in _shares(by_category.times_ns[index])]),
-            ]
-            for index in kept.tolist()
-        ]
-        return header, rows
+        every = np.arange(result.count)
+        if result.count <= _MOST_ROWS:
+            return [Table(_columns(result, every))]
+        most = np.argsort(-np.abs(result.durations - np.median(result.durations)), kind="stable")[:_MOST_ROWS]
+        title = f"the {_MOST_ROWS} iterations that differ most"
+        return [Table(_columns(result, np.sort(most)), title=title), Table(_columns(result, every), importance="data")]
 
     def frame(self, result: Iterations) -> pd.DataFrame:
-        """Iteration, start and duration, in the unit that the columns name."""
-        import pandas as pd
-
-        unit = result.time_unit
-        return pd.DataFrame(
-            {
-                "iteration": np.arange(1, result.count + 1),
-                f"start_{unit}": result.starts,
-                f"duration_{unit}": result.durations,
-            }
-        )
+        """The same, also where there are none."""
+        return Table(_columns(result, np.arange(result.count))).frame()
 
     def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
         """Draw the mean iteration and the duration of each."""
@@ -155,8 +123,25 @@ class IterationsPresenter(Presenter):
             axes.title.set_fontsize(9)
 
 
-def _shares(times: Any) -> Any:
-    return times / times.sum()
+def _columns(result: Iterations, index: Any) -> list[Column]:
+    unit, starts, durations = result.time_unit, result.starts[index], result.durations[index]
+    labels = [result.labels[k] for k in index.tolist()] if len(set(result.labels)) > 1 else None
+    columns = [
+        Column("iteration", index + 1, importance="data" if labels else "default"),
+        Column("start", starts - shown_origin(*result.run), unit, "time", key=()),
+        Column("start", starts, unit, importance="data"),
+        Column("duration", durations, unit, "time", key=f"duration_{unit}"),
+        Column("over median", durations / (np.median(result.durations) if result.count else 1.0) - 1.0, format="+.1%"),
+    ]
+    if labels:
+        columns.insert(0, Column("iteration", labels, key="label"))
+    if result.marker is not None and result.differences is not None and result.count:
+        shares = result.differences.times_ns[index] / result.differences.times_ns[index].sum(axis=1, keepdims=True)
+        columns += [
+            Column(name, share, format=".1%")
+            for name, share in zip(result.differences.categories, shares.T, strict=True)
+        ]
+    return columns
 
 
 def _differences(result: Iterations) -> list[str]:

@@ -3,31 +3,220 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perf_worley.segmenters.algorithm_k import ErrorTree, Mixed, Partition, PhaseRule, Uniform, partition
-from perf_worley.segmenters.bracketing import close_in
-from perf_worley.segmenters.options import MinimaxOptions
+from perf_worley.options import MinimaxOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
+if TYPE_CHECKING:
+    from perf_worley.factor_tree import FactorTree
+    from perf_worley.moment_tree import MomentTree
+
+    ErrorTree = MomentTree | FactorTree
+
+_MACHINE_EPSILON = 2.0**-52
+_MAX_EVALUATIONS = 400
+
+
+def bracket_root(
+    function: Callable[[float], float], lower: float, f_lower: float, upper: float, f_upper: float, width: float
+) -> tuple[float, float]:
+    """Narrow a bracket ``f_lower < 0 <= f_upper`` down to a width.
+
+    Regula falsi after Anderson and Bjorck ("A new high order method of regula falsi type", BIT 13, 1973), with a
+    bisection whenever three steps did not halve the bracket: a jump through zero costs no more than bisection.
+    """
+    checkpoint, steps, moved = upper - lower, 0, 0
+    for _ in range(_MAX_EVALUATIONS):
+        if upper - lower <= max(width, 4.0 * _MACHINE_EPSILON * max(abs(lower), abs(upper))):
+            break
+        steps += 1
+        if steps == 3 and upper - lower > 0.5 * checkpoint:
+            middle = 0.5 * (lower + upper)
+        else:
+            middle = upper - f_upper * (upper - lower) / (f_upper - f_lower)
+            # Stay off the ends: the last digits are gained by stepping just across the zero.
+            middle = min(max(middle, lower + 0.25 * width), upper - 0.25 * width)
+        if not lower < middle < upper:
+            middle = 0.5 * (lower + upper)
+        if steps == 3:
+            checkpoint, steps = upper - lower, 0
+        f_middle = function(middle)
+        if f_middle >= 0.0:
+            if moved == 1:
+                factor = 1.0 - f_middle / f_upper if f_upper > 0.0 else 0.5
+                f_lower *= factor if factor > 0.0 else 0.5
+            upper, f_upper, moved = middle, f_middle, 1
+        else:
+            if moved == -1:
+                factor = 1.0 - f_middle / f_lower
+                f_upper *= factor if factor > 0.0 else 0.5
+            lower, f_lower, moved = middle, f_middle, -1
+    return lower, upper
+
+
+# Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
+#
+# Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
+# constant, linear and quadratic heuristic with its rules for the final element is section 5.1.
+
+
+class Element(NamedTuple):
+    """One element of the partition; ``error`` is what the tolerance bounds."""
+
+    end: float
+    step: int
+    degree: int
+    error: float
+    updates: int
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Polynomials of one degree."""
+
+    degree: int
+
+    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float, gap: float) -> Element:
+        """Step b) of Algorithm K."""
+        end, last_step, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree, gap)
+        return Element(end, last_step, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
+
+    def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
+        """The last element of the partition."""
+        error = math.sqrt(tree.error(tree.rest(begin, step), self.degree))
+        return Element(tree.duration, tree.n_steps - 1, self.degree, error, 1)
+
+
+# Worley's measure of simplicity: a constant takes two parameters (place and value), a line three, a quadratic four.
+# Each degree may have the share parameters/4 of the squared tolerance and must win time in the same proportion.
+_SHARE = (0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Constant, linear or quadratic, whichever is simplest for the time that it covers (section 5.1)."""
+
+    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float, gap: float) -> Element:
+        """Rules 1 to 6, and the rules for an element that reaches the end of the curve."""
+        squared = tolerance * tolerance
+        reaches = [tree.reach(begin, step, share * squared, degree, gap) for degree, share in enumerate(_SHARE)]
+        updates = sum(reach.updates for reach in reaches)
+        constant, linear, quadratic = (reach.end - begin for reach in reaches)
+        final = self.finish(tree, begin, step) if reaches[2].end == tree.duration else None
+        if final is not None:
+            # At the end of the curve the errors decide, since no degree can win more time.
+            if reaches[final.degree].end == tree.duration:
+                return final._replace(updates=updates + final.updates)
+            degree = 1 if linear > 1.5 * constant and reaches[1].end < tree.duration else 0
+        elif quadratic > 2.0 * constant and quadratic > 4.0 * linear / 3.0:
+            degree = 2
+        else:
+            degree = 1 if linear > 1.5 * constant else 0
+        end, last_step, summary, _ = reaches[degree]
+        error = math.sqrt(tree.error(summary, degree) / _SHARE[degree])
+        return Element(end, last_step, degree, error, updates)
+
+    def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
+        """Quadratic and linear must each be better by the share that their parameters cost."""
+        summary = tree.rest(begin, step)
+        errors = [tree.error(summary, degree) for degree in range(3)]
+        degree = 0
+        if errors[2] < 0.5 * errors[0] and errors[2] < 0.75 * errors[1]:
+            degree = 2
+        elif errors[1] < errors[0] * (2.0 / 3.0):
+            degree = 1
+        error = math.sqrt(errors[degree] / _SHARE[degree])
+        return Element(tree.duration, tree.n_steps - 1, degree, error, 1)
+
+
+PhaseRule = Uniform | Mixed  # how far a phase goes and which degree it has
+
+
+@dataclass
+class Partition:
+    """Result of Algorithm K."""
+
+    tolerance: float  # the error tolerance that made it
+    breaks: list[float] = field(default_factory=lambda: [0.0])  # from 0 to the duration
+    degrees: list[int] = field(default_factory=list)
+    objective: float = 0.0  # worley's f of equation (5): negative where the tolerance is too small for n phases
+    updates: int = 0  # least-squares updates that it took
+
+
+def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule, gap: float = 0.0) -> Partition:
+    """Run Algorithm K."""
+    result = Partition(tolerance)
+    begin, step = 0.0, 0
+    for number in range(1, n_phases + 1):
+        if number < n_phases:
+            element = rule.extend(tree, begin, step, tolerance, gap)
+        else:
+            element = rule.finish(tree, begin, step)
+        result.breaks.append(element.end)
+        result.degrees.append(element.degree)
+        result.updates += element.updates
+        if element.end >= tree.duration:
+            break
+        begin, step = element.end, element.step
+    result.objective = (n_phases - len(result.degrees) + 1) - element.error / tolerance
+    return result
+
+
 # The least tolerance that n phases of the mixed basis can meet.
 #
-# Worley's heuristic takes for each phase the simplest degree that wins enough time, so that a larger tolerance may
-# take
+# Worley's heuristic takes for each phase the simplest degree that wins enough time, so that a larger tolerance may take
 # another degree, end a phase earlier and need more phases: what is feasible has gaps. A search that halves a bracket
 # ends at one edge of one gap, and at another one where it starts elsewhere. Here tolerances are scanned upwards on a
-# grid
-# that depends on the curve alone, from the least one of quadratics, below which no mixed partition can be; the first
-# feasible one is then narrowed down to the edge below it. So the answer for n does not depend on what else is asked
-# for.
-# Only where the feasible tolerances make an island narrower than the grid's 0.1 % can it be missed.
+# grid that depends on the curve alone, from the least one of quadratics, below which no mixed partition can be; the
+# first feasible one is then narrowed down to the edge below it. So the answer for n does not depend on what else is
+# asked for. Only where the feasible tolerances make an island narrower than the grid's 0.1 % can it be missed.
 
 _RATIO = 1.001  # between two tolerances of the grid
 _RELATIVE = 1e-12
+
+
+_SMALLEST = 1e-300  # no tolerance is sought below this
+
+
+class _Objective:
+    """Worley's f of a tolerance, and the partition of the least one that n phases can meet."""
+
+    def __init__(self, tree: ErrorTree, n_phases: int, rule: PhaseRule, gap: float) -> None:
+        self._arguments = tree, n_phases, rule, gap
+        self.best: Partition | None = None
+        self.evaluations = self.updates = 0
+
+    def __call__(self, tolerance: float) -> float:
+        """F falls like -1/tolerance towards 0; its logarithm keeps the sign and is nearly straight there."""
+        tree, n_phases, rule, gap = self._arguments
+        result = partition(tree, n_phases, tolerance, rule, gap)
+        self.evaluations += 1
+        self.updates += result.updates
+        f = result.objective
+        if f >= 0.0 and (self.best is None or tolerance < self.best.tolerance):
+            self.best = result
+        return f if f >= 0.0 else -math.log1p(-f)
+
+    def feasible(self, upper: float) -> tuple[float, float]:
+        """A bound that is right up to rounding, made right, and its f."""
+        f = self(upper)
+        while f < 0.0:
+            upper *= 1.0 + 4.0 * _RELATIVE
+            f = self(upper)
+        return upper, f
+
+    @property
+    def found(self) -> tuple[Partition, int, int]:
+        """The best partition, evaluations of f, and updates of errors."""
+        assert self.best is not None
+        return self.best, self.evaluations, self.updates
 
 
 class MixedTolerances:
@@ -36,82 +225,49 @@ class MixedTolerances:
     def __init__(self, tree: ErrorTree, most: int, gap: float = 0.0) -> None:
         self.tree, self.most, self.gap, self.rule = tree, most, gap, Mixed()
         self.largest = self.rule.finish(tree, 0.0, 0).error
-        self.evaluations = self.updates = 0
         self._needed: dict[int, int] = {}
 
-    def least(self, n_phases: int, below: float, absolute: float | None = None) -> Partition:
-        """The partition of the least tolerance."""
+    def least(self, n_phases: int, below: float, absolute: float | None = None) -> tuple[Partition, int, int]:
+        """The partition of the least tolerance, evaluations and updates."""
         if self.largest <= 0.0:
-            result = partition(self.tree, 1, 1.0, self.rule, self.gap)
-            result.tolerance = 0.0
-            return result
+            return _exact(self.tree, self.rule, self.gap)
         place = 0 if below <= 0.0 else max(math.ceil(math.log(self.largest / below) / math.log(_RATIO)), 0)
-        while place > 0 and self._phases(place) > n_phases:
+        objective = _Objective(self.tree, n_phases, self.rule, self.gap)
+        while place > 0 and self._phases(place, objective) > n_phases:
             place -= 1
-        upper = self._tolerance(place)
-        best = self._partition(n_phases, upper)
-        while best.objective < 0.0:  # one phase, up to rounding
-            upper *= 1.0 + 4.0 * _RELATIVE
-            best = self._partition(n_phases, upper)
-        if n_phases == 1:
-            return best
+        upper, _ = objective.feasible(self.largest * _RATIO**-place)
+        if n_phases > 1:
+            lower = self.largest * _RATIO ** -(place + 1)
+            f_lower = objective(lower)
+            if f_lower < 0.0:
+                width = 0.5 * absolute if absolute is not None else _RELATIVE * upper
+                bracket_root(objective, lower, f_lower, upper, objective(upper), width)
+        return objective.found
 
-        def objective(tolerance: float) -> float:
-            nonlocal best
-            result = self._partition(n_phases, tolerance)
-            f = result.objective
-            if f >= 0.0 and tolerance < best.tolerance:
-                best = result
-            return f if f >= 0.0 else -math.log1p(-f)
-
-        lower = self._tolerance(place + 1)
-        f_lower = objective(lower)
-        if f_lower < 0.0:
-            width = 0.5 * absolute if absolute is not None else _RELATIVE * upper
-            close_in(objective, lower, f_lower, upper, objective(upper), width)
-        return best
-
-    def _tolerance(self, place: int) -> float:
-        return self.largest * _RATIO**-place
-
-    def _partition(self, n_phases: int, tolerance: float) -> Partition:
-        result = partition(self.tree, n_phases, tolerance, self.rule, self.gap)
-        self.evaluations += 1
-        self.updates += result.updates
-        return result
-
-    def _phases(self, place: int) -> int:
+    def _phases(self, place: int, counted: _Objective) -> int:
         """How many phases a tolerance of the grid needs; more never do worse."""
-        if place in self._needed:
-            return self._needed[place]
-        tolerance = self._tolerance(place)
-        begin, step, count = 0.0, 0, 1
-        self.evaluations += 1
-        while count <= self.most:
-            if self.rule.finish(self.tree, begin, step).error <= tolerance:
-                break
-            element = self.rule.extend(self.tree, begin, step, tolerance, self.gap)
-            self.updates += element.updates
-            if element.end >= self.tree.duration:
-                break
-            begin, step, count = element.end, element.step, count + 1
-        self._needed[place] = count
-        return count
-
-
-# Relative width at which the search for the tolerance ends when the user sets none.
-_SMALLEST = 1e-300  # no tolerance is sought below this
+        if place not in self._needed:
+            tolerance = self.largest * _RATIO**-place
+            begin, step, count = 0.0, 0, 1
+            counted.evaluations += 1
+            while count <= self.most:
+                if self.rule.finish(self.tree, begin, step).error <= tolerance:
+                    break
+                element = self.rule.extend(self.tree, begin, step, tolerance, self.gap)
+                counted.updates += element.updates
+                if element.end >= self.tree.duration:
+                    break
+                begin, step, count = element.end, element.step, count + 1
+            self._needed[place] = count
+        return self._needed[place]
 
 
 class Minimax(SequenceSegmenter):
     """Worley's segmenter: all local L2 errors equal, hence their maximum least (Theorem 2.3, Corollary 2.4).
 
-    Choose it to see a run at a glance and for a sequence of models; it is the fastest by far. It does not place
-    breakpoints well where phases differ in length, since a short phase grows until its error equals the others':
-    refine it (`hill-climb`) when places matter.
-
-    With a mixed basis the weighted errors are bounded by the tolerance, and the partition is Worley's heuristic, not
-    an optimum; for some n it has fewer phases, when the least tolerance needs no more.
+    The fastest, for a run at a glance. Short phases grow until their errors equal the others': refine it (`hill-climb`)
+    when places matter. With a mixed basis the partition is Worley's heuristic, no optimum; for some n it has fewer
+    phases, when the least tolerance needs no more.
 
     Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 3 and 5. Deviations: local
     errors come from a tree instead of a linear update, and the default tolerances are relative.
@@ -132,42 +288,31 @@ class Minimax(SequenceSegmenter):
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_worley.trees.error_trees import error_tree
+        from perf_worley.factor_tree import error_tree
 
         tree = error_tree(curve, basis)
         segmentations: list[Segmentation] = []
-        mixed = MixedTolerances(tree, max(counts), self.options.break_tolerance or 0.0) if basis.mixed else None
+        absolute, gap = self.options.epsilon_tolerance, self.options.break_tolerance or 0.0
+        mixed = MixedTolerances(tree, max(counts), gap) if basis.mixed else None
         rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below
         upper = rule.finish(tree, 0.0, 0).error
         with progress.bar("phases", len(counts)) as advance:
             for n in counts:
                 if n >= curve.n_steps:
                     # As many phases as steps: each step is a phase of its own and the error is zero.
-                    result, evaluations, updates = _steps(curve), 0, 0
+                    result = Partition(0.0, breaks=curve.relative_edges.tolist(), degrees=[0] * curve.n_steps)
+                    evaluations, updates, upper = 0, 0, 0.0
                 else:
-                    result, evaluations, updates = least_tolerance(
-                        tree,
-                        n,
-                        rule,
-                        upper,
-                        self.options.epsilon_tolerance,
-                        self.options.break_tolerance or 0.0,
-                    )
-                upper = result.tolerance
-                if mixed is not None and n < curve.n_steps:
-                    before = (mixed.evaluations, mixed.updates)
-                    result = mixed.least(n, result.tolerance, self.options.epsilon_tolerance)
-                    evaluations += mixed.evaluations - before[0]
-                    updates += mixed.updates - before[1]
+                    result, evaluations, updates = least_tolerance(tree, n, rule, upper, absolute, gap)
+                    upper = result.tolerance
+                    if mixed is not None:
+                        result, *further = mixed.least(n, upper, absolute)
+                        evaluations, updates = evaluations + further[0], updates + further[1]
                 segmentations.append(
                     Segmentation(
                         np.array(result.breaks),
                         np.array(result.degrees) if basis.mixed else None,
-                        {
-                            "tolerance": result.tolerance,
-                            "evaluations": evaluations,
-                            "updates": updates,
-                        },
+                        {"tolerance": result.tolerance, "evaluations": evaluations, "updates": updates},
                     )
                 )
                 advance(1)
@@ -175,36 +320,13 @@ class Minimax(SequenceSegmenter):
 
 
 def least_tolerance(
-    tree: ErrorTree,
-    n_phases: int,
-    rule: PhaseRule,
-    upper: float,
-    absolute: float | None = None,
-    gap: float = 0.0,
+    tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float, absolute: float | None = None, gap: float = 0.0
 ) -> tuple[Partition, int, int]:
     """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
-    evaluations = updates = 0
-    best: Partition | None = None
-
-    def objective(tolerance: float) -> float:
-        nonlocal evaluations, updates, best
-        result = partition(tree, n_phases, tolerance, rule, gap)
-        evaluations += 1
-        updates += result.updates
-        f = result.objective
-        if f >= 0.0 and (best is None or tolerance < best.tolerance):
-            best = result
-        # f falls like -1/tolerance towards 0; its logarithm keeps the sign and is nearly straight there.
-        return f if f >= 0.0 else -math.log1p(-f)
-
     if upper <= 0.0:
-        result = partition(tree, 1, 1.0, rule, gap)
-        result.tolerance = 0.0
-        return result, 1, result.updates
-    f_upper = objective(upper)
-    while f_upper < 0.0:  # a bound that is right up to rounding
-        upper *= 1.0 + 4.0 * _RELATIVE
-        f_upper = objective(upper)
+        return _exact(tree, rule, gap)
+    objective = _Objective(tree, n_phases, rule, gap)
+    upper, f_upper = objective.feasible(upper)
     if n_phases > 1:
         lower, f_lower, shrink = upper, f_upper, 0.8
         while f_lower >= 0.0 and lower > _SMALLEST:
@@ -214,11 +336,12 @@ def least_tolerance(
             shrink *= shrink  # the tolerance of n + 1 phases is near that of n, of 20 far from that of one
         width = 0.5 * absolute if absolute is not None else _RELATIVE * upper
         if f_lower < 0.0:
-            close_in(objective, lower, f_lower, upper, f_upper, width)
-    assert best is not None
-    return best, evaluations, updates
+            bracket_root(objective, lower, f_lower, upper, f_upper, width)
+    return objective.found
 
 
-def _steps(curve: UtilizationCurve) -> Partition:
-    edges = curve.relative_edges
-    return Partition(0.0, breaks=edges.tolist(), degrees=[0] * curve.n_steps)
+def _exact(tree: ErrorTree, rule: PhaseRule, gap: float) -> tuple[Partition, int, int]:
+    """One phase, of a curve that it fits without error."""
+    result = partition(tree, 1, 1.0, rule, gap)
+    result.tolerance = 0.0
+    return result, 1, result.updates

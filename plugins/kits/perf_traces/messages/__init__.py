@@ -2,5 +2,5 @@
 
 A reader gives `perf_traces.messages.communication.Communication`; `perf_traces.messages.replay.Replay` computes from
 it how long the
-run takes on another network or with other computation; `perf_traces.messages.pop_factors` what POP's factors are.
+run takes on another network or with other computation; `perf_traces.messages.bursts` what POP's factors are.
 """

@@ -1,23 +1,33 @@
-"""Computation between calls: its time by state, its classes, and its hardware counters."""
+"""Computation between calls: its time by state, its classes, its hardware counters, and POP's factors of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import Communication, replayable_communication_of
-from perf_traces.messages.kernels import last_not_after
+from perf_traces.messages.communication import Communication, communication_of, replayable_communication_of
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
+
+if TYPE_CHECKING:
+    from perf_traces.messages.replay import Replay
 
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
 
 Integers = npt.NDArray[np.int64]
+
+
+def last_not_after(first: Integers, times: Integers, location: Integers, when: Integers) -> Integers:
+    """Index of the last of a location's times that is not after a moment, -1 where there is none."""
+    from perf_traces.messages import kernels
+
+    indices: Integers = kernels.last_not_after(first, times, location, when)
+    return indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +50,6 @@ class Readings:
 
     def within(self, location: Integers, start_ns: Integers, end_ns: Integers, n_locations: int) -> Integers:
         """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none."""
-        from perf_traces.messages.kernels import last_not_after
-
         if not len(self.value):
             return np.full(len(location), -1, np.int64)
         first = np.searchsorted(self.location, np.arange(n_locations + 1)).astype(np.int64)
@@ -166,18 +174,14 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
             f"{CYCLES} for {share:.2%} of its computing time"
         )
         return BurstClasses(names, time_ns, notes=tuple(notes))
-    sums = []
-    for values in counted:
-        total = np.zeros(len(names), np.int64)
+    sums = np.zeros((2, len(names)), np.int64)
+    for total, values in zip(sums, counted, strict=True):
         np.add.at(total, class_of, np.maximum(values, 0))
-        sums.append(total)
     return BurstClasses(names, time_ns, sums[0], sums[1])
 
 
 def _classes(trace: Trace, communication: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:
     """Names of the classes that occur, and the class of each busy interval."""
-    from perf_traces.messages.kernels import last_not_after
-
     if communication is None:
         return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
     calls, first = communication.calls, communication.first_call
@@ -200,22 +204,6 @@ def _classes(trace: Trace, communication: Communication | None, rows: Integers) 
     return names, class_of.reshape(-1).astype(np.int64)
 
 
-def burst_spans(communication: Communication) -> tuple[Integers, Integers, Integers]:
-    """Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them."""
-    calls, first = communication.calls, communication.first_call
-    has_calls = first[1:] > first[:-1]
-    before = np.concatenate([[communication.start_ns], calls.leave_ns[:-1]])
-    before[first[:-1][has_calls]] = communication.start_ns
-    after = np.full(len(communication.locations), communication.start_ns, np.int64)
-    after[has_calls] = calls.leave_ns[first[1:][has_calls] - 1]
-    location = np.concatenate([calls.location.astype(np.int64), np.arange(len(communication.locations))])
-    return (
-        location,
-        np.concatenate([before, after]).astype(np.int64),
-        np.concatenate([calls.enter_ns, np.maximum(communication.end_ns, after)]).astype(np.int64),
-    )
-
-
 class BurstTimes:
     """Times of bursts by state."""
 
@@ -224,7 +212,16 @@ class BurstTimes:
         self._first = np.searchsorted(trace.location[order], np.arange(len(trace.locations) + 1)).astype(np.int64)
         self._start, self._end = trace.start_ns[order], trace.end_ns[order]
         self._state = trace.state[order]
-        self.location, self.start_ns, self.end_ns = burst_spans(communication)
+        # Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them.
+        calls, first, begin = communication.calls, communication.first_call, communication.start_ns
+        has_calls = first[1:] > first[:-1]
+        before = np.concatenate([[begin], calls.leave_ns[:-1]])
+        before[first[:-1][has_calls]] = begin
+        after = np.full(len(communication.locations), begin, np.int64)
+        after[has_calls] = calls.leave_ns[first[1:][has_calls] - 1]
+        self.location = np.concatenate([calls.location.astype(np.int64), np.arange(len(communication.locations))])
+        self.start_ns = np.concatenate([before, after]).astype(np.int64)
+        self.end_ns = np.concatenate([calls.enter_ns, np.maximum(communication.end_ns, after)]).astype(np.int64)
 
     def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Integers:
         """How long each burst is spent in the states of a mask, in nanoseconds."""
@@ -235,19 +232,14 @@ class BurstTimes:
             index = last_not_after(self._first, self._start, location, when)
             has_started = index >= 0
             index = np.where(has_started, index, self._first[location])
-            part = np.minimum(
-                np.clip(when - self._start[np.minimum(index, len(length) - 1)], 0, None), _take_clipped(length, index)
-            )
+            last = np.minimum(index, len(length) - 1)
+            part = np.minimum(np.clip(when - self._start[last], 0, None), length[last])
             return np.asarray(passed[index] - passed[self._first[location]] + np.where(has_started, part, 0))
 
         chosen = slice(None) if bursts is None else bursts
         location = np.ascontiguousarray(self.location[chosen])
         ends = until(location, np.ascontiguousarray(self.end_ns[chosen]))
         return ends - until(location, np.ascontiguousarray(self.start_ns[chosen]))
-
-
-def _take_clipped(values: Integers, places: Integers) -> Integers:
-    return values[np.minimum(places, len(values) - 1)]
 
 
 def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun: str = "call") -> None:
@@ -260,3 +252,89 @@ def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun
                 f"{first} and {source} have no {noun} in common, such as {min(its_calls)} and {min(calls)}; runs that "
                 "are compared must be of one program"
             )
+
+
+Definition = Literal["strict", "bsc"]
+
+
+@dataclass(frozen=True)
+class PopFactors:
+    """Factors of one run, each in [0, 1]."""
+
+    definition: Definition
+    runtime_ns: int  # of the run, and on a network that takes no time
+    ideal_ns: int
+    load_balance: float  # mean over longest computation of a location
+    serialisation: float  # their product is ``communication``
+    transfer: float
+    contradictions: int  # calls that left before what the rules say they waited for, of how many
+    calls: int
+
+    @property
+    def communication(self) -> float:
+        """Longest computation over the run's time."""
+        return self.serialisation * self.transfer
+
+    @property
+    def parallel(self) -> float:
+        """Mean computation over the run's time."""
+        return self.load_balance * self.communication
+
+
+def pop_factors(
+    trace: Trace, definition: Definition = "strict", processes: Sequence[str] | None = None
+) -> PopFactors | None:
+    """Factors of a run from its trace alone; None where the trace has no calls of a communication library."""
+    communication = communication_of(trace)
+    if communication is None or not len(communication.calls):
+        return None
+    if processes is not None:
+        communication = _without_helpers(communication, processes)
+    from perf_traces.messages.replay import Replay, bsc_rules
+
+    replay = Replay(communication, bsc_rules(communication) if definition == "bsc" else None)
+    elapsed = trace.span_ns[1] - trace.span_ns[0]
+    silent = elapsed - replay.runtime_ns()  # after the last record; no network makes it shorter
+    ideal = replay.runtime_ns(0) + silent
+    useful = computing_ns(trace)
+    longest = int(useful.max())
+    if not longest:
+        return None
+    outside = _between_calls(replay) if definition == "bsc" and processes is None else longest
+    serialisation = outside / ideal
+    return PopFactors(
+        definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
+        replay.n_contradictions, len(communication.calls),
+    )  # fmt: skip
+
+
+def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
+    """How long each location of a trace computes."""
+    busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
+    useful = np.zeros(len(trace.locations), np.int64)
+    np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
+    return useful
+
+
+def _without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
+    """Without the threads that never call beside one of their process that does."""
+    first = communication.first_call
+    calling = first[1:] > first[:-1]
+    with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}
+    kept = calling | np.array([process not in with_caller for process in processes])
+    place = (np.cumsum(kept) - 1).astype(np.int32)
+    return replace(
+        communication,
+        locations=tuple(name for name, keep in zip(communication.locations, kept.tolist(), strict=True) if keep),
+        end_ns=communication.end_ns[kept],
+        calls=replace(communication.calls, location=place[communication.calls.location]),
+    )
+
+
+def _between_calls(replay: Replay) -> int:
+    """The longest time that a location is outside of calls."""
+    communication = replay.communication
+    location = np.concatenate([communication.calls.location, np.arange(len(communication.locations))])
+    outside = np.zeros(len(communication.locations), np.int64)
+    np.add.at(outside, location, replay.burst_ns)
+    return int(outside.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,26 +20,6 @@ _ANNOUNCED = re.compile(
     r"p?mpi_i(barrier|bcast|(all)?gatherv?|scatterv?|(all)?reduce|reduce_scatter(_block)?|alltoall[vw]?|(ex)?scan)",
     re.IGNORECASE,
 )
-
-_SINGULAR = {
-    "calls of collectives do": "call of a collective does",
-    "calls of MPI_Sendrecv or persistent requests do": "call of MPI_Sendrecv or a persistent request does",
-    "calls announce": "call announces",
-    "collectives lack": "collective lacks",
-    "collectives name": "collective names",
-    "events of messages are outside of calls or name": "event of a message is outside of calls or names",
-    "messages end before they are": "message ends before it is",
-    "descriptions of transfers are": "description of a transfer is",
-    "kernels of NCCL do": "kernel of NCCL does",
-    "receives are": "receive is",
-    "receives from": "receive from",
-    "sends or receives are": "send or receive is",
-    "sends or receives have": "send or receive has",
-    "sends or receives name": "send or receive names",
-    "transfers are of an unknown size or type, and their bytes count": (
-        "transfer is of an unknown size or type, and its bytes count"
-    ),
-}
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -177,7 +158,7 @@ class Communication:
 
     def remark_lines(self) -> list[str]:
         """What is wrong with it, a line for each."""
-        return [f"{count} {remark if count != 1 else _singular(remark)}" for remark, count in self.remarks().items()]
+        return [f"{remark} ({count})" for remark, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
         """What is wrong with it, in words, and how often."""
@@ -194,24 +175,9 @@ class Communication:
         return remarks
 
 
-def _singular(remark: str) -> str:
-    """The words of a remark, of one thing."""
-    for several, single in _SINGULAR.items():
-        if remark.startswith(several):
-            return single + remark.removeprefix(several)
-    return remark
-
-
 def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     """Let a trace carry its communication, which is read when somebody first asks for it."""
-    kept: list[Communication] = []
-
-    def once() -> Communication:
-        if not kept:
-            kept.append(read())
-        return kept[0]
-
-    trace.facts = {**getattr(trace, "facts", {}), FACT: once}
+    trace.facts = {**getattr(trace, "facts", {}), FACT: functools.cache(read)}
     return trace
 
 
@@ -227,16 +193,13 @@ def on_locations(communication: Communication, place: Integers, locations: Seque
     ends = np.full(len(locations), communication.start_ns, np.int64)
     np.maximum.at(ends, place, communication.end_ns)
     moved = {name: getattr(messages, name) for name in ("send_call", "send_done_call", "post_call", "receive_call")}
+    enter, leave, operation = calls.enter_ns[order], calls.leave_ns[order], calls.operation[order]
     return replace(
-        communication,
-        locations=tuple(locations),
-        end_ns=ends,
-        calls=Calls(
-            location[order], calls.enter_ns[order], calls.leave_ns[order], calls.operation[order], calls.operations
-        ),
+        communication, locations=tuple(locations), end_ns=ends,
+        calls=Calls(location[order], enter, leave, operation, calls.operations),
         messages=replace(messages, **{name: np.where(of < 0, of, new[of]) for name, of in moved.items()}),
         collectives=replace(collectives, member_call=new[collectives.member_call]),
-    )
+    )  # fmt: skip
 
 
 def communication_of(trace: Trace) -> Communication | None:
@@ -246,11 +209,8 @@ def communication_of(trace: Trace) -> Communication | None:
         return None
     communication: Communication = read()
     first, last = trace.span_ns
-    if (
-        communication.locations != trace.locations
-        or first > communication.start_ns
-        or last < int(communication.end_ns.max(initial=last))
-    ):
+    is_whole = first <= communication.start_ns and int(communication.end_ns.max(initial=last)) <= last
+    if not is_whole or communication.locations != trace.locations:
         raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
     return communication
 

@@ -36,18 +36,7 @@ Codes = npt.NDArray[np.int32]
 
 @kernel
 def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Integers, Codes, int]:  # pragma: no cover
-    """Number nodes so that each comes after all that it depends on, and sort edges by the node that they lead to.
-
-    Returns
-    -------
-    place : (n_nodes,) int32
-        New number of each node, -1 of those on a cycle or behind one.
-    begins : (n_done + 1,) int64
-        Where the edges into each node begin, by new number.
-    edge : (n,) int32
-        The edges in that order.
-    n_done : int
-    """
+    """Number nodes so that each comes after all that it depends on, and sort edges by the node that they lead to."""
     n_edges = len(source)
     waits, begins_out = np.zeros(n_nodes, np.int32), np.zeros(n_nodes + 1, np.int64)
     for e in range(n_edges):

@@ -123,13 +123,8 @@ class RankCalls:
         """What was saved."""
         document = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
         columns: Integers = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
-        return cls(
-            columns,
-            tuple(document["operations"]),
-            tuple(document["groups"]),
-            document["unmatched"],
-            str(document["not_replayed"]),
-        )
+        names = {name: tuple(document[name]) for name in ("operations", "groups")}
+        return cls(columns, **{**document, **names})
 
 
 def communication_of_ranks(
@@ -144,9 +139,7 @@ def communication_of_ranks(
     groups: dict[str, int] = {}
     unmatched: dict[str, int] = {}
     firsts = itertools.accumulate((len(part[-1].columns) for part in parts), initial=0)
-    columns = np.concatenate(
-        [_of_run(part, operations, groups, first) for part, first in zip(parts, firsts, strict=False)]
-    )
+    columns = np.concatenate([_of_run(*each, operations, groups) for each in zip(parts, firsts, strict=False)])
     for *_, part in parts:
         for remark, count in part.unmatched.items():
             unmatched[remark] = unmatched.get(remark, 0) + count
@@ -156,15 +149,11 @@ def communication_of_ranks(
     of = dict(zip(COLUMNS, columns[order].T, strict=True))
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
-    done_call = of["done"]
-    of["done"] = np.where(
-        done_call == ITSELF, np.arange(len(order)), np.where(done_call < 0, -1, new[np.maximum(done_call, 0)])
-    )
+    elsewhere = np.where(of["done"] < 0, -1, new[np.maximum(of["done"], 0)])
+    of["done"] = np.where(of["done"] == ITSELF, np.arange(len(order)), elsewhere)
     of["size"] = np.where((of["size"] < 0) & (of["group"] >= 0), len(parts), of["size"])
-    calls = Calls(
-        of["location"].astype(np.int32), of["enter_ns"], of["leave_ns"], of["operation"].astype(np.int32),
-        tuple(operations),
-    )  # fmt: skip
+    location, operation = of["location"].astype(np.int32), of["operation"].astype(np.int32)
+    calls = Calls(location, of["enter_ns"], of["leave_ns"], operation, tuple(operations))
     collectives, of_collectives = _collectives(calls, of, rank)
     messages, of_messages = _messages(calls, of, rank, world_size)
     ends = np.full(len(locations), span_ns[1], np.int64)
@@ -175,7 +164,7 @@ def communication_of_ranks(
 
 
 def _of_run(
-    part: tuple[int, int, int, RankCalls], operations: dict[str, int], groups: dict[str, int], first_row: int
+    part: tuple[int, int, int, RankCalls], first_row: int, operations: dict[str, int], groups: dict[str, int]
 ) -> Integers:
     """The columns of a rank with the locations, times, operations, groups and rows of the run."""
     _, first, shift, calls = part

@@ -157,89 +157,60 @@ class EventGraph:
 
 
 def event_graph(communication: Communication, rules: Rules) -> EventGraph:
-    """The graph of a run.
-
-    Parameters
-    ----------
-    communication : Communication
-    rules : Rules
-    """
-    n_calls, n_locations, n_joined = (
-        len(communication.calls),
-        len(communication.locations),
-        len(communication.collectives),
-    )
+    """The graph of a run."""
+    n_calls, n_locations = len(communication.calls), len(communication.locations)
+    n_joined = len(communication.collectives)
     joined, last = 2 * n_calls, 2 * n_calls + n_joined
     n_nodes = last + 2 * n_locations  # last records, then beginnings
-    edges = _Edges()
+    columns: list[tuple[npt.NDArray[np.integer], ...]] = []
+
+    def add(kind: int, source: Integers, target: Integers, subject: Integers, call: Integers | None = None) -> None:
+        of_call = np.full(len(source), -1) if call is None else call
+        columns.append((np.full(len(source), kind, np.int8), source, target, subject, of_call))
+
     calls, location = np.arange(n_calls), np.arange(n_locations)
     first = communication.first_call
     begins = np.full(n_locations, last + n_locations) + location
     before = 2 * (calls - 1) + 1
     has_calls = first[1:] > first[:-1]
     before[first[:-1][has_calls]] = begins[has_calls]
-    edges.add(BURST, before, 2 * calls, calls)
-    edges.add(BURST, np.where(has_calls, 2 * (first[1:] - 1) + 1, begins), last + location, n_calls + location)
-    edges.add(CALL, 2 * calls, 2 * calls + 1, calls, calls)
+    add(BURST, before, 2 * calls, calls)
+    add(BURST, np.where(has_calls, 2 * (first[1:] - 1) + 1, begins), last + location, n_calls + location)
+    add(CALL, 2 * calls, 2 * calls + 1, calls, calls)
     messages = communication.messages
     numbers = np.arange(len(messages))
-    edges.add(MESSAGE, 2 * messages.send_call, 2 * messages.receive_call + 1, numbers, messages.receive_call)
+    add(MESSAGE, 2 * messages.send_call, 2 * messages.receive_call + 1, numbers, messages.receive_call)
     waiting = numbers[must_be_posted(communication, rules)]
     done_call = messages.send_done_call[waiting]
-    edges.add(POSTED, 2 * messages.post_call[waiting], 2 * done_call + 1, waiting, done_call)
-    _add_collectives(edges, communication, rules, joined)
-    return edges.arranged(n_nodes, n_calls, last)
+    add(POSTED, 2 * messages.post_call[waiting], 2 * done_call + 1, waiting, done_call)
+    if n_joined:
+        together, names = communication.collectives, communication.calls.operations
+        member, entered = together.member_of, together.member_call
+        waits = np.array([rules.waits.get(name, "nobody") for name in names])[together.operation][member]
+        toward = np.array([rooted(name) or "" for name in names])[together.operation][member]
+        of_all, by_root = waits == "all", waits == "the root"
+        causes = of_all | (by_root & ((toward == "to") | together.member_is_root))
+        waiting = of_all | (by_root & ((toward == "from") | together.member_is_root))
+        add(GATHERING, 2 * entered[causes], joined + member[causes], member[causes])
+        add(COLLECTIVE, joined + member[waiting], 2 * entered[waiting] + 1, member[waiting], entered[waiting])
 
-
-def _add_collectives(edges: _Edges, communication: Communication, rules: Rules, joined: int) -> None:
-    together = communication.collectives
-    if not len(together):
-        return
-    names = communication.calls.operations
-    waits = np.array([rules.waits.get(name, "nobody") for name in names])[together.operation][together.member_of]
-    toward = np.array([rooted(name) or "" for name in names])[together.operation][together.member_of]
-    by_root = waits == "the root"
-    causes = (waits == "all") | (by_root & ((toward == "to") | together.member_is_root))
-    waiting = (waits == "all") | (by_root & ((toward == "from") | together.member_is_root))
-    member, call = together.member_of, together.member_call
-    edges.add(GATHERING, 2 * call[causes], joined + member[causes], member[causes])
-    edges.add(COLLECTIVE, joined + member[waiting], 2 * call[waiting] + 1, member[waiting], call[waiting])
-
-
-class _Edges:
-    """Edges as they are added, and then in order."""
-
-    def __init__(self) -> None:
-        self._columns: list[tuple[npt.NDArray[np.integer], ...]] = []
-
-    def add(
-        self, kind: int, source: Integers, target: Integers, subject: Integers, call: Integers | None = None
-    ) -> None:
-        calls = np.full(len(source), -1) if call is None else call
-        self._columns.append((np.full(len(source), kind, np.int8), source, target, subject, calls))
-
-    def arranged(self, n_nodes: int, n_calls: int, last: int) -> EventGraph:
-        kind = np.concatenate([columns[0] for columns in self._columns])
-        source, target, subject, call = (
-            np.concatenate([columns[k] for columns in self._columns]).astype(np.int32) for k in range(1, 5)
-        )
-        dropped: list[tuple[int, int]] = []
-        place, begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
-        for kinds in _DROPPED_FIRST:
-            if n_done == n_nodes:
-                break
-            backwards, *_ = graph_kernels.arrange(n_nodes, target, source)
-            on_circle = (place < 0) & (backwards < 0)
-            circular = np.isin(kind, kinds) & on_circle[source] & on_circle[target]
-            dropped += zip(kind[circular].tolist(), subject[circular].tolist(), strict=True)
-            kind, source, target, subject, call = (
-                column[~circular] for column in (kind, source, target, subject, call)
-            )
-            place, begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
-        return EventGraph(
-            begins, place[source[order]], kind[order], subject[order], call[order], place[0 : 2 * n_calls : 2],
-            place[1 : 2 * n_calls : 2], place[last : n_nodes - (n_nodes - last) // 2], tuple(dropped),
-        )  # fmt: skip
+    kind, *numbered = (np.concatenate(each) for each in zip(*columns, strict=True))
+    source, target, subject, call = (column.astype(np.int32) for column in numbered)
+    dropped: list[tuple[int, int]] = []
+    place, edge_begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
+    for kinds in _DROPPED_FIRST:
+        if n_done == n_nodes:
+            break
+        backwards, *_ = graph_kernels.arrange(n_nodes, target, source)
+        on_circle = (place < 0) & (backwards < 0)
+        circular = np.isin(kind, kinds) & on_circle[source] & on_circle[target]
+        dropped += zip(kind[circular].tolist(), subject[circular].tolist(), strict=True)
+        kind, source, target, subject, call = (column[~circular] for column in (kind, source, target, subject, call))
+        place, edge_begins, order, n_done = graph_kernels.arrange(n_nodes, source, target)
+    return EventGraph(
+        edge_begins, place[source[order]], kind[order], subject[order], call[order], place[0 : 2 * n_calls : 2],
+        place[1 : 2 * n_calls : 2], place[last : last + n_locations], tuple(dropped),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,13 +315,11 @@ class Replay:
             lines.append("nobody waits in the replay for what was left out; the calls keep the time that they took")
         names = {MESSAGE: "messages", POSTED: "sends that wait for their receive"}
         for kind in sorted({kind for kind, _ in self.graph.dropped}):
-            subjects = sorted({subject for each, subject in self.graph.dropped if each == kind})
-            noun = names.get(kind, "collectives")
-            listed = [self._named(kind, subject) for subject in subjects[:3]]
-            more = ", ..." if len(subjects) > 3 else ""
+            subjects = sorted({subject for dropped, subject in self.graph.dropped if dropped == kind})
+            named = "; ".join(self._named(kind, subject) for subject in subjects[:3])
             lines.append(
-                f"{len(subjects)} {noun} wait for one another in a circle; nobody waits for them in the replay: "
-                f"{'; '.join(listed)}{more}"
+                f"{len(subjects)} {names.get(kind, 'collectives')} wait for one another in a circle; nobody waits for "
+                f"them in the replay: {named}{', ...' if len(subjects) > 3 else ''}"
             )
         silent = int((communication.first_call[1:] == communication.first_call[:-1]).sum())
         if silent:
@@ -358,15 +327,11 @@ class Replay:
         return lines
 
     def _named(self, kind: int, subject: int) -> str:
-        communication = self.communication
-        if kind in (MESSAGE, POSTED):
-            ends = (
-                communication.locations[communication.sender[subject]],
-                communication.locations[communication.receiver[subject]],
-            )
-            messages = communication.messages
-            return f"{ends[0]} to {ends[1]}, tag {messages.tag[subject]}, {messages.bytes[subject]} bytes"
-        return str(communication.calls.operations[communication.collectives.operation[subject]])
+        run = self.communication
+        if kind not in (MESSAGE, POSTED):
+            return str(run.calls.operations[run.collectives.operation[subject]])
+        sender, receiver = (run.locations[ends[subject]] for ends in (run.sender, run.receiver))
+        return f"{sender} to {receiver}, tag {run.messages.tag[subject]}, {run.messages.bytes[subject]} bytes"
 
     def _table(
         self, transfer: float, burst_ns: Integers | None, edge_cost_ns: Integers | None
@@ -392,10 +357,8 @@ class Replay:
 
     def _check(self) -> None:
         """Bursts and residuals give the run's own times, or something is wrong with this program."""
-        communication = self.communication
+        calls, start = self.communication.calls, self.communication.start_ns
         entered, left = self.times_ns()
-        same = (entered == communication.calls.enter_ns - communication.start_ns).all() and (
-            left == communication.calls.leave_ns - communication.start_ns
-        ).all()
+        same = np.array_equal(entered, calls.enter_ns - start) and np.array_equal(left, calls.leave_ns - start)
         if not same or self.runtime_ns() != int(self._ends.max()):
-            raise DataError(f"{communication.source}: the replay does not give the run's own times; calls overlap")
+            raise DataError(f"{self.communication.source}: the replay does not give the run's own times; calls overlap")

@@ -14,20 +14,16 @@ import msgspec
 
 from perf_traces.options import CLOCKS, TraceOptions
 from perf_traces.ranks import RANK, named_host, named_ranks
+from perf_traces.runs import known_files
 from perf_traces.summaries import CELLS
-from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
-from perfcore.reading.recognise import recognise
-from perfcore.reading.source import Source
 
 DOCUMENT = "perfcore-summary.json"  # the first member of a summary file, a ZIP archive
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
 _END = 1 << 16  # bytes at each end that tell one file from another of its size
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
-# Those of TraceOptions that mean the same of one file as of the run.
-_OF_A_FILE = ("locations",)
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -46,10 +42,6 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     rank: int | None = None  # as ``--from-name`` and as the usual spellings say
     named: int | None = None
     host: str | None = None  # as its name says
-
-    def is_as(self, other: ListedFile) -> bool:
-        """Whether both hold the same, as far as size and ends tell."""
-        return (self.size, self.ends) == (other.size, other.ends)
 
     def check(self, path: Path) -> None:
         """Refuse a file that is not as it was listed."""
@@ -91,14 +83,17 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         files, other_files = ({file.name: file for file in run.files} for run in (self, other))
         if alone := sorted(files.keys() ^ other_files.keys()):
             return f"not of the same files: {listing(alone, 3)} {'is' if len(alone) == 1 else 'are'} listed in one only"
-        changed = [name for name, file in files.items() if not file.is_as(other_files[name])]
+        ends = ((file, other_files[name]) for name, file in files.items())
+        changed = [
+            file.name for file, other_file in ends if (file.size, file.ends) != (other_file.size, other_file.ends)
+        ]
         return f"{listing(changed, 3)} changed between the two" if changed else "with another --from-name"
 
     @property
     def _how(self) -> str:
-        options = {"clocks": self.clocks if self.clocks != "auto" else None, **self.options}
+        options = self.options if self.clocks == "auto" else {"clocks": self.clocks, **self.options}
         words = [] if self.reader is None else [f"--reader {self.reader}"]
-        return " ".join([*words, *(f"-r {name}={value}" for name, value in options.items() if value is not None)])
+        return " ".join([*words, *(f"-r {name}={value}" for name, value in options.items())])
 
 
 def run_of(
@@ -121,39 +116,20 @@ def run_of(
         raise OptionError("there is no file; name the traces of one run")
     for path in files:
         if not path.is_file():
-            raise InputError(
-                path, "there is no such file" if not path.exists() else "is no file that can be read twice"
-            )
+            raise InputError(path, "is no file that can be read twice" if path.exists() else "there is no such file")
     folder = Path(os.path.commonpath([path.parent for path in files]))
     files.sort(key=lambda path: path.relative_to(folder).as_posix())
     for one, two in itertools.pairwise(files):
         if one == two:
             raise DataError(f"{one} is named twice")
-    return folder, Run(
-        tuple(_listed(folder, files, from_name)), cells, reader, clocks, dict(sorted(option_texts.items()))
-    )
+    listed = tuple(_listed(folder, files, from_name))
+    return folder, Run(listed, cells, reader, clocks, dict(sorted(option_texts.items())))
 
 
 def _named(name: str, reader: str | None) -> list[Path]:
-    """The files that a name stands for; of a folder, as in reading it at once, those of a known format."""
-    files = named_files(name)
-    if files is None:
-        return [Path(name)]
-    if reader is not None or not Path(name).is_dir():
-        return files
-    recognised: list[Path] = []
-    passed: list[str] = []
-    for file in files:
-        try:
-            with Source(file) as source:
-                if not is_summary(source.head):  # such as the one that was made of this folder
-                    recognise(source)
-                    recognised.append(file)
-        except InputError:
-            passed.append(str(file))
-    if passed:
-        progress.note(f"{name}: passed over, of no known format: {listing(passed, 3)}")
-    return recognised
+    """The files that a name stands for, without summaries, such as the one that was made of a folder."""
+    files = named_files(name) if reader is not None else known_files(name, is_summary)
+    return [Path(name)] if files is None else files
 
 
 def _check_options(options: Mapping[str, str], clocks: str) -> None:
@@ -164,13 +140,10 @@ def _check_options(options: Mapping[str, str], clocks: str) -> None:
         )
     if clocks not in _CLOCKS:
         raise UnknownNameError("value of clocks", clocks, _CLOCKS)
-    for name in options:
-        if name in {field.name for field in describe(TraceOptions)} and name not in _OF_A_FILE:
-            raise OptionError(f"-r {name}=: a summary is of the whole run and of all its files; leave it out")
+    for name in options.keys() & {field.name for field in describe(TraceOptions)} - {"locations"}:
+        raise OptionError(f"-r {name}=: a summary is of the whole run and of all its files; leave it out")
     if options.get("locations") == "node":
-        raise OptionError(
-            "-r locations=node: a node is of several files; a summary can have locations within each only"
-        )
+        raise OptionError("-r locations=node: a node is of several files; a summary has locations within each only")
 
 
 def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Iterable[ListedFile]:

@@ -14,9 +14,9 @@ from perf_traces.joined_trace import StoredTrace, levels_of_ranks
 from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.ranks import RANK, check_job, no_common_clock, notes_of_ranks, numbered
 from perf_traces.summaries.run import ListedFile, Run
-from perf_traces.summaries.summary import FileFacts, StoredCells, Summary, parts_of
+from perf_traces.summaries.summary import FileFacts, Summary
 from perfcore.base.errors import DataError, listing
-from perfcore.base.scratch_arrays import zeros
+from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
@@ -56,8 +56,7 @@ class SummarizedTrace(Trace):
             if (size := traces[0].facts.get("world_size")) is not None:
                 self.facts["world_size"] = size
             missing = check_job(ranked, source, "")
-            if summary.missing():  # which is said already
-                missing = []
+            missing = [] if summary.missing() else missing  # which is said already
             self.notes = (*notes, *missing, f"clocks: {clocks}", *notes_of_ranks(ranks, traces))
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
@@ -85,7 +84,7 @@ class SummarizedTrace(Trace):
     def _curve_of_cells(self) -> UtilizationCurve:
         return self._curve(self.summary.cells, self.summary.first_cell, self.summary.cell_bits)
 
-    def _curve(self, sums: Integers | StoredCells, first: int, bits: int) -> UtilizationCurve:
+    def _curve(self, sums: Integers, first: int, bits: int) -> UtilizationCurve:
         """Means of stretches, part by part, with neighbours of one height joined."""
         if self.span_ns[1] <= self.span_ns[0]:
             raise DataError(f"{self.source}: the trace has no duration")
@@ -93,8 +92,9 @@ class SummarizedTrace(Trace):
         edges = zeros((len(sums) + 1,), np.int64 if factor == 1 else np.float64)
         heights = zeros((len(sums),))
         count, before = 0, np.nan
-        for start, part in parts_of(sums):
-            borders = self._edges(first + start, len(part), bits)
+        for rows in chunks(len(sums)):
+            part = sums[rows]
+            borders = self._edges(first + rows.start, len(part), bits)
             means = part / np.diff(borders)
             begins = np.append(before, means[:-1]) != means
             stop = count + int(np.count_nonzero(begins))
@@ -102,14 +102,9 @@ class SummarizedTrace(Trace):
             heights[count:stop] = means[begins]
             count, before = stop, means[-1]
         edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
-        curve = UtilizationCurve(
-            edges[: count + 1],
-            heights[:count],
-            self.time_unit,
-            n_locations=len(self.locations),
-            source=self.source,
-            notes=(f"means of {readable(1 << bits, 'ns')} each",),
-        )
+        facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
+        notes = (f"means of {readable(1 << bits, 'ns')} each",)
+        curve = UtilizationCurve(edges[: count + 1], heights[:count], self.time_unit, notes=notes, **facts)
         return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
 
     def windows(self) -> tuple[Integers, Integers]:
@@ -144,31 +139,14 @@ class SummarizedTrace(Trace):
             )
         return self
 
+    @property
     def _no_intervals(self) -> NoReturn:
         raise DataError(
             f"{self.source}: a summary holds no intervals; what tells more than time by location, state and window "
             "needs the traces themselves"
         )
 
-    @property
-    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """None: raises `DataError`."""
-        self._no_intervals()
-
-    @property
-    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """None: raises `DataError`."""
-        self._no_intervals()
-
-    @property
-    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """None: raises `DataError`."""
-        self._no_intervals()
-
-    @property
-    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """None: raises `DataError`."""
-        self._no_intervals()
+    location = state = start_ns = end_ns = _no_intervals  # type: ignore[assignment]
 
 
 def _stored(run: Run, file: FileFacts) -> StoredTrace:
@@ -176,7 +154,7 @@ def _stored(run: Run, file: FileFacts) -> StoredTrace:
     listed = run.files[file.at]
     facts = file.facts if listed.host is None else {"host": listed.host, **file.facts}
     return StoredTrace(
-        Path(listed.name), file.n_intervals, file.locations, (), (), file.span_ns, file.time_unit, listed.name,
+        listed.name, file.n_intervals, file.locations, (), (), file.span_ns, file.time_unit, listed.name,
         file.notes, (), file.levels, facts,
     )  # fmt: skip
 
@@ -184,13 +162,15 @@ def _stored(run: Run, file: FileFacts) -> StoredTrace:
 def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[int, StoredTrace]]:
     """Files with their ranks, in their order."""
     names = {file.name: file for file in run.files}
-    listed: list[ListedFile] = [names[str(part.path)] for part in parts]
+    listed: list[ListedFile] = [names[part.path] for part in parts]
     by_pattern = all(file.rank is not None for file in listed)
     fields = [{RANK: file.rank} if by_pattern else {} for file in listed]
-    ranked, _ = numbered(parts, [part.path for part in parts], fields, [file.named for file in listed], source, "")
+    ranked, _ = numbered(
+        parts, [Path(part.path) for part in parts], fields, [file.named for file in listed], source, ""
+    )
     if len(ranked) < len(parts):
         ranked_paths = {part.path for _, part in ranked}
-        unknown = listing([str(part.path) for part in parts if part.path not in ranked_paths], 3)
+        unknown = listing([part.path for part in parts if part.path not in ranked_paths], 3)
         raise DataError(f"{source}: nothing tells which rank {unknown} is; leave it out, or name ranks by --from-name")
     if run.clocks == "auto" and (
         problem := no_common_clock([part for _, part in ranked], [rank for rank, _ in ranked])

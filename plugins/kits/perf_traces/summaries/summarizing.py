@@ -1,4 +1,4 @@
-"""Files to a summary, with a checkpoint, and parts of a run to the whole."""
+"""Files to a summary, with a checkpoint from which an interrupted call goes on, and parts of a run to the whole."""
 
 from __future__ import annotations
 
@@ -25,9 +25,14 @@ from perfcore.reading.recognise import read
 
 _EVERY_S = 30.0
 _TIMES = 10  # what writing took passes so often before it is done again: of very many cells it takes minutes
+_BYTES_OF_A_TASK = 1 << 26  # read in some seconds
+_LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
+_MOST_NAMED = 3
+
+Named = str | os.PathLike[str]
 
 
-class Unfinished:
+class Checkpoint:
     """The file beside an output that has the sums of the files that are done."""
 
     def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
@@ -40,24 +45,20 @@ class Unfinished:
         if not self.path.is_file():
             return None
         with contextlib.suppress(InputError):  # damaged, or none of ours
-            summary, _ = load(self.path, checked=True)
+            summary, _ = load(self.path)
             if summary.run.identity == self._run.identity and summary.positions <= self._positions:
-                progress.note(
-                    f"going on after {len(summary.positions)} of {len(self._positions)} files, from {self.path}"
-                )
+                done = f"{len(summary.positions)} of {len(self._positions)} files"
+                progress.note(f"going on after {done}, from {self.path}")
                 return summary
         return None
 
-    def keep(self, gathered: Gathered) -> None:
+    def save_if_due(self, gathered: Gathered) -> None:
         """Write the sums if it is time to."""
         if time.monotonic() >= self._next:
             self.save(gathered)
 
     def save(self, gathered: Gathered) -> int:
-        """Write the sums as far as they go; how many files are in what was written.
-
-        Files that could not be read are not among them: they are tried again.
-        """
+        """Write the sums of files that could be read; how many these are. The others are tried again."""
         began = time.monotonic()
         try:
             summary = replace(gathered.summary(), left_out={})
@@ -77,10 +78,6 @@ class Unfinished:
         self.path.unlink(missing_ok=True)
 
 
-_BYTES_OF_A_TASK = 1 << 26  # read in some seconds
-_LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
-
-
 def summarized(
     run: Run,
     folder: Path,
@@ -88,34 +85,31 @@ def summarized(
     executor: Executor | None,
     *,
     allow_missing: bool = False,
-    unfinished: Unfinished | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Summary:
     """The summary of some files of a run."""
     gathered = Gathered(run)
-    if unfinished is not None and (before := unfinished.earlier()) is not None:
+    if checkpoint is not None and (before := checkpoint.earlier()) is not None:
         gathered.add(before)
-    present = gathered.positions
-    left = [position for position in positions if position not in present]
+    left = [position for position in positions if position not in gathered.positions]
     try:
         with progress.bar("summarizing", len(positions)) as advance:
             advance(len(positions) - len(left))
             for count in _gathering(gathered, folder, left, executor):
                 advance(count)
-                if unfinished is not None:
-                    unfinished.keep(gathered)
+                if checkpoint is not None:
+                    checkpoint.save_if_due(gathered)
     except BaseException:  # Ctrl-C, most of all
-        if unfinished is not None and (n_saved := unfinished.save(gathered)):
-            progress.note(
-                f"{n_saved} of {len(positions)} files are in {unfinished.path}; the same call goes on from there"
-            )
+        if checkpoint is not None and (n_saved := checkpoint.save(gathered)):
+            done = f"{n_saved} of {len(positions)} files"
+            progress.note(f"{done} are in {checkpoint.path}; the same call goes on from there")
         raise
     problems = [text for _, text in sorted(gathered.left_out.items())]
-    if problems and not (allow_missing and len(problems) < len(positions)):
-        if unfinished is not None and len(problems) < len(positions):
-            unfinished.save(gathered)
-        named = listing(problems, 3)
-        cure = "; --allow-missing leaves out what cannot be read" if len(problems) < len(positions) else ""
-        raise DataError(f"{named}{cure}")
+    some = len(problems) < len(positions)
+    if problems and not (allow_missing and some):
+        if checkpoint is not None and some:
+            checkpoint.save(gathered)
+        raise DataError(listing(problems, 3) + ("; --allow-missing leaves out what cannot be read" if some else ""))
     if problems:
         progress.note(f"left out: {listing(problems, 3)}")
     return gathered.summary()
@@ -132,8 +126,27 @@ def _gathering(gathered: Gathered, folder: Path, positions: Sequence[int], execu
     tasks = list(_tasks([run.files[position] for position in positions], positions))
     encoded = msgspec.json.encode(run)
     for number, content in as_they_end(executor, summary_of_files, [(encoded, str(folder), task) for task in tasks]):
-        _take(gathered, content)
+        problems, _, summary = content.partition(b"\n")
+        gathered.left_out |= msgspec.json.decode(problems, type=dict[int, str])
+        if summary:
+            gathered.add(decode(summary, "a part")[0])
         yield len(tasks[number])
+
+
+def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
+    """Positions of files that are read in some seconds together, or less where there are few."""
+    total = sum(file.size for file in files)
+    size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
+    task: list[int] = []
+    task_size = 0
+    for file, position in zip(files, positions, strict=True):
+        task.append(position)
+        task_size += file.size
+        if task_size >= size:
+            yield task
+            task, task_size = [], 0
+    if task:
+        yield task
 
 
 def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
@@ -154,12 +167,15 @@ def prepare() -> None:
 
 
 def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
+    run = gathered.run
     for position in positions:
-        listed = gathered.run.files[position]
+        listed = run.files[position]
         path = folder / listed.name
         try:
             listed.check(path)
-            trace = _trace(path, gathered.run)
+            trace = read(path, reader=run.reader, wanted=(Trace,), **run.options)
+            if not isinstance(trace, Trace):
+                raise DataError(f"{path} holds {type_in_words(trace)}; a summary is one of traces")
             columns = ordered_columns(trace)  # those of tables are read now
             listed.check(path)
         except OptionError:  # of all files alike
@@ -170,43 +186,8 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
             gathered.add_trace(position, trace, columns)  # what is wrong here concerns other files too
 
 
-def _trace(path: Path, run: Run) -> Trace:
-    data = read(path, reader=run.reader, wanted=(Trace,), **run.options)
-    if not isinstance(data, Trace):
-        raise DataError(f"{path} holds {type_in_words(data)}; a summary is one of traces")
-    return data
-
-
-def _take(gathered: Gathered, content: bytes) -> None:
-    problems, _, summary = content.partition(b"\n")
-    gathered.left_out |= msgspec.json.decode(problems, type=dict[int, str])
-    if summary:
-        gathered.add(decode(summary, "a part")[0])
-
-
-def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of files that are read in some seconds together, or less where there are few."""
-    total = sum(file.size for file in files)
-    size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
-    task: list[int] = []
-    task_size = 0
-    for file, position in zip(files, positions, strict=True):
-        task.append(position)
-        task_size += file.size
-        if task_size >= size:
-            yield task
-            task, task_size = [], 0
-    if task:
-        yield task
-
-
-_MOST_NAMED = 3
-
-Named = str | os.PathLike[str]
-
-
 def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
-    """The sum of the summaries in files."""
+    """The sum of the summaries in files; what does not belong together, is doubled or missing is named."""
     if not paths:
         raise OptionError("there are no parts; name those that perf summarize --part has made")
     gathered: Gathered | None = None
@@ -219,7 +200,13 @@ def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
                 gathered = Gathered(summary.run)
             elif (difference := gathered.run.difference(summary.run)) is not None:
                 raise DataError(f"{os.fspath(path)} does not belong to {os.fspath(paths[0])}: {difference}")
-            _check_doubled(gathered.run, summary, path, holder)
+            if doubled := sorted(summary.positions & holder.keys()):
+                other = holder[doubled[0]]
+                if other == path:
+                    raise DataError(f"{os.fspath(path)} is named twice; name each part once")
+                names = listing([summary.run.files[position].name for position in doubled], _MOST_NAMED)
+                both = f"{os.fspath(path)} and {os.fspath(other)}"
+                raise DataError(f"{both} both hold {names}; leave one of them out")
             holder |= dict.fromkeys(summary.positions, path)
             counts.add(None if part is None else part[1])
             gathered.add(summary)
@@ -230,17 +217,6 @@ def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:
     if missing and not allow_missing:
         raise DataError(_missing(total.run, missing, counts.pop() if len(counts) == 1 else None))
     return total
-
-
-def _check_doubled(run: Run, summary: Summary, path: Named, holder: dict[int, Named]) -> None:
-    doubled = sorted(summary.positions & holder.keys())
-    if doubled:
-        if holder[doubled[0]] == path:
-            raise DataError(f"{os.fspath(path)} is named twice; name each part once")
-        names = listing([run.files[position].name for position in doubled], _MOST_NAMED)
-        raise DataError(
-            f"{os.fspath(path)} and {os.fspath(holder[doubled[0]])} both hold {names}; leave one of them out"
-        )
 
 
 def _missing(run: Run, missing: Sequence[int], n_parts: int | None) -> str:

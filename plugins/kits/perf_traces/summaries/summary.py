@@ -1,9 +1,13 @@
-"""Sums over files of a run."""
+"""Sums over files of a run: whole numbers that add up to the same bytes, however the files are divided.
+
+Time buckets are 2^bits nanoseconds wide and begin at multiples of that. Any two sums become comparable by joining pairs
+of neighbours, so that parts of a run need not agree beforehand on where it begins and ends, nor on how fine they are.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,6 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.nesting import Columns, Integers
 from perf_traces.ranks import YEAR_2000_NS
 from perf_traces.summaries.run import Run
 from perfcore.base.errors import DataError, OptionError, listing
@@ -18,82 +23,33 @@ from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.base.scratch_arrays import chunks, zeros
 from perfcore.data.trace import Trace
 
-_AT_ONCE = 1 << 20  # of a part, which is a member of a summary file: another number is another format
+Array = npt.NDArray[Any]
+Marker = tuple[int, int, str, int]
 
-Integers = npt.NDArray[np.int64]
-
-
-class StoredCells:
-    """Cells of a file."""
-
-    def __init__(self, count: int, read: Callable[[int, int], Integers]) -> None:
-        self.shape = (count,)
-        self._read = read
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def parts(self) -> Iterator[tuple[int, Integers]]:
-        """Where each part begins, and its cells."""
-        for number, first in enumerate(range(0, len(self), _AT_ONCE)):
-            yield first, self._read(number, min(_AT_ONCE, len(self) - first))
+MOST_MARKERS = 1 << 12
+_MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
+_MOST_STATES_AT_LOCATIONS = 1 << 26  # of 16 bytes, of one file
+LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
+_ROOM = 8  # the share of the buckets that is added where a run grows
+_BEFORE = np.iinfo(np.int64).min
 
 
-def n_parts(count: int) -> int:
-    """How many parts so many cells have."""
-    return -(-count // _AT_ONCE)
-
-
-def parts_of(sums: StoredCells | npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """Where each part of sums begins, and the part."""
-    if isinstance(sums, StoredCells):
-        yield from sums.parts()
-    else:
-        for first in range(0, len(sums), _AT_ONCE):
-            yield first, sums[first : first + _AT_ONCE]
-
-
-def n_stretches(span_ns: tuple[int, int], bits: int) -> int:
-    """How many stretches of 2^bits nanoseconds a span touches."""
+def n_buckets(span_ns: tuple[int, int], bits: int) -> int:
+    """How many buckets of 2^bits nanoseconds a span touches."""
     return (max(span_ns[1] - 1, span_ns[0]) >> bits) - (span_ns[0] >> bits) + 1
 
 
-def coarsest(span_ns: tuple[int, int], most: int) -> int:
-    """The least bits with which a span touches at most so many stretches."""
+def bucket_bits(span_ns: tuple[int, int], most: int) -> int:
+    """The least bits with which a span touches at most so many buckets."""
     bits = max(0, ((span_ns[1] - span_ns[0]) // most).bit_length() - 1)
-    while n_stretches(span_ns, bits) > most:
+    while n_buckets(span_ns, bits) > most:
         bits += 1
     return bits
 
 
-def joined_pairs(first: int, sums: npt.NDArray[Any], times: int) -> tuple[int, npt.NDArray[Any]]:
-    """Number of the first stretch, and the sums (along the first axis), after neighbours were joined so many times."""
-    for _ in range(times):
-        before, after = first & 1, (first + len(sums)) & 1
-        if before or after:
-            sums = np.concatenate([np.zeros_like(sums[:before]), sums, np.zeros_like(sums[:after])])
-        sums = sums[0::2] + sums[1::2]
-        first >>= 1
-    return first, sums
-
-
-def add_joined(
-    total: npt.NDArray[Any],
-    begin: int,
-    first: int,
-    sums: StoredCells | npt.NDArray[Any],
-    times: int,
-    columns: npt.NDArray[np.int64] | None = None,
-) -> None:
-    """Add sums, whose neighbours are joined so many times, to those of the stretches from ``begin`` on."""
-    for start, part in parts_of(sums):
-        # Parts that meet within a stretch add to it one after the other.
-        place, joined = joined_pairs(first + start, part, times)
-        rows = slice(place - begin, place - begin + len(joined))
-        total[rows if columns is None else (rows, columns)] += joined
-
-
-Array = npt.NDArray[Any]
+def bits_of_windows(span_ns: tuple[int, int], cell_bits: int, n_states: int) -> int:
+    """Bits of windows, which are made of whole cells: fewer windows of so many states that they would fill memory."""
+    return max(cell_bits, bucket_bits(span_ns, max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, n_states)))))
 
 
 @kernel
@@ -160,17 +116,6 @@ def add_intervals(
             full_cells[stop - first_cell] -= 1
 
 
-MOST_MARKERS = 1 << 12
-_MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
-_MOST_STATES_AT_LOCATIONS = 1 << 26  # of 16 bytes, of one file
-LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
-_ROOM = 8  # the share of the stretches that is added where a run grows
-_BEFORE = np.iinfo(np.int64).min
-
-Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-Marker = tuple[int, int, str, int]
-
-
 class FileFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one file says beside its intervals."""
 
@@ -206,7 +151,7 @@ class Summary:
     markers: tuple[Marker, ...]  # start, end, name and position of the file: the first ones in this order
     cell_bits: int  # time that all locations compute in each cell of 2^bits nanoseconds
     first_cell: int
-    cells: Integers | StoredCells
+    cells: Integers
     window_bits: int  # time of each state in stretches of as many cells each
     first_window: int
     windows: Integers
@@ -245,8 +190,7 @@ class Gathered:
         self._busy: list[bool] = []
         self._markers: list[Marker] = []
         self._span: tuple[int, int] | None = None
-        self._cells = _Sums(())
-        self._windows = _Sums((0,))
+        self._cells, self._windows = _BucketSums(()), _BucketSums((0,))
         self._places: list[tuple[Integers, Integers, Integers]] = []
         self._total = 0
         self._is_whole = True  # False while something is being added
@@ -257,54 +201,30 @@ class Gathered:
         return frozenset(file.at for file in self._files)
 
     def add_trace(self, position: int, trace: Trace, columns: Columns) -> None:
-        """Add the trace of the file at a position, whose columns are those of `ordered_columns`.
-
-        Raises
-        ------
-        OptionError
-            Nothing says that its clock is that of others.
-        DataError
-            Its times do not fit into 64 bits, or a state computes here and not elsewhere.
-        """
+        """Add the trace of the file at a position, whose columns are those of `ordered_columns`."""
         announce_compilation(add_intervals)
         n_states, n_locations = len(trace.states), len(trace.locations)
         if n_states * n_locations > _MOST_STATES_AT_LOCATIONS:
             raise DataError(f"{trace.source}: {n_states:,} states of {n_locations:,} locations are too many")
         span = hull([trace.span_ns, (int(columns[2].min()), int(columns[3].max()))])
         shift = _shift(self.run, trace, span)
+        levels = {level: tuple(names) for level, names in trace.levels.items()}
+        facts = {name: value for name, value in trace.facts.items() if _is_plain(value)}
         file = FileFacts(
-            position,
-            trace.time_unit,
-            span,
-            shift,
-            trace.n_intervals,
-            len(trace.markers),
-            tuple(trace.locations),
-            {level: tuple(names) for level, names in trace.levels.items()},
-            {name: value for name, value in trace.facts.items() if _is_plain(value)},
-            tuple(trace.notes),
-        )
+            position, trace.time_unit, span, shift, trace.n_intervals, len(trace.markers), tuple(trace.locations),
+            levels, facts, tuple(trace.notes),
+        )  # fmt: skip
         busy = frozenset(trace.busy_states)
         self._grow([file], [(state, state in busy) for state in trace.states], trace.source)
         code = np.array([self._states[state] for state in trace.states])
         times, entries = np.zeros((2, n_locations, n_states), np.int64)
-        add_intervals(
-            columns,
-            shift,
-            code,
-            np.array(self._busy),
-            *self._cells.arguments,
-            *self._windows.arguments,
-            times,
-            entries,
-            np.full(n_locations, _BEFORE),
-            np.full(n_locations, -1, np.int64),
-        )
-        location, state_index = np.nonzero(entries)
-        places = np.column_stack([np.full(len(state_index), position), location, code[state_index]])
-        self._places.append((places, times[location, state_index], entries[location, state_index]))
+        last = np.full(n_locations, _BEFORE), np.full(n_locations, -1, np.int64)
+        sums = *self._cells.arguments, *self._windows.arguments
+        add_intervals(columns, shift, code, np.array(self._busy), *sums, times, entries, *last)
+        location, state = np.nonzero(entries)
+        places = np.column_stack([np.full(len(state), position), location, code[state]])
+        self._places.append((places, times[location, state], entries[location, state]))
         self._add_markers((int(start) + shift, int(end) + shift, name, position) for name, start, end in trace.markers)
-        self._is_whole = True
 
     def add(self, other: Summary) -> None:
         """Add a summary of other files of the same run."""
@@ -317,46 +237,28 @@ class Gathered:
         places[:, 2] = code[places[:, 2]]
         self._places.append((places, other.times, other.entries))
         self._add_markers(other.markers)
-        self._is_whole = True
 
     def summary(self) -> Summary:
-        """The sum.
-
-        Raises
-        ------
-        DataError
-            Nothing was added, or an interruption left something added in part.
-        """
+        """The sum; raises `DataError` where nothing was added, or an interruption left something added in part."""
         if self._span is None:
             raise DataError("; ".join([*self.left_out.values()][:1]) or "there is nothing to be summarized")
         if not self._is_whole:
             raise DataError("a file is summed up in part only")
         order = sorted(self._states)
         codes = [self._states[state] for state in order]
-        rank = np.empty(len(codes), np.int64)
-        rank[codes] = np.arange(len(codes))
         places, times, entries = (np.concatenate(each) for each in zip(*self._places, strict=True))
-        places[:, 2] = rank[places[:, 2]]
-        places, times, entries = _united(places, times, entries)
-        bits = self._bits()
-        cells, windows = self._cells.finished(self._span, bits[0]), self._windows.finished(self._span, bits[1])
+        places[:, 2] = np.argsort(codes)[places[:, 2]]
+        rows = np.lexsort(places.T[::-1])
+        places, times, entries = places[rows], times[rows], entries[rows]
+        begins = np.flatnonzero(np.append(True, (places[1:] != places[:-1]).any(axis=1))[: len(places)])
+        cell_bits, window_bits = self._bits()
         return Summary(
-            self.run,
-            tuple(sorted(self._files, key=lambda file: file.at)),
-            dict(sorted(self.left_out.items())),
-            tuple(order),
-            tuple(self._busy[code] for code in codes),
-            tuple(self._markers),
-            bits[0],
-            self._span[0] >> bits[0],
-            cells,
-            bits[1],
-            self._span[0] >> bits[1],
-            windows[:, codes],
-            places,
-            times,
-            entries,
-        )
+            self.run, tuple(sorted(self._files, key=lambda file: file.at)), dict(sorted(self.left_out.items())),
+            tuple(order), tuple(self._busy[code] for code in codes), tuple(self._markers),
+            cell_bits, self._span[0] >> cell_bits, self._cells.finished(),
+            window_bits, self._span[0] >> window_bits, self._windows.finished()[:, codes],
+            places[begins], np.add.reduceat(times, begins), np.add.reduceat(entries, begins),
+        )  # fmt: skip
 
     def _grow(self, files: Iterable[FileFacts], states: list[tuple[str, bool]], source: str) -> None:
         """Make room for what these files hold."""
@@ -377,70 +279,67 @@ class Gathered:
                 self._busy.append(does)
         self._total, self._span = total, span
         self._files += files
-        bits = self._bits()
-        self._cells.grow(span, bits[0])
-        self._windows.grow(span, bits[1], len(self._states))
+        cell_bits, window_bits = self._bits()
+        self._cells.grow(span, cell_bits)
+        self._windows.grow(span, window_bits, len(self._states))
 
     def _bits(self) -> tuple[int, int]:
-        """Of cells and of windows; a window is made of whole cells."""
         assert self._span is not None
-        cell = coarsest(self._span, self.run.cells)
-        return cell, max(cell, coarsest(self._span, most_windows(len(self._states))))
+        cell_bits = bucket_bits(self._span, self.run.cells)
+        return cell_bits, bits_of_windows(self._span, cell_bits, len(self._states))
 
     def _add_markers(self, markers: Iterable[Marker]) -> None:
+        """The last step of adding a file or a summary."""
         self._markers = sorted([*self._markers, *markers])[:MOST_MARKERS]
+        self._is_whole = True
 
 
-def most_windows(n_states: int) -> int:
-    """How many windows there may be: fewer where there are so many states that their times would fill the memory."""
-    return max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, n_states)))
-
-
-class _Sums:
-    """Time of stretches, with what fills them whole still to be added; more axes are states."""
+class _BucketSums:
+    """Time of buckets, with what fills them whole still to be added; a second axis are states."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._bits = self._first = 0
-        self._covered = 0, 0  # the span: first stretch, and how many
+        self._covered = 0, 0  # the span: first bucket, and how many
         self._sums = np.zeros((0, *shape), np.int64)
         self._full: Integers | None = None
 
     @property
     def arguments(self) -> tuple[int, int, Integers, Integers]:
-        """Bits, first stretch, sums, and changes of how many fill a stretch; kernels add to them."""
+        """Bits, first bucket, sums, and changes of how many fill a bucket; kernels add to them."""
         if self._full is None:
             self._full = zeros((len(self._sums) + 1, *self._sums.shape[1:]), np.int64)
         return self._bits, self._first, self._sums, self._full
 
     def grow(self, span: tuple[int, int], bits: int, n_states: int | None = None) -> None:
-        """Cover a span that holds the one before, by stretches that are as wide or wider."""
-        begin, count = span[0] >> bits, n_stretches(span, bits)
+        """Cover a span that holds the one before, by buckets that are as wide or wider."""
+        begin, count = span[0] >> bits, n_buckets(span, bits)
         shape = self._sums.shape[1:] if n_states is None else (n_states,)
         first, last = self._first, self._first + len(self._sums)
         if (bits, shape) != (self._bits, self._sums.shape[1:]) or begin < first or begin + count > last:
-            earlier, times = self._within(), bits - self._bits
+            earlier, before = self.finished(), (self._bits, self._covered[0])
             # Files that each reach a little further than those before find room.
-            room = count // _ROOM if len(earlier) and not times else 0
+            room = count // _ROOM if len(earlier) and bits == self._bits else 0
             low = begin - room * (begin < first)
             high = begin + count + room * (begin + count > last)
-            sums = zeros((high - low, *shape), np.int64)
-            add_joined(
-                sums, low, self._covered[0], earlier, times, None if n_states is None else np.arange(earlier.shape[1])
-            )
-            self._bits, self._first, self._sums = bits, low, sums
+            self._bits, self._first, self._sums = bits, low, zeros((high - low, *shape), np.int64)
+            self.add(*before, earlier, None if n_states is None else np.arange(earlier.shape[1]))
         self._covered = begin, count
 
-    def add(self, bits: int, first: int, sums: StoredCells | Integers, columns: Integers | None = None) -> None:
-        """Add sums within the span; ``columns`` are the places of their states."""
-        add_joined(self._sums, self._first, first, sums, self._bits - bits, columns)
+    def add(self, bits: int, first: int, sums: Integers, columns: Integers | None = None) -> None:
+        """Add sums of buckets as wide or finer, within the span; ``columns`` are the places of their states."""
+        for rows in chunks(len(sums)):
+            part, start = sums[rows], first + rows.start
+            for _ in range(self._bits - bits):
+                before, after = start & 1, (start + len(part)) & 1
+                if before or after:
+                    part = np.concatenate([np.zeros_like(part[:before]), part, np.zeros_like(part[:after])])
+                part = part[0::2] + part[1::2]
+                start >>= 1
+            into = slice(start - self._first, start - self._first + len(part))
+            self._sums[into if columns is None else (into, columns)] += part
 
-    def finished(self, span: tuple[int, int], bits: int) -> Integers:
-        """The sums of all stretches of a span, which is the one that was covered last."""
-        assert (self._bits, *self._covered) == (bits, span[0] >> bits, n_stretches(span, bits))
-        return self._within()
-
-    def _within(self) -> Integers:
-        """The sums of the span, to which stretches that were filled whole are added first."""
+    def finished(self) -> Integers:
+        """The sums of the span, to which buckets that were filled whole are added first."""
         if self._full is not None:
             level = np.zeros(self._sums.shape[1:], np.int64)
             for part in chunks(len(self._sums)):
@@ -481,16 +380,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, (bool, str)) or (isinstance(value, int) and abs(value) < LARGEST)
-
-
-def _united(places: Integers, times: Integers, entries: Integers) -> tuple[Integers, Integers, Integers]:
-    """Sorted by place, those of one place as one."""
-    order = np.lexsort(places.T[::-1])
-    places, times, entries = places[order], times[order], entries[order]
-    if not len(places):
-        return places, times, entries
-    begins = np.flatnonzero(np.append(True, (places[1:] != places[:-1]).any(axis=1)))
-    return places[begins], np.add.reduceat(times, begins), np.add.reduceat(entries, begins)
 
 
 def hull(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -1,4 +1,9 @@
-"""Summaries as files."""
+"""Summaries as files: a zip of one JSON document and the arrays as ``.npy``, the same bytes for the same summary.
+
+Cells are in parts of 2^20, so that memory holds one of them. Numbers are kept as their first bytes, then their second,
+and so on, which zip packs to three quarters: arrays have an axis for that in front. Nothing is unpickled, nothing is
+unpacked that is larger than the file may be, and zip's check sums tell damage.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,6 @@ import contextlib
 import io
 import os
 import tokenize
-import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,37 +20,33 @@ from typing import Annotated, Any, BinaryIO
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from perf_traces.nesting import Integers
 from perf_traces.summaries.run import DOCUMENT, Run, is_summary
 from perf_traces.summaries.summary import (
     LARGEST,
     MOST_MARKERS,
     FileFacts,
-    StoredCells,
     Summary,
-    coarsest,
+    bits_of_windows,
+    bucket_bits,
     hull,
-    most_windows,
-    n_parts,
-    n_stretches,
-    parts_of,
+    n_buckets,
 )
 from perfcore.base.errors import InputError
 from perfcore.base.files import atomic_path
-from perfcore.base.scratch_arrays import fits
+from perfcore.base.scratch_arrays import zeros
 
 VERSION = 4
-_CELLS = "cells-{:04}.npy"
+_CELLS, _PART = "cells-{:04}.npy", 1 << 20  # cells of a member: another number is another format
 _ARRAYS = ("windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
 _LEVEL = 6
 # Equal numbers take next to no place, so a few kilobytes may stand for more than memory holds: beyond so many bytes a
 # member may be so many times as large as it is packed.
 _FREELY_BYTES, _LARGEST_GROWTH = 1 << 26, 300
-_MOST_BITS = 62
 
-Bits = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BITS)]
+Bits = Annotated[int, msgspec.Meta(ge=0, le=62)]
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -78,21 +78,31 @@ def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
     return target.getvalue()
 
 
+def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] | None = None) -> None:
+    """Write a summary, whole or not at all."""
+    with atomic_path(path) as temporary, temporary.open("wb") as target:
+        _write(target, summary, part)
+
+
 def _write(target: BinaryIO, summary: Summary, part: tuple[int, int] | None) -> None:
     fields: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
-    document = _Document(version=VERSION, part=part, **fields)
     try:
         with zipfile.ZipFile(target, "w") as archive:
-            _put(archive, DOCUMENT, msgspec.json.encode(document))
-            for number, (_, cells) in enumerate(parts_of(summary.cells)):
-                _put(archive, _CELLS.format(number), _bytes_of(cells))
+            _put(archive, DOCUMENT, msgspec.json.encode(_Document(version=VERSION, part=part, **fields)))
+            for name, rows in _parts(len(summary.cells)).items():
+                _put(archive, name, _bytes_of(summary.cells[rows]))
             for name in _ARRAYS:
                 _put(archive, f"{name}.npy", _bytes_of(getattr(summary, name)))
     except ValueError as error:  # of zipfile, which has no memory or disk left to close what it began
         raise error.__context__ if isinstance(error.__context__, (MemoryError, OSError)) else error from None
 
 
-def _bytes_of(values: npt.NDArray[Any]) -> bytes:
+def _parts(count: int) -> dict[str, slice]:
+    """Members that hold so many cells."""
+    return {_CELLS.format(k): slice(first, first + _PART) for k, first in enumerate(range(0, count, _PART))}
+
+
+def _bytes_of(values: Integers) -> bytes:
     member = io.BytesIO()
     narrow = np.min_scalar_type(int(values.max(initial=0))).newbyteorder("<")
     numbers = np.ascontiguousarray(values.astype(narrow))
@@ -107,37 +117,23 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(member, content, zipfile.ZIP_DEFLATED, _LEVEL)
 
 
-def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] | None = None) -> None:
-    """Write a summary, whole or not at all."""
-    with atomic_path(path) as temporary, temporary.open("wb") as target:
-        _write(target, summary, part)
-
-
-def load(
-    path: str | os.PathLike[str], name: str | None = None, *, checked: bool = False
-) -> tuple[Summary, tuple[int, int] | None]:
+def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary, tuple[int, int] | None]:
     """A summary, and which of how many parts of the run it is."""
     name = os.fspath(path) if name is None else name
-    with _told_of(name), contextlib.ExitStack() as stack:
-        file = stack.enter_context(Path(path).open("rb"))
+    with _named_errors(name), Path(path).open("rb") as file:
         if not is_summary(file.read(30 + len(DOCUMENT))):
             raise InputError(name, "is no summary; perf summarize makes one")
-        summary, part = _decoded(file, name)
-        if isinstance(summary.cells, StoredCells):
-            if checked:
-                collections.deque(summary.cells.parts(), 0)
-            weakref.finalize(summary.cells, stack.pop_all().close)
-        return summary, part
+        return _decoded(file, name)
 
 
 def decode(content: bytes, name: str) -> tuple[Summary, tuple[int, int] | None]:
     """The same of bytes that are at hand; see `load`."""
-    with _told_of(name):
+    with _named_errors(name):
         return _decoded(io.BytesIO(content), name)
 
 
 @contextlib.contextmanager
-def _told_of(name: str) -> Iterator[None]:
+def _named_errors(name: str) -> Iterator[None]:
     """What a damaged file may raise, as one line about it."""
     try:
         yield
@@ -159,35 +155,24 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
         problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
         raise InputError(name, problem)
     document = msgspec.json.decode(content, type=_Document)
-    count = n_stretches(hull(file.shifted_ns for file in document.files), document.cell_bits)
+    count = n_buckets(hull(file.shifted_ns for file in document.files), document.cell_bits)
     if count > document.run.cells:
         raise ValueError(f"it says that it has {count} cells, and may have {document.run.cells}")
-    _check_members(archive, n_parts(count))
-
-    def part_of_cells(number: int, length: int) -> npt.NDArray[np.int64]:
-        with _told_of(name):
-            member = _CELLS.format(number)
-            cells = _array(_member(archive, member))
-            if cells.shape != (length,):
-                raise ValueError(f"{member} has {cells.size} cells, and should have {length}")
-            return cells
-
-    cells: Any = StoredCells(count, part_of_cells)
-    if fits(count):
-        cells = np.concatenate([part for _, part in cells.parts()])
-    arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
-    return _checked(document, {"cells": cells, **arrays}), document.part
-
-
-def _check_members(archive: zipfile.ZipFile, n_cell_parts: int) -> None:
-    """Refuse an archive that has not each of its members once."""
-    names = collections.Counter(archive.namelist())
-    expected = [DOCUMENT, *map(_CELLS.format, range(n_cell_parts)), *(f"{name}.npy" for name in _ARRAYS)]
-    for name in expected:
-        if names[name] != 1:
-            raise ValueError(f"{name} is {'missing' if not names[name] else 'there more than once'}")
+    parts, names = _parts(count), collections.Counter(archive.namelist())
+    expected = [DOCUMENT, *parts, *(f"{each}.npy" for each in _ARRAYS)]
+    for each in expected:
+        if names[each] != 1:
+            raise ValueError(f"{each} is {'missing' if not names[each] else 'there more than once'}")
     if unknown := sorted(names.keys() - set(expected)):
         raise ValueError(f"{unknown[0]} does not belong to it")
+    cells = zeros((count,), np.int64)
+    for member, rows in parts.items():
+        values, length = _array(_member(archive, member)), len(cells[rows])
+        if values.shape != (length,):
+            raise ValueError(f"{member} has {values.size} cells, and should have {length}")
+        cells[rows] = values
+    arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
+    return _checked(document, {"cells": cells, **arrays}), document.part
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -198,19 +183,14 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         return member.read(info.file_size)
 
 
-def _array(content: bytes) -> npt.NDArray[np.int64]:
+def _array(content: bytes) -> Integers:
     """Whole numbers from the bytes of a ``.npy`` of `_bytes_of`."""
-    stream = io.BytesIO(content)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("an array is of an unknown version")
-    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-    rest = content[stream.tell() :]
-    size = int(np.prod(shape, dtype=object))
-    if dtype != np.uint8 or by_columns or len(rest) != size or len(shape) < 2 or shape[0] not in (1, 2, 4, 8):
-        raise ValueError("an array is no array of whole numbers of its size")
-    numbers = np.zeros(shape[1:], dtype=np.int64)
-    for number, bytewise in enumerate(np.frombuffer(rest, np.uint8).reshape(shape)):
-        numbers |= bytewise.astype(np.int64) << (8 * number)
+    bytewise = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    if bytewise.dtype != np.uint8 or bytewise.ndim < 2 or bytewise.shape[0] not in (1, 2, 4, 8):
+        raise ValueError("an array is no array of whole numbers")
+    numbers = np.zeros(bytewise.shape[1:], dtype=np.int64)
+    for number, digits in enumerate(bytewise):
+        numbers |= digits.astype(np.int64) << (8 * number)
     if numbers.size and numbers.min() < 0:
         raise ValueError("a number is too large")
     return numbers
@@ -226,8 +206,8 @@ def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
         n_locations[file.at] = len(file.locations)
     positions = [file.at for file in summary.files]
     span = summary.span_ns
-    cell_bits = coarsest(span, summary.run.cells)
-    window_bits = max(cell_bits, coarsest(span, most_windows(n_states)))
+    cell_bits = bucket_bits(span, summary.run.cells)
+    window_bits = bits_of_windows(span, cell_bits, n_states)
     places = summary.places
     sound = (
         positions == sorted(set(positions))
@@ -240,8 +220,8 @@ def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
         and len(summary.markers) <= MOST_MARKERS
         and (summary.cell_bits, summary.first_cell) == (cell_bits, span[0] >> cell_bits)
         and (summary.window_bits, summary.first_window) == (window_bits, span[0] >> window_bits)
-        and summary.cells.shape == (n_stretches(span, cell_bits),)
-        and summary.windows.shape == (n_stretches(span, window_bits), n_states)
+        and summary.cells.shape == (n_buckets(span, cell_bits),)
+        and summary.windows.shape == (n_buckets(span, window_bits), n_states)
         and places.shape == (len(summary.times), 3)
         and summary.times.shape == summary.entries.shape
         and places.max(initial=0, axis=0)[0] < n_files

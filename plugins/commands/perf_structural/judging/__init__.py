@@ -1,1 +1,0 @@
-"""Predictions against what then happened."""

@@ -1,1 +1,0 @@
-"""What equations say beyond formulas: copies, quantiles, stations that requests share, loops and pipelines."""

@@ -1,0 +1,404 @@
+"""How a stochastic value is shown beside the samples that it was made of."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_structural.statistic import LEVELS, quantile_name
+from perf_views.colours import LIGHT, PALE, RULE, SERIES
+from perf_views.names import shortened
+from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.stochastic import StochasticValue
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perf_structural.deciding import Decision
+    from perf_structural.decomposition import Decomposition
+    from perf_structural.measured_value import MeasuredValue
+    from perf_structural.prediction import Prediction
+    from perf_structural.solving import Solution
+    from perf_structural.structural_model import Choice
+
+_POINTS = 2000  # more than a picture has pixels
+_BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no bounds
+_MARGIN = 0.05  # of the range, left and right
+
+
+def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], unit: str) -> None:
+    """Draw the densities on the left and the cumulative distributions on the right of an empty figure.
+
+    Parameters
+    ----------
+    figure : Figure
+    values : mapping of str to StochasticValue
+        At least one. What has bounds and no density is drawn as a bar over its range.
+    unit : str
+        Of all; empty where there is none.
+    """
+    named = next(iter(values)) if len(values) == 1 else "value"
+    density, cumulative = figure.subplots(1, 2)
+    ends = [end for value in values.values() for end in _ends(value)]
+    low, high = min(ends), max(ends)
+    margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
+    places = np.linspace(low - margin, high + margin, _POINTS)
+    # Bars stand at the top of the densities; without any of these, heights mean nothing.
+    has_density = any(not _is_bar(value) for value in values.values())
+    bar_place = density.get_xaxis_transform() if has_density else density.transData
+    for number, ((name, value), colour) in enumerate(zip(values.items(), itertools.cycle(SERIES), strict=False)):
+        bounds = _ends(value)
+        if _is_bar(value):
+            level = (0.97 if has_density else 0.6) - 0.04 * number
+            density.plot(bounds, [level, level], color=colour, transform=bar_place, marker="|", label=name)
+        else:
+            heights = np.asarray(value.pdf(places), dtype=np.float64)
+            density.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
+            density.plot(places, heights, color=colour, linewidth=1.2, drawstyle="steps-mid", label=name)
+        if math.isnan(value.mean):  # nothing is known between the bounds
+            cumulative.fill_between(
+                places, places >= bounds[1], places >= bounds[0], color=colour, alpha=0.25, linewidth=0.0, step="mid",
+                label=name,
+            )  # fmt: skip
+        else:
+            cumulative.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
+    if has_density:
+        density.set_ylim(bottom=0.0)
+        density.set_ylabel(f"density (1/{unit})" if unit else "density")
+    else:
+        density.set_ylim(0.0, 1.0)
+        density.set_yticks([])
+    cumulative.set_ylim(0.0, 1.02)
+    cumulative.set_ylabel("probability of at most this")
+    for axes in (density, cumulative):
+        axes.set_xlim(places[0], places[-1])
+        axes.set_xlabel(f"{shortened(named)} ({unit})" if unit else shortened(named), parse_math=False)
+    if len(values) > 1:
+        density.legend(fontsize="small")
+
+
+def _is_bar(value: StochasticValue) -> bool:
+    """Whether it is one number, or nothing is known of it between its bounds."""
+    low, high = _ends(value)
+    return low == high or math.isnan(value.mean)
+
+
+def _ends(value: StochasticValue) -> tuple[float, float]:
+    """The range to show: all of what has bounds."""
+    low, high = value.support
+    return (
+        low if math.isfinite(low) else float(value.quantile(_BEYOND)),
+        high if math.isfinite(high) else float(value.quantile(1.0 - _BEYOND)),
+    )
+
+
+class PredictionPresenter(Presenter):
+    """A distribution and its statistics."""
+
+    def title(self, result: Prediction) -> str:
+        """What was predicted, with its unit."""
+        return f"{result.name} ({result.unit})" if result.unit else result.name
+
+    def formula(self, result: Prediction) -> str:
+        """The distribution as a person reads it."""
+        return repr(result.value)
+
+    def summary(self, result: Prediction) -> list[str]:
+        """What was predicted, and how."""
+        return [f"{self.title(result)}: {result.value!r}", f"by {result.evaluation.method}", *result.notes]
+
+    def tables(self, result: Prediction) -> Tables:
+        """The statistics, with their errors where the result was sampled."""
+        errors = result.evaluation.errors
+        columns = [
+            Column("statistic", 0),
+            Column(result.unit or "value", 1, format=".6g", key="value"),
+            Column("standard error", lambda row: errors.get(row[0]), format=".2g"),
+        ]
+        rows = list(result.statistics.items())
+        known = [row for row in rows if not math.isnan(row[1])] if math.isnan(result.statistics["mean"]) else rows
+        return [Table(columns, known), Table(columns, rows, importance="data")]
+
+    def draw(self, result: Prediction, figure: Figure, data: Any = None) -> None:
+        """Density and cumulative distribution."""
+        draw_distributions(figure, {result.name: result.value}, result.unit)
+
+
+class ChoicePresenter(Presenter):
+    """Candidates beside one another."""
+
+    def title(self, result: Choice) -> str:
+        """How many candidates there are, and what is compared."""
+        return f"{len(result.predictions)} candidates by {result.statistic.name}"
+
+    def formula(self, result: Choice) -> str:
+        """The chosen distribution as a person reads it."""
+        return f"{result.chosen}: {result.predictions[result.chosen].formula}"
+
+    def summary(self, result: Choice) -> list[str]:
+        """What was chosen, why, and what to keep in mind."""
+        unit = _after(result.unit) if result.statistic.scales else ""
+        smallest = f"{result.figures[result.chosen]:.6g}{unit}"
+        lines = [f"{result.chosen}: the smallest {result.statistic.name}, {smallest}"]
+        lines += [f"smaller than {name} with probability {level:.3f}" for name, level in result.beaten.items()]
+        for name, prediction in result.predictions.items():
+            lines += [f"{name}: {note}" for note in prediction.notes]
+        return lines
+
+    def tables(self, result: Choice) -> Tables:
+        """Each candidate with all statistics, last the one compared by unless it is among them."""
+        names = list(result.predictions)
+        statistics = [prediction.statistics for prediction in result.predictions.values()]
+        figures = {column: [of_one[column] for of_one in statistics] for column in statistics[0]}
+        figures.setdefault(result.statistic.name, [result.figures[name] for name in names])
+        marks = ["*" if name == result.chosen else "" for name in names]
+        return [
+            Table(
+                [
+                    Column("", marks, key=()),
+                    Column("candidate", names),
+                    Column("chosen", [mark == "*" for mark in marks], importance="data"),
+                    *(Column(name, values, format=".6g", key=name) for name, values in figures.items()),
+                ]
+            )
+        ]
+
+    def draw(self, result: Choice, figure: Figure, data: Any = None) -> None:
+        """Densities and cumulative distributions of all candidates."""
+        draw_distributions(figure, {name: each.value for name, each in result.predictions.items()}, result.unit)
+
+
+class DecompositionPresenter(Presenter):
+    """Work divided among machines."""
+
+    def title(self, result: Decomposition) -> str:
+        """What was divided, among how many, by what."""
+        return f"{sum(result.shares):,} units of work among {len(result.shares)} machines by {result.statistic.name}"
+
+    def formula(self, result: Decomposition) -> str:
+        """The shares as a sum."""
+        return " + ".join(map(str, result.shares))
+
+    def summary(self, result: Decomposition) -> list[str]:
+        """What was divided, and how evenly."""
+        slowest, fastest = (
+            f"{figure:.6g}{_after(result.unit)}" for figure in (max(result.figures), min(result.figures))
+        )
+        lines = [f"{self.title(result)}: slowest {slowest}, fastest {fastest}"]
+        if result.finish is not None:
+            median, late = (f"{result.finish.quantile(level):.6g}{_after(result.unit)}" for level in (0.5, 0.95))
+            lines.append(f"all are done after {median} in the median, after {late} with probability 0.95")
+        return lines
+
+    def tables(self, result: Decomposition) -> Tables:
+        """Each machine with its share and statistics of its time, first the one that was balanced."""
+        figures = {result.statistic.name: result.figures}
+        for name in ("mean", "std"):
+            figures.setdefault(name, tuple(getattr(time, name) for time in result.times))
+        return [
+            Table(
+                [
+                    Column("machine", range(1, len(result.shares) + 1)),
+                    Column("share", result.shares),
+                    *(Column(name, values, format=".6g", key=name) for name, values in figures.items()),
+                ]
+            )
+        ]
+
+    def draw(self, result: Decomposition, figure: Figure, data: Any = None) -> None:
+        """The distributions of the machines' times."""
+        draw_distributions(figure, {f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
+
+
+def _after(unit: str) -> str:
+    """A unit as it follows a number."""
+    return f" {unit}" if unit else ""
+
+
+class SolutionPresenter(Presenter):
+    """The value of an input that suffices, and all that were tried."""
+
+    def title(self, result: Solution) -> str:
+        """What is to be kept, how often."""
+        unit = f" {result.unit}" if result.unit else ""
+        return f"P(<= {result.limit:g}{unit}) >= {result.probability:g}"
+
+    def formula(self, result: Solution) -> str:
+        """The value, or that there is none."""
+        if result.found is None:
+            low, high = result.tried[0].value, result.tried[-1].value
+            return f"no {result.name} from {low:g} to {high:g}"
+        return f"{result.name} = {result.found.value:.6g}"
+
+    def summary(self, result: Solution) -> list[str]:
+        """The value, how probable the limit is with it, and what to keep in mind."""
+        if result.found is None:
+            best = result.best
+            return [
+                f"{self.title(result)}: {self.formula(result)} suffices",
+                f"the most is {best.probability:.4g}, with {result.name} = {best.value:.6g}",
+            ]
+        which = "most" if result.most else "least"
+        return [
+            f"{self.title(result)}: {self.formula(result)}, the {which} that suffices, "
+            f"with probability {result.found.probability:.4g}",
+            *result.notes,
+        ]
+
+    def tables(self, result: Solution) -> Tables:
+        """Each value that was tried, the found one marked."""
+        columns = [
+            Column("", lambda trial: "*" if trial == result.found else "", key=()),
+            Column(result.name, "value", format=".6g", key=result.name),
+            Column("probability", "probability", format=".6g"),
+            Column("standard error", "error", format=".2g"),
+            Column("found", lambda trial: trial == result.found, importance="data"),
+        ]
+        return [Table(columns, result.tried)]
+
+    def draw(self, result: Solution, figure: Figure, data: Any = None) -> None:
+        """How probable the limit is over the input, with what was asked for."""
+        axes = figure.subplots()
+        values, shares = zip(*((trial.value, trial.probability) for trial in result.tried), strict=True)
+        axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
+        axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
+        if result.found is not None:
+            axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
+        axes.set_xlabel(result.name)
+        axes.set_ylabel("probability")
+        axes.legend()
+
+
+class DecisionPresenter(Presenter):
+    """Two sets of measurements, and whether they differ."""
+
+    def title(self, result: Decision) -> str:
+        """What is compared."""
+        return f"{result.statistic} of {result.names[0]} and of {result.names[1]}"
+
+    def formula(self, result: Decision) -> str:
+        """Which is smaller."""
+        first, second = result.names
+        match result.verdict:
+            case "first":
+                return f"{first} is smaller than {second}"
+            case "second":
+                return f"{second} is smaller than {first}"
+            case "equal":
+                return f"{first} and {second} differ by less than matters"
+        return f"undecided between {first} and {second}"
+
+    def summary(self, result: Decision) -> list[str]:
+        """Which is smaller, by how much, and how many more measurements would tell."""
+        difference = result.figures[1] - result.figures[0]
+        lines = [
+            f"{self.formula(result)}",
+            f"{result.statistic}: second - first is {difference:.6g}, 95 % sure between {result.low:.6g} and "
+            f"{result.high:.6g}",
+        ]
+        if result.verdict == "undecided" and result.more is None:
+            lines.append("more than a million measurements would be needed; --min-effect says which difference matters")
+        elif result.verdict == "undecided" and result.more is not None:
+            lines.append(
+                f"{result.more[0]:,} more of the first and {result.more[1]:,} more of the second decide it with "
+                f"probability {result.power:g}, if the difference and the spread are as measured"
+            )
+        return [*lines, *result.notes]
+
+    def tables(self, result: Decision) -> Tables:
+        """The statistic of each."""
+        return [
+            Table(
+                [
+                    Column("of", result.names),
+                    Column("samples", result.sizes),
+                    Column(result.statistic, result.figures, format=".6g", key=result.statistic),
+                    Column("more", result.more or (None, None)),
+                ]
+            )
+        ]
+
+    def draw(self, result: Decision, figure: Figure, data: Any = None) -> None:
+        """The difference with its limits, beside none and what matters."""
+        axes = figure.subplots()
+        difference = result.figures[1] - result.figures[0]
+        errors = [[difference - result.low], [result.high - difference]]
+        axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
+        axes.axvline(0.0, color=RULE)
+        if result.worth is not None:
+            axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
+        axes.set_yticks([])
+        axes.set_xlabel(f"difference of the {result.statistic}")
+        axes.legend()
+
+
+class MeasuredValuePresenter(Presenter):
+    """The value, what it comes from, and what is lost."""
+
+    def title(self, result: MeasuredValue) -> str:
+        """What is represented, and by what."""
+        return f"{result.window.column} of {Path(result.window.source).name} as {result.value.name}"
+
+    def formula(self, result: MeasuredValue) -> str:
+        """The value in a line."""
+        return repr(result.value)
+
+    def summary(self, result: MeasuredValue) -> list[str]:
+        """The value, what it comes from, how much the samples vary, and what is lost."""
+        variation, full, named = f"variation: {result.window.variation:.4g}", result.full_range, result.variation_class
+        missing = "--scale, the full range" if full is None else f"samples between 0 and --scale ({full:g})"
+        varies = f"; its class needs {missing}" if named is None else f", {named} on a scale from 0 to {full:g}"
+        lost = "everything but the bounds"
+        if not math.isnan(result.cdf_error):
+            lost = f"the order in time; the cumulative distribution is off by at most {result.cdf_error:.3f}"
+        return [
+            self.formula(result),
+            result.window.describe(),
+            variation + varies,
+            f"lost: {lost}",
+            *self._of_quantiles(result),
+            *(f"note: {note}" for note in result.notes),
+        ]
+
+    @staticmethod
+    def _of_quantiles(result: MeasuredValue) -> list[str]:
+        """Between what the quantiles that were asked for lie."""
+        if result.levels == LEVELS:
+            return []
+        quantile_texts = [
+            f"{name} {low:.6g} to {high:.6g}"
+            for name, (low, high) in result.quantile_limits.items()
+            if math.isfinite(low) and math.isfinite(high)
+        ]
+        limits = f"with probability 0.95, if the samples are independent: {', '.join(quantile_texts)}"
+        return [*([limits] if quantile_texts else []), *result.too_few]
+
+    def tables(self, result: MeasuredValue) -> Tables:
+        """The figures of the value beside the samples'."""
+        value, samples, levels = result.value, result.window.values, list(result.levels)
+        names = ("mean", "std", *map(quantile_name, levels), "lowest", "highest")
+        represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
+        quantiles = np.quantile(samples, levels, method="hazen").tolist()
+        measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
+        pairs = zip(names, represented, map(float, measured), strict=True)
+        figures = [Column(name, pair, format=".6g", key=name) for name, *pair in pairs]
+        return [Table([Column("of", ["value", "samples"]), *figures])]
+
+    def draw(self, result: MeasuredValue, figure: Figure, data: Any = None) -> None:
+        """Density and cumulative distribution over those of the samples."""
+        draw_distributions(figure, {result.value.name: result.value}, "")
+        density, cumulative = figure.axes
+        samples = result.window.values
+        if result.window.variation > 0.0:
+            heights, *_ = density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
+            density.set_ylim(0.0, max(density.get_ylim()[1], 1.05 * float(np.max(heights))))
+        cumulative.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
+        for axes in (density, cumulative):
+            axes.set_xlabel(shortened(result.window.column), parse_math=False)
+        cumulative.legend(fontsize="small")
+        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)

@@ -1,1 +1,0 @@
-"""Structural models and series on the page."""

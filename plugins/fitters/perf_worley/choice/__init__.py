@@ -1,1 +1,0 @@
-"""How many phases, and of which degree: the rule ``auto``."""

@@ -1,0 +1,360 @@
+"""Two runs phase by phase: durations, processor time and levels of the phases that are the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perf_views.colours import AREAS, RULE
+from perf_worley.activity import Activity, joined
+from perfcore.data.units import NANOSECONDS
+from perfcore.results import Column, Presenter, Result, Table, Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from perf_worley.phase_model import PhaseModel
+
+
+# Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it, where
+# that is known, and its shape: its share of the run, its level as a share of the processors, and how far it rises from
+# its first half to its second. Phases with nothing in common that runs in them are never the same. Pairs are of one
+# phase with one, two or three neighbours of the other run, or a phase has no partner.
+
+# Measured on simulated pairs of runs of one program, and on recorded ones.
+_RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
+_RUNS = 0.5  # of two phases with nothing in common: as dear as both without partner
+_MOST_JOINED = 3
+ALIKE = 0.25  # cost above which two runs are not one program's: one program's cost 0.03 to 0.22, others' 0.24 to 0.82
+
+
+class Shape(NamedTuple):
+    """One phase, or some neighbouring ones together."""
+
+    share: float  # of the run's duration
+    level: float  # mean, as a share of the processors
+    rise: float  # mean of the second half less that of the first, likewise
+    runs: Mapping[str, float] | None = None  # share of each state in the computing time
+
+
+class Pair(NamedTuple):
+    """Phases of the first run and the same of the second, counted from 0; one of both may be empty."""
+
+    first: range
+    second: range
+
+
+def match_phases(
+    counts: tuple[int, int], shapes: tuple[Callable[[int, int], Shape], Callable[[int, int], Shape]], ratio: float = 1.0
+) -> tuple[list[Pair], float]:
+    """Match the phases of two runs."""
+    n, m = counts
+    spans = [(1, 1), *((1, q) for q in range(2, _MOST_JOINED + 1)), *((q, 1) for q in range(2, _MOST_JOINED + 1))]
+    all_shapes = [
+        {(i, j): shape(i, j) for j in range(1, count + 1) for i in range(max(0, j - _MOST_JOINED), j)}
+        for count, shape in zip(counts, shapes, strict=True)
+    ]
+    cost = np.full((n + 1, m + 1), np.inf)
+    cost[0, 0] = 0.0
+    before: dict[tuple[int, int], tuple[int, int]] = {}
+    of_names: dict[tuple[int, int, int, int], float] = {}  # what a pair costs beside its shape
+    for i in range(n + 1):
+        for j in range(m + 1):
+            options = []
+            if i:
+                options.append((cost[i - 1, j] + _ALONE * all_shapes[0][i - 1, i].share, (i - 1, j)))
+            if j:
+                options.append((cost[i, j - 1] + _ALONE * all_shapes[1][j - 1, j].share, (i, j - 1)))
+            for k, q in spans:
+                if i >= k and j >= q:
+                    one, other = all_shapes[0][i - k, i], all_shapes[1][j - q, j]
+                    size = one.share + other.share
+                    price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * size
+                    named = of_names[i - k, j - q, i, j] = _RUNS * unlike(one.runs, other.runs) * size
+                    options.append((cost[i - k, j - q] + price + named, (i - k, j - q)))
+            if options:
+                cost[i, j], before[i, j] = min(options)
+    pairs, cell, names = [], (n, m), 0.0
+    while cell != (0, 0):
+        earlier = before[cell]
+        names += of_names.get((*earlier, *cell), 0.0)
+        pairs.append(Pair(range(earlier[0], cell[0]), range(earlier[1], cell[1])))
+        cell = earlier
+    return pairs[::-1], max(float(cost[n, m]) - names, 0.0)
+
+
+def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> float:
+    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not
+    known.
+    """
+    if not one or not other:
+        return 0.0
+    return 0.5 * sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in one.keys() | other.keys())
+
+
+def _distance(one: Shape, other: Shape, ratio: float) -> float:
+    level = abs(one.level - other.level)
+    if ratio != 1.0:
+        level = min(level, abs(one.level * ratio - other.level) / max(1.0, ratio))
+    return level + _RISE * abs(one.rise - other.rise) + _SHARE * abs(math.log(one.share / other.share))
+
+
+_NORMAL = 1.959964
+_NUMBERS = ("duration", "duration_within", "processor_time", "level", "level_within")
+_SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Some neighbouring phases of one run together; times in the unit of the comparison."""
+
+    phases: range  # counted from 0
+    duration: float  # ``level`` in processors is the mean, ``processor_time`` its integral
+    processor_time: float
+    level: float
+    duration_within: tuple[float, float] | None  # 95 % intervals, where the model has any
+    level_within: tuple[float, float] | None
+    activity: Activity | None = None  # what runs in them
+
+
+@dataclass(frozen=True, repr=False)
+class PhaseComparison(Result):
+    """Two runs, phase by phase."""
+
+    names: tuple[str, str]
+    models: tuple[PhaseModel, PhaseModel]
+    time_unit: str  # of all times here
+    pairs: tuple[tuple[Side | None, Side | None], ...]  # the same phases of both, in order; None without partner
+    totals: tuple[Side, Side]  # both runs as wholes
+    cost: float  # how unlike they are in shape, see `ALIKE`
+    by_name: bool | None = None  # whether what runs in the phases took part; None where it is not known of both
+
+    @property
+    def alike(self) -> bool:
+        """Whether these may be runs of one program; if not, the pairs say nothing."""
+        return self.cost <= ALIKE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready."""
+        return {
+            "models": self.names,
+            **{name: getattr(self, name) for name in ("time_unit", "cost", "alike", "by_name")},
+            "total": [_facts(side) for side in self.totals],
+            "phases": [[_facts(side) for side in pair] for pair in self.pairs] if self.alike else [],
+        }
+
+
+def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -> PhaseComparison:
+    """Match the phases of two runs and compare them."""
+    models = (one, other)
+    factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
+    processors = [model.n_locations for model in models]
+    if all(processors):
+        scales = [float(number or 1) for number in processors]
+    else:  # without the number of processors the levels are compared as they are
+        scales = [max(*(_mean(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
+    activities = [_activity(model.phases) for model in models]
+    by_name = None
+    if activities[0] is not None and activities[1] is not None:
+        by_name = unlike(activities[0].shares, activities[1].shares) <= _SAME_NAMES
+    shapes = (_shape_of(one, scales[0], by_name is True), _shape_of(other, scales[1], by_name is True))
+    pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
+    sides = [
+        tuple(
+            side_of(model, phases, factor) if phases else None
+            for model, phases, factor in zip(models, pair, factors, strict=True)
+        )
+        for pair in pairs
+    ]
+    first, second = (
+        side_of(model, range(len(model.phases)), factor) for model, factor in zip(models, factors, strict=True)
+    )
+    return PhaseComparison(names, models, one.time_unit, tuple(sides), (first, second), cost, by_name)
+
+
+def _activity(phases: Sequence[Any]) -> Activity | None:
+    """What runs in some phases together; None where it is not known of all."""
+    parts = [phase.activity for phase in phases]
+    return joined(parts) if all(part is not None for part in parts) else None
+
+
+def _mean(model: PhaseModel, begin: float, end: float) -> float:
+    """Mean of the model over a stretch; exact for polynomials."""
+    total = 0.0
+    for phase in model.phases:
+        low, high = max(begin, phase.start), min(end, phase.end)
+        if low < high:
+            inner = low + 0.5 * (high - low) * (_NODES + 1.0)
+            total += float(model.evaluate(phase, inner) @ _WEIGHTS) * 0.5 * (high - low)
+    return total / (end - begin)
+
+
+def _shape_of(model: PhaseModel, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
+    def shape(first: int, last: int) -> Shape:
+        begin, end = model.phases[first].start, model.phases[last - 1].end
+        middle = 0.5 * (begin + end)
+        halves = _mean(model, begin, middle) / scale, _mean(model, middle, end) / scale
+        activity = _activity(model.phases[first:last]) if by_name else None
+        return Shape(
+            (end - begin) / (model.end - model.start),
+            0.5 * (halves[0] + halves[1]),
+            halves[1] - halves[0],
+            None if activity is None else activity.shares,
+        )
+
+    return shape
+
+
+def side_of(model: PhaseModel, phases: range, factor: float = 1.0) -> Side:
+    """Some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
+    chosen = [model.phases[k] for k in phases]
+    begin, end = chosen[0].start, chosen[-1].end
+    level = _mean(model, begin, end)
+    starts = (begin, begin) if phases[0] == 0 else chosen[0].break_interval
+    ends = (end, end) if phases[-1] + 1 == len(model.phases) else model.phases[phases[-1] + 1].break_interval
+    duration_within = None
+    # Where a run begins and ends is known, and says nothing of how long the next one takes.
+    if starts is not None and ends is not None and (starts[0] < starts[1] or ends[0] < ends[1]):
+        duration_within = (max(ends[0] - starts[1], 0.0) * factor, (ends[1] - starts[0]) * factor)
+    level_within = None
+    if all(phase.level_error is not None for phase in chosen):
+        errors = [(p.level_error or 0.0) * (p.end - p.start) / (end - begin) for p in chosen]
+        half = _NORMAL * float(np.sqrt(np.sum(np.square(errors))))
+        level_within = (level - half, level + half)
+    return Side(
+        phases,
+        (end - begin) * factor,
+        level * (end - begin) * factor,
+        level,
+        duration_within,
+        level_within,
+        _activity(chosen),
+    )
+
+
+def _facts(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    return {
+        "phases": [number + 1 for number in side.phases],
+        **{name: getattr(side, name) for name in _NUMBERS},
+        "what_runs": None if side.activity is None else side.activity.name,
+    }
+
+
+class PhaseComparisonPresenter(Presenter):
+    """Text, table and picture of a `PhaseComparison`."""
+
+    def title(self, result: PhaseComparison) -> str:
+        """One line over a picture."""
+        return f"{result.names[1]} against {result.names[0]}, phase by phase"
+
+    def summary(self, result: PhaseComparison) -> list[str]:
+        """Whether they are alike, the totals, and what one run of each can say."""
+        first, second = result.totals
+        ratio = second.duration / first.duration
+        lines = [self.title(result), f"the whole run: {ratio:.3f} times the duration"]
+        if not result.alike:
+            return [*lines, f"these runs do not look alike (cost {result.cost:.2f}, up to {ALIKE} do): totals only"]
+        alone = [
+            f"only in {name}: phase {_numbers(side)}"
+            for pair in result.pairs
+            for name, side, partner in zip(result.names, pair, pair[::-1], strict=True)
+            if side is not None and partner is None
+        ]
+        note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
+        how = {
+            True: "by what runs in them and their shapes, in order",
+            False: "in order, by their shapes: what runs has other names in both runs",
+            None: "in order",
+        }[result.by_name]
+        return [*lines, f"phases are matched {how} (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
+
+    def tables(self, result: PhaseComparison) -> Tables:
+        """A row for each pair, and the totals."""
+        unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
+
+        def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: str) -> list[Column]:
+            return [
+                Column(
+                    f"{name} {run}",
+                    [None if pair[k] is None else value(pair[k]) for pair in pairs],
+                    key=tuple(f"{key}_{side}" for key in keys),
+                    **how,
+                )
+                for k, (run, side) in enumerate(zip(result.names, ("first", "second"), strict=True))
+            ]
+
+        def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: str) -> Column:
+            return Column(name, [None if None in pair else value(*pair) for pair in pairs], key=key, **how)
+
+        columns = of_each("phases", _numbers, "phases")
+        for column in columns:
+            column.value[-1] = "all"
+        columns += [
+            *of_each("duration", lambda side: side.duration, f"duration_{unit}", unit=unit, format="time"),
+            of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3f"),
+            of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3f"),
+            *of_each("processor time", lambda s: s.processor_time, f"processor_time_{unit}", unit=unit, format="time"),
+            *of_each(
+                "level",
+                lambda side: (side.level, *(side.level_within or (None, None))),
+                "level",
+                "level_lower",
+                "level_upper",
+            ),
+            *of_each("activity", lambda side: side.activity and side.activity.name, "what_runs"),
+        ]
+        return [Table(columns)]
+
+    def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
+        """Draw both models on time axes of one extent; phases that are the same have the same colour."""
+        import numpy as np
+
+        from perf_views.data_pictures import readable_unit
+        from perf_worley.picture import number_phases
+
+        longest = max((model.end - model.start) * NANOSECONDS[model.time_unit] for model in result.models)
+        per_ns, unit = readable_unit(longest, "ns")
+        axes = figure.subplots(2, 1, sharex=True)
+        for which, (name, model, panel) in enumerate(zip(result.names, result.models, axes, strict=True)):
+            factor = NANOSECONDS[model.time_unit] * per_ns
+            for number, pair in enumerate(result.pairs):
+                side, partner = pair[which], pair[1 - which]
+                if side is None:
+                    continue
+                matched = result.alike and partner is not None
+                color = AREAS[number % len(AREAS)] if matched else RULE
+                for k in side.phases:
+                    phase = model.phases[k]
+                    times = np.linspace(phase.start, phase.end, 61)
+                    most = math.inf if model.n_locations is None else float(model.n_locations)
+                    heights = np.clip(model.evaluate(phase, times), 0.0, most)  # no more compute than there are
+                    panel.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
+            edges = np.array([*(phase.start for phase in model.phases), model.end])
+            number_phases(panel, (edges - model.start) * factor)
+            panel.set(
+                xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * panel.get_ylim()[1]), ylabel="processors computing"
+            )
+            panel.tick_params(labelbottom=True)
+            panel.set_xlabel(f"time ({unit})")
+            panel.set_title(name, fontsize=9, loc="left", parse_math=False)
+
+
+def _numbers(side: Side) -> str:
+    first, last = side.phases[0] + 1, side.phases[-1] + 1
+    return str(first) if first == last else f"{first}..{last}"
+
+
+def _limits(first: Side, second: Side) -> tuple[float, float] | None:
+    if first.duration_within is None or second.duration_within is None:
+        return None
+    low, high = first.duration_within, second.duration_within
+    return high[0] / low[1], high[1] / low[0] if low[0] > 0.0 else math.inf

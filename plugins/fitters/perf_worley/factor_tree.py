@@ -1,0 +1,324 @@
+"""The trees of a curve: each is built once, for the segmenter, the refinement and the final fit alike."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.moment_tree import MomentTree, Reach, relative_edges
+from perf_worley.segmenters.minimax import bracket_root
+from perfcore import UtilizationCurve
+from perfcore.base import progress
+from perfcore.base.errors import OptionError
+from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.base.scratch_arrays import zeros
+from perfcore.contracts import Basis
+
+# Local errors for other functions than polynomials: a tree of triangular least-squares factors.
+#
+# Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
+# Its triangular factor sums it up; two blocks join by factoring their triangles stacked. The squared error is the last
+# diagonal entry squared, a sum of squares, so nothing cancels. Algorithm K runs on it unchanged.
+#
+# Functions count time from the start of the curve, not of the phase: the space of functions on an interval is then the
+# same seen from any larger one, and the local error is monotone, which Algorithm K needs (Theorem 2.3).
+#
+# Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", section 6.
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK = 64
+_BLOCKS_AT_ONCE = 256
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+# A panel is halved until the integrals of all products agree with those of its halves to this share; the rounding of
+# times alone is some 1e-13 for exp at 700 time constants.
+_QUADRATURE = 1e-11
+_MAX_HALVINGS = 60
+_MOST_PANELS = 1 << 18
+_NEGLIGIBLE = 1e-280
+# A column whose part outside of the columns before it is this small is noise there and is left out.
+_DEPENDENT = 1e-10
+# The functions as given must be better conditioned than that over the whole curve, or the model has no meaning.
+_SINGULAR = 1e-7
+
+
+@kernel
+def rotate_in(triangle, row, n_columns):  # type: ignore[no-untyped-def]
+    """Zero the first ``n_columns`` entries of a row against the triangle; returns what is left of its last entry.
+
+    Overwrites ``row``. The last column of both is the right-hand side of the least-squares problem.
+    """
+    n_all = row.shape[0]
+    for i in range(n_columns):
+        if row[i] == 0.0:
+            continue
+        radius = np.hypot(triangle[i, i], row[i])
+        cosine, sine = triangle[i, i] / radius, row[i] / radius
+        for k in range(i, n_all):
+            upper = triangle[i, k]
+            triangle[i, k] = cosine * upper + sine * row[k]
+            row[k] = cosine * row[k] - sine * upper
+    return row[n_all - 1]
+
+
+@kernel
+def absorb(triangle, rows):  # type: ignore[no-untyped-def]
+    """Rotate rows into a triangle whose last diagonal entry gathers the error."""
+    n = triangle.shape[0]
+    for m in range(rows.shape[0]):
+        row = rows[m].copy()
+        remainder = rotate_in(triangle, row, n - 1)
+        triangle[n - 1, n - 1] = np.hypot(triangle[n - 1, n - 1], remainder)
+
+
+@kernel
+def factor_blocks(triangles, rows, blocks):  # type: ignore[no-untyped-def]
+    """Rotate each row into the triangle of its block."""
+    n = triangles.shape[1]
+    for m in range(rows.shape[0]):
+        row = rows[m].copy()
+        remainder = rotate_in(triangles[blocks[m]], row, n - 1)
+        triangles[blocks[m], n - 1, n - 1] = np.hypot(triangles[blocks[m], n - 1, n - 1], remainder)
+
+
+@kernel
+def stack(left, right):  # type: ignore[no-untyped-def]
+    """Factor of two neighbouring intervals together."""
+    joined = left.copy()
+    absorb(joined, right)
+    return joined
+
+
+class FactorTree:
+    """Tree of triangular factors of one curve; the same face as `MomentTree`."""
+
+    def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
+        announce_compilation(factor_blocks, stack, absorb)
+        self.functions = basis.functions
+        self.names = basis.names
+        self.edges = relative_edges(curve)
+        self.heights = curve.heights
+        self.origin = float(curve.heights[0])
+        self.n_steps = curve.n_steps
+        self.duration = float(self.edges[-1])
+        n_blocks = -(-self.n_steps // BLOCK)
+        self.n_leaves = 1 << (n_blocks - 1).bit_length()
+        size = len(self.functions) + 2
+        self.nodes = zeros((2 * self.n_leaves, size, size))
+        with progress.bar("factor tree", n_blocks) as advance:
+            for first in range(0, n_blocks, _BLOCKS_AT_ONCE):
+                last = min(first + _BLOCKS_AT_ONCE, n_blocks)
+                steps = slice(first * BLOCK, min(last * BLOCK, self.n_steps))
+                rows, owner = self._rows(self.edges[:-1][steps], self.edges[1:][steps], self.heights[steps])
+                leaves = self.nodes[self.n_leaves + first : self.n_leaves + last]
+                factor_blocks(leaves, rows, owner // BLOCK)
+                advance(last - first)
+        for i in range(self.n_leaves - 1, 0, -1):
+            self.nodes[i] = stack(self.nodes[2 * i], self.nodes[2 * i + 1])
+        self._refuse_dependent()
+
+    def _refuse_dependent(self) -> None:
+        root = self.nodes[1]
+        for i in range(1, len(self.functions) + 1):
+            if abs(root[i, i]) <= _SINGULAR * float(np.linalg.norm(root[: i + 1, i])):
+                others = ", ".join(("constant", *self.names)[:i])
+                raise OptionError(
+                    f"the function {self.names[i - 1]!r} is a combination of {others} on this curve, so that its Gram "
+                    "matrix is singular; leave it out or change --scale"
+                )
+
+    def _values(self, times: Floats) -> Floats:
+        columns = [np.ones_like(times)]
+        for function, name in zip(self.functions, self.names, strict=True):
+            values = function(times)
+            if not np.isfinite(values).all():
+                time = times.flat[int(np.argmin(np.isfinite(values)))]
+                raise OptionError(f"the function {name!r} is not finite at time {time:g}; change --scale")
+            columns.append(values)
+        return np.stack(columns, axis=-1)
+
+    def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Weighted rows of the steps, and for each the step that it belongs to."""
+        owner = np.arange(len(left))
+        accepted: list[tuple[Floats, npt.NDArray[np.int64]]] = []
+        for _ in range(_MAX_HALVINGS):
+            middle = 0.5 * (left + right)
+            whole = self._weighted(left, right)
+            halves = np.concatenate([self._weighted(left, middle), self._weighted(middle, right)], axis=1)
+            coarse = np.einsum("spi,spj->sij", whole, whole)
+            fine = np.einsum("spi,spj->sij", halves, halves)
+            # Largest values instead of norms, whose squares vanish for exp far beyond its scale; products too small
+            # for full precision count as zero.
+            norms = np.abs(halves).max(axis=1)
+            scale = norms[:, :, None] * norms[:, None, :] + _NEGLIGIBLE * (right - left)[:, None, None]
+            good = (np.abs(coarse - fine) <= _QUADRATURE * scale).all(axis=(1, 2))
+            good |= ~((left < middle) & (middle < right))
+            if len(good) > _MOST_PANELS and not good.all():
+                time = left[int(np.argmin(good))]
+                raise OptionError(f"a function varies too fast to be integrated near time {time:g}; change --scale")
+            values = whole[good]
+            accepted.append(
+                (
+                    np.concatenate(
+                        [values, values[:, :, :1] * (heights[good] - self.origin)[:, None, None]], axis=2
+                    ).reshape(-1, len(self.functions) + 2),
+                    np.repeat(owner[good], len(_POINTS)),
+                )
+            )
+            left, right, middle = left[~good], right[~good], middle[~good]
+            if not len(left):
+                break
+            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+            heights, owner = np.tile(heights[~good], 2), np.tile(owner[~good], 2)
+        return np.concatenate([rows for rows, _ in accepted]), np.concatenate([of for _, of in accepted])
+
+    def _weighted(self, left: Floats, right: Floats) -> Floats:
+        half = 0.5 * (right - left)
+        times = (0.5 * (left + right))[:, None] + half[:, None] * _POINTS
+        values: Floats = self._values(times) * np.sqrt(half[:, None] * _WEIGHTS)[:, :, None]
+        return values
+
+    def _direct(self, first: int, last: int, begin: float, end: float) -> Floats:
+        """Factor of steps ``first`` to ``last - 1`` cut to [begin, end]."""
+        triangle = np.zeros(self.nodes.shape[1:])
+        left = np.maximum(self.edges[first:last], begin)
+        right = np.minimum(self.edges[first + 1 : last + 1], end)
+        wide = right > left
+        if wide.any():
+            absorb(triangle, self._rows(left[wide], right[wide], self.heights[first:last][wide])[0])
+        return triangle
+
+    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
+        """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``."""
+        updates = 1
+        first, last = step, min((step // BLOCK + 1) * BLOCK, self.n_steps)
+        summary = np.zeros(self.nodes.shape[1:])
+        block_summary = self._direct(first, last, begin, self.edges[last])
+        if self.error(block_summary, degree) <= limit:
+            summary = block_summary
+            i = self.n_leaves + step // BLOCK + 1
+            if last == self.n_steps:
+                return Reach(self.duration, self.n_steps - 1, summary, updates)
+            while True:
+                while i % 2 == 0:
+                    i //= 2
+                joined = stack(summary, self.nodes[i])
+                updates += 1
+                if self.error(joined, degree) > limit:
+                    break
+                summary = joined
+                i += 1
+                if i & (i - 1) == 0:  # one past the right end of the tree
+                    return Reach(self.duration, self.n_steps - 1, summary, updates)
+            while i < self.n_leaves:
+                i *= 2
+                joined = stack(summary, self.nodes[i])
+                updates += 1
+                if self.error(joined, degree) <= limit:
+                    summary = joined
+                    i += 1
+            first = (i - self.n_leaves) * BLOCK
+            if first >= self.n_steps:  # the parent failed only by the rounding of a different order of joins
+                return Reach(self.duration, self.n_steps - 1, summary, updates)
+            last = min(first + BLOCK, self.n_steps)
+            begin = float(self.edges[first])
+        while last - first > 1:
+            middle = (first + last) // 2
+            joined = stack(summary, self._direct(first, middle, begin, self.edges[middle]))
+            updates += 1
+            if self.error(joined, degree) <= limit:
+                summary, first, begin = joined, middle, float(self.edges[middle])
+            else:
+                last = middle
+
+        def excess(part: float) -> float:
+            nonlocal updates
+            updates += 1
+            joined = stack(summary, self._direct(first, first + 1, begin, begin + part))
+            # Just below zero counts as below, so that the bracket's lower end keeps the limit.
+            return self.error(joined, degree) - limit
+
+        width = float(self.edges[first + 1]) - begin
+        f_lower, f_upper = self.error(summary, degree) - limit, excess(width)
+        part = width
+        if f_lower >= 0.0:
+            part = 0.0
+        elif f_upper > 0.0:
+            part, _ = bracket_root(excess, 0.0, f_lower, width, f_upper, max(gap, 1e-13 * width))
+        summary = stack(summary, self._direct(first, first + 1, begin, begin + part))
+        return Reach(begin + part, first, summary, updates)
+
+    def interval(self, begin: float, end: float) -> Floats:
+        """Factor of [begin, end]."""
+        first = min(max(int(np.searchsorted(self.edges, begin, side="right")) - 1, 0), self.n_steps - 1)
+        last = max(int(np.searchsorted(self.edges, end, side="left")) - 1, first)
+        left_block, right_block = first // BLOCK, last // BLOCK
+        if left_block == right_block:
+            return self._direct(first, last + 1, begin, end)
+        border = (left_block + 1) * BLOCK
+        summary = self._direct(first, border, begin, self.edges[border])
+        i, k = self.n_leaves + left_block + 1, self.n_leaves + right_block
+        while i < k:
+            if i % 2 == 1:
+                summary = stack(summary, self.nodes[i])
+                i += 1
+            if k % 2 == 1:
+                k -= 1
+                summary = stack(summary, self.nodes[k])
+            i //= 2
+            k //= 2
+        border = right_block * BLOCK
+        return stack(summary, self._direct(border, last + 1, self.edges[border], end))  # type: ignore[no-any-return]
+
+    def rest(self, begin: float, step: int) -> Floats:
+        """Factor from ``begin`` to the end of the curve."""
+        return self.interval(begin, self.duration)
+
+    def error(self, summary: Floats, degree: int) -> float:
+        """Squared error of the best combination; columns that are noise on the interval do not count."""
+        squared = float(summary[-1, -1]) ** 2
+        for i in _dependent(summary):
+            squared += float(summary[i, -1]) ** 2
+        return squared
+
+    def coefficients(self, summary: Floats) -> Floats:
+        """Coefficients of the constant and of each function; 0 for columns that are noise on the interval."""
+        n = summary.shape[0] - 1
+        use = [i for i in range(n) if i not in _dependent(summary)]
+        solution = np.zeros(n)
+        if use:
+            solution[use] = np.linalg.solve(summary[np.ix_(use, use)], summary[use, -1])
+        solution[0] += self.origin
+        return solution
+
+
+def _dependent(triangle: Floats) -> list[int]:
+    n = triangle.shape[0] - 1
+    return [i for i in range(n) if abs(triangle[i, i]) <= _DEPENDENT * float(np.linalg.norm(triangle[: i + 1, i]))]
+
+
+# A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
+_moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
+_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[Basis, FactorTree]] = weakref.WeakKeyDictionary()
+
+
+def moment_tree(curve: UtilizationCurve) -> MomentTree:
+    """The moment tree of a curve."""
+    if curve not in _moment_trees:
+        _moment_trees[curve] = MomentTree(curve)
+    return _moment_trees[curve]
+
+
+def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
+    """The factor tree of a curve for the functions of a basis; the one asked last is kept."""
+    kept = _factor_trees.get(curve)
+    if kept is None or kept[0] != basis:
+        kept = _factor_trees[curve] = (basis, FactorTree(curve, basis))
+    return kept[1]
+
+
+def error_tree(curve: UtilizationCurve, basis: Basis) -> MomentTree | FactorTree:
+    """The tree for a basis."""
+    return factor_tree(curve, basis) if basis.functions else moment_tree(curve)

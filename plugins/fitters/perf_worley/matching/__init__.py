@@ -1,1 +1,0 @@
-"""The same phase in two runs."""

@@ -1,1 +1,0 @@
-"""Phases have names: by what the processors do in them."""

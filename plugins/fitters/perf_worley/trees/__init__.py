@@ -1,1 +1,0 @@
-"""Errors of polynomials on any stretch of a curve, from trees of summaries."""

@@ -1,1 +1,0 @@
-"""How sure breaks, levels and coefficients are."""

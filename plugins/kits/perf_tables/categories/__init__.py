@@ -1,1 +1,0 @@
-"""Measurements of which each row is one category of a run: as a table of points by categories."""

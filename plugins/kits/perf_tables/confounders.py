@@ -1,0 +1,370 @@
+"""Columns that say how far the runs behind a mean lie apart, and how many they are.
+
+Understood are standard deviations (``sd_s``, ``time_std``, ``std dev [ms]``), standard errors (``sem``, ``stderr``) and
+half widths of 95 % confidence intervals (``ci95``), as columns of the value's unit, beside a number of runs (``N``,
+``n_runs``, ``samples``, ``reps``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_tables.names import plain_name
+from perfcore.base.errors import OptionError, listing
+from perfcore.data.observations import numbers_of, paths_of
+from perfcore.data.roles import shown_names
+from perfcore.data.units import is_rate, is_time, seconds_per, split_unit, unit_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.data.measurements import Measurements
+
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+# Longer words first: what is left of a name says of what the spread is.
+_WORDS = {
+    "deviation": "standard deviation|std deviation|std dev|st dev|stddev|stdev|std|sd|sigma",
+    "error": r"standard error(?: of(?: the)? mean)?|std error|std err|stderr|sem|se",
+    "confidence": r"conf(?:idence)? int(?:erval)?(?: 95 ?%?)?|95 ?%? ?ci|ci ?95 ?%?|ci|confidence|conf",
+}
+_SPREADS = {kind: re.compile(rf"(?:(?:{words}) )?(?P<rest>.*?)(?: (?:{words}))?") for kind, words in _WORDS.items()}
+_MEAN = re.compile(r"(?:(?:mean|average|avg|median) )?(?P<rest>.*?)(?: (?:mean|average|avg|median))?")
+_RUNS = re.compile(
+    r"(?:n|no|nr|num|number|#)?(?: ?of)? ?(?:runs|samples|reps|repetitions|repeats|replications|replicates|trials|"
+    r"measurements)|(?:runs?|samples?|reps?) count"
+)
+_COUNT_WITH_SPREAD = ("n", "count")  # may be anything, but for a spread beside them
+_NORMAL_95 = 1.959963984540054
+_FEWEST = 2.0  # runs that have a spread
+
+
+class SpreadColumns(NamedTuple):
+    """Columns about the runs behind a value."""
+
+    spread: str
+    kind: str
+    number: str | None  # column with the number of runs
+
+    @property
+    def text(self) -> str:
+        """What is taken from where."""
+        runs = f"{self.number} runs each" if self.number else "their number is not said: two, the fewest"
+        return f"noise from {self.spread}, {runs}"
+
+
+class Spread(NamedTuple):
+    """Of each row that is kept (n,)."""
+
+    variances: Floats  # of the runs, in the value's unit squared
+    counts: Floats  # how many runs the value is the mean of
+    text: str
+
+
+def is_of_spread(column: str) -> bool:
+    """Whether a name says that a column holds a spread, or a number of runs: no two rows are told apart by it."""
+    return _kind(column)[0] is not None or _RUNS.fullmatch(plain_name(column)) is not None
+
+
+def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
+    """The columns about the runs behind the value; those of another value are passed over."""
+    roles = data.roles
+    if roles.value is None:
+        return None
+    used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
+    free = [str(column) for column in data.table.columns if column not in used]
+    kinds = {column: _kind(column) for column in free}
+    spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
+    stem = _stem(roles.value)
+    columns = [column for column, (_, rest) in spreads.items() if rest == stem]
+    if not columns and not named:
+        columns = [column for column, (_, rest) in spreads.items() if not rest]
+    columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
+    if not columns:
+        return None
+    order = list(_WORDS)
+    spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
+    numbers = [column for column in free if _RUNS.fullmatch(plain_name(column)) and _whole(data, column)]
+    numbers += [column for column in free if plain_name(column) in _COUNT_WITH_SPREAD and _whole(data, column)]
+    return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
+
+
+def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
+    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves."""
+    import pandas as pd
+
+    columns = spread_columns(data)
+    if columns is None:
+        return None
+    spread = _numbers(data, columns.spread)[kept]
+    several = len(np.unique(cell)) < len(cell)
+    if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
+        return None
+    if several and columns.number is not None and plain_name(columns.number) in _COUNT_WITH_SPREAD:
+        columns = columns._replace(number=None)
+    counts = np.full(len(spread), _FEWEST)
+    if columns.number is not None:
+        counts = _numbers(data, columns.number)[kept]
+    unknown = ~(np.isfinite(spread) & (spread >= 0.0) & (counts > 1.0))
+    counts[unknown] = 1.0
+    deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
+    if columns.kind == "confidence":
+        deviation /= _half_widths(counts) if columns.number else _NORMAL_95
+    if columns.kind != "deviation":
+        deviation *= np.sqrt(counts)
+    return Spread(deviation**2, counts, columns.text)
+
+
+def spread_in_words(data: Measurements) -> str | None:
+    """What is taken from where, of all rows; None where no column says how far runs lie apart."""
+    roles = data.roles
+    keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+    rows = data.table.groupby(keys, dropna=False, sort=False).ngroup() if keys else data.table.index
+    cell = np.asarray(rows, dtype=np.int64)
+    spread = spread_of_rows(data, np.ones(len(cell), dtype=np.bool_), cell)
+    return None if spread is None else spread.text
+
+
+def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
+    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows."""
+    counts = np.asarray(np.bincount(cell, spread.counts, minlength=n_cells), dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.bincount(cell, spread.counts * value, minlength=n_cells) / counts
+    squares = (spread.counts - 1.0) * spread.variances + spread.counts * (value - means[cell]) ** 2
+    total = np.bincount(cell, squares, minlength=n_cells)
+    scale = np.maximum(counts - 1.0, 0.0) * np.where(np.isfinite(means), means, 1.0) ** 2
+    variances: Floats = np.divide(total, scale, out=np.zeros(n_cells), where=scale > 0.0)
+    return means, counts, variances
+
+
+def _kind(column: str) -> tuple[str | None, str]:
+    """Which spread a name means, and the rest of it, which says of what."""
+    bare = split_unit(column)[0] or column
+    plain = plain_name(re.sub(r"[.,()\[\]]", " ", bare))
+    for kind, words in _WORDS.items():
+        if re.fullmatch(words, plain):
+            return kind, ""
+    for kind, pattern in _SPREADS.items():
+        match = pattern.fullmatch(plain)
+        if match and match["rest"] != plain:
+            return kind, _without_unit(match["rest"].removeprefix("of "))
+    return None, plain
+
+
+def _stem(value: str) -> str:
+    """What a value's name says, without that it is a mean."""
+    plain = plain_name(split_unit(value)[0])
+    if plain in ("mean", "average", "avg", "median"):
+        return ""
+    match = _MEAN.fullmatch(plain)
+    return _without_unit(match["rest"] if match else plain)
+
+
+def _without_unit(plain: str) -> str:
+    """A name such as ``time s``, from which a word behind was taken, without its unit."""
+    return plain_name(split_unit(plain.replace(" ", "_"))[0])
+
+
+def _factor(column: str, unit: str | None) -> float | None:
+    """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
+    column_unit = unit_of(column)
+    if column_unit is None or column_unit == unit:
+        return 1.0
+    sizes = seconds_per(column_unit), None if unit is None else seconds_per(unit)
+    return None if sizes[0] is None or sizes[1] is None else sizes[0] / sizes[1]
+
+
+def _whole(data: Measurements, column: str) -> bool:
+    """Whether a column holds whole numbers of at least 1, where it holds any."""
+    values = _numbers(data, column)
+    values = values[np.isfinite(values)]
+    return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
+
+
+def _numbers(data: Measurements, column: str) -> Floats:
+    """A column as numbers, NaN where it holds none; a table of text may hold 0.1 and 0.10, and keeps both as texts."""
+    import pandas as pd
+
+    values = data.table[column]
+    if values.dtype.kind in "mMc":
+        return np.full(len(values), np.nan)
+    return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _half_widths(counts: Floats) -> Floats:
+    """Half widths of 95 % intervals of a mean, in standard errors, by Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
+
+
+# A column of this name tells the runs of one point apart.
+RUN_COLUMNS = (
+    *("run", "run id", "run no", "run number", "run index", "runid", "repetition", "repetition index", "rep", "rep id"),
+    *("repeat", "replication", "replicate", "trial", "attempt", "try", "iteration", "iter"),
+    *("job", "job id", "jobid", "slurm job id", "pid", "process id"),
+)
+# A column of this name tells runs apart, says when and where they were, or the chance in them: not what was varied.
+_OF_RUNS = {
+    *RUN_COLUMNS,
+    *("seed", "random seed", "rng seed", "sample", "index", "row", "timestamp", "time stamp", "date", "day", "month"),
+    *("year", "hour", "weekday", "start", "start time", "started", "begin", "end", "end time", "finished", "epoch"),
+    *("submit time", "exit code", "exit status", "return code", "returncode", "status", "noisy", "node id"),
+}
+
+
+_FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
+_FEWEST_CELLS = 2
+_CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
+
+
+def differing_columns(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, npt.NDArray[Any]]:
+    """Columns of numbers without a role in which rows of one category of one point differ (n,).
+
+    Those that number the runs are not among them.
+    """
+    import pandas as pd
+
+    roles = data.roles
+    used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
+    columns = {}
+    for column in data.table.columns:
+        values = data.table[column]
+        if column in used or values.dtype.kind not in "iuf" or is_run_identifier(str(column)):
+            continue
+        chosen = values[kept].to_numpy()
+        if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
+            columns[str(column)] = chosen
+    return columns
+
+
+def is_run_identifier(column: str) -> bool:
+    """Whether a name is that of a column in which runs differ that were meant to be the same."""
+    plain = plain_name(column).strip("# ")
+    return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
+
+
+def refuse_unnamed_factors(
+    data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
+) -> None:
+    """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
+    import pandas as pd
+
+    varied = {}
+    for column, values in differing_columns(data, kept, point, category).items():
+        # A time or a rate is measured, however it was rounded.
+        rows = pd.DataFrame({"point": point, "category": category, "level": values}).dropna()
+        unit = unit_of(column)
+        if not is_time(unit) and not is_rate(unit) and _are_chosen(rows["level"]) and _recurs(rows):
+            varied[column] = rows
+    if not varied:
+        return
+    first = next(iter(varied.values()))
+    several = first.groupby("point")["level"].nunique()
+    row = int(np.flatnonzero(point == several.index[several > 1][0])[0])
+    names = shown_names(data.roles.parameters)
+    place = ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in points.items())
+    levels = " and ".join(
+        f"{column} ({listing([f'{level:g}' for level in sorted(rows['level'].unique())], 4)})"
+        for column, rows in varied.items()
+    )
+    # Columns that were varied together are held together: at the levels of one row.
+    where = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
+    raise OptionError(
+        f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; name it "
+        f"with --parameter {','.join([*data.roles.parameters.values(), *varied])}, or hold it with --where '{where}'"
+    )
+
+
+def refuse_unnamed_of_codes(data: Measurements) -> None:
+    """Refuse rows of a code on a system that would pass for repeated runs though something was varied in them.
+
+    Numbers as `refuse_unnamed_factors` judges them, texts as `refuse_unnamed_names`.
+    """
+    roles = data.roles
+    value = numbers_of(data, str(roles.value), optional=True)
+    kept = ~np.isnan(value)
+    if not kept.any():
+        return
+    points = {symbol: numbers_of(data, column, kept)[kept] for symbol, column in roles.parameters.items()}
+    _, pair = paths_of(data, kept)
+    _, point = np.unique(np.column_stack(list(points.values())), axis=0, return_inverse=True)
+    refuse_unnamed_factors(data, kept, point.ravel(), pair, points)
+    refuse_unnamed_names(data, kept, point.ravel(), pair, value[kept], points, by="code")
+
+
+def refuse_unnamed_names(
+    data: Measurements,
+    kept: Booleans,
+    point: Ints,
+    path: Ints,
+    value: Floats,
+    points: Mapping[str, Floats],
+    by: Literal["path", "code"] = "path",
+) -> None:
+    """Refuse rows that would pass for repeated runs though a text, such as a problem's class, tells them apart.
+
+    A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
+    of its levels recur and values of one are at least twice another's, at most points where there are several.
+    """
+    import pandas as pd
+
+    roles = data.roles
+    used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
+    for column in data.table.columns:
+        levels = data.table[column]
+        if column in used or levels.dtype.kind in "iufM" or is_run_identifier(str(column)):
+            continue
+        rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
+        rows = rows[rows["value"] > 0.0]
+        if len(_recurring(rows)) < 2:
+            continue
+        rows["cell"] = rows.groupby(["path", "point"]).ngroup()
+        medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
+        folds = (medians.max() / medians.min())[medians.size() > 1]
+        if len(folds) < _FEWEST_CELLS or (folds >= _FOLD).mean() < 0.5:
+            continue
+        cell = rows[rows["cell"] == folds.idxmax()]
+        row = int(cell.index[0])
+        shown = shown_names(roles.parameters)
+        place = ", ".join(f"{shown[symbol]}={values[row]:.6g}" for symbol, values in points.items())
+        names = sorted(map(str, cell["level"].unique()))
+        joined = roles.code if by == "code" else (*roles.code, *roles.system, *roles.category)
+        what = "model" if by == "code" else "law"
+        raise OptionError(
+            f"{data.source}: rows of one point, such as {place}, differ in {column} ({listing(names, 4)}) and are up "
+            f"to {folds.max():.3g}-fold apart, so they are no repeated runs; give each its own {what} with --{by} "
+            f"{','.join([*joined, str(column)])}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
+        )
+
+
+def _are_chosen(levels: pd.Series) -> bool:
+    """Whether most numbers are such as people choose: whole, or fractions of few digits."""
+    few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in levels.unique().tolist()]
+    return bool(sum(few) >= 0.5 * len(few))
+
+
+def _recurring(rows: pd.DataFrame) -> list[Any]:
+    """Levels that are met at several points."""
+    points_of_level = rows.drop_duplicates(["point", "level"]).groupby("level").size()
+    return list(points_of_level[points_of_level > 1].index)
+
+
+def _recurs(rows: pd.DataFrame) -> bool:
+    """Whether levels (columns point, category, level) recur as those of a factor do."""
+    again = _recurring(rows)
+    if len(again) < 2 or rows["level"].isin(again).mean() < 0.5:
+        return False
+    categories_of_point = rows.groupby("point")["category"].nunique()
+    several = rows.groupby("point")["level"].nunique() > 1
+    cells = rows[rows["point"].map(several)].groupby(["point", "level"])["category"].nunique()
+    share = cells / categories_of_point.loc[cells.index.get_level_values("point")].to_numpy()
+    return bool((share > 0.5).mean() > 0.5)

@@ -1,0 +1,117 @@
+"""The part of a series that a prediction is made from: by default its last five minutes."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_tables.arguments import parse_duration
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
+from perfcore.data.kinds import type_in_words
+from perfcore.data.series import Series
+from perfcore.data.units import nanoseconds_per, readable
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Samples of one quantity within a stretch of time."""
+
+    column: str  # what was sampled
+    times: npt.NDArray[Any]  # in ``time_unit``, increasing
+    values: Floats  # finite
+    time_unit: str
+    missing: int  # samples of the stretch that had no value
+    source: str  # where the series came from
+
+    @property
+    def variation(self) -> float:
+        """Largest minus smallest value."""
+        return float(np.ptp(self.values))
+
+    def describe(self) -> str:
+        """One line: how many samples, of what, over which time."""
+        span = readable(float(self.times[-1] - self.times[0]), self.time_unit)
+        gaps = f", {self.missing} missing" if self.missing else ""
+        count = len(self.values)
+        return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r} over {span}, from {self.source}"
+
+
+def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArray[Any], Floats, str]:
+    """Name, times, values and time unit of one column of a series.
+
+    A curve, which is what a table of one value column is read as, counts as the series of its heights at the times
+    where they begin, and its column has the name that it has in the table.
+    """
+    if isinstance(data, UtilizationCurve):
+        name = "value" if data.quantity == PROCESSORS_COMPUTING else data.quantity
+        data = Series(data.edges[:-1], {name: data.heights}, data.time_unit, source=data.source)
+    if not isinstance(data, Series):
+        raise DataError(f"samples over time are expected, a series, not {type_in_words(data)}")
+    if column is None:
+        if len(data.columns) > 1:
+            raise OptionError(f"{data.source}: name a column (--column NAME): {listing(data.columns)}")
+        column = next(iter(data.columns))
+    if column not in data.columns:
+        raise UnknownNameError(f"column of {data.source}", column, data.columns)
+    return column, data.times, data.columns[column], data.time_unit
+
+
+def take_window(
+    data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | str | None = None
+) -> Window:
+    """The samples of the last stretch of a series."""
+    column, times, values, unit = select_column(data, column)
+    if not len(times):
+        raise DataError(f"{data.source}: the series has no samples")
+    end, is_date = (times[-1], False) if until is None else _moment(until, unit)
+    inside = times <= end
+    if length != "all":
+        inside &= times > end - parse_duration(length) / nanoseconds_per(unit)
+    finite = np.isfinite(values)
+    kept = inside & finite
+    if not kept.any():
+        finite_rows = np.flatnonzero(finite)
+        earlier = finite_rows[times[finite_rows] <= end]
+        if len(earlier):
+            last = _shown(times[earlier[-1]], unit, is_date)
+            nearest = f"the last one before is at {last}; give a longer --window, or 'all'"
+        elif len(finite_rows):
+            nearest = f"the first one is at {_shown(times[finite_rows[0]], unit, is_date)}; give a later --to"
+        else:
+            nearest = "it has none at all"
+        raise DataError(
+            f"{data.source}: no value of {column!r} in the {length} until {_shown(end, unit, is_date)}; {nearest}"
+        )
+    return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)
+
+
+def _moment(moment: float | str, unit: str) -> tuple[float, bool]:
+    """A time in the unit, and whether it was given as a date."""
+    with contextlib.suppress(ValueError):
+        return float(moment), False
+    try:
+        date = datetime.datetime.fromisoformat(str(moment).strip())
+    except ValueError:
+        raise OptionError(
+            f"--to {moment!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
+        ) from None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=datetime.UTC)
+    return date.timestamp() * nanoseconds_per("s") / nanoseconds_per(unit), True
+
+
+def _shown(time: float, unit: str, is_date: bool) -> str:
+    if not is_date:
+        return f"{time:.15g} {unit}"
+    seconds = float(time) * nanoseconds_per(unit) / nanoseconds_per("s")
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
