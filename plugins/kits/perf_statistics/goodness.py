@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,18 +101,3 @@ def find_outliers(
     too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
     flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)
-
-
-def outlier_table(
-    judged: Outliers, describe: Callable[[int], str], value_name: str, values: Sequence[float], errors: Floats
-) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the outliers, worst first; no rows where there are none."""
-    places = np.flatnonzero(judged.flagged)
-    places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
-    header = ["observation", value_name, "relative error", "leave-out residual", "robust residual"]
-    rows = []
-    for k in places.tolist():
-        studentized = judged.studentized[k]
-        residual_text = f"{studentized:+.1f}" if np.isfinite(studentized) else "-"
-        rows.append([describe(k), f"{values[k]:.6g}", f"{errors[k]:.1%}", residual_text, f"{judged.robust[k]:+.1f}"])
-    return header, rows
