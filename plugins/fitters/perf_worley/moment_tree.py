@@ -370,9 +370,7 @@ class MomentTree:
 
     def rest(self, begin: float, step: int) -> Summary:
         """Summary from ``begin`` (in ``step``) to the end of the curve."""
-        return interval(  # type: ignore[no-any-return]
-            *self.arrays, begin, step, self.duration, self.n_steps - 1
-        )
+        return interval(*self.arrays, begin, step, self.duration, self.n_steps - 1)  # type: ignore[no-any-return]
 
     def step_at(self, time: float) -> int:
         """Step that begins at ``time`` or contains it."""

@@ -128,9 +128,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         for number, phase in enumerate(self.phases):
             expected = len(self.functions) + 1 if self.functions else phase.degree + 1
             if len(phase.coefficients) != expected:
-                raise ValueError(
-                    f"phase {number + 1} has {len(phase.coefficients)} coefficients, {expected} are expected"
-                )
+                count = len(phase.coefficients)
+                raise ValueError(f"phase {number + 1} has {count} coefficients, {expected} are expected")
             if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
                 raise ValueError(
                     f"phase {number + 1} does not begin where the one before ends, or ends before it begins"
@@ -200,12 +199,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         )
 
     def design_rows(self, points: Points) -> DesignRows:
-        """None: phases are those of one run.
-
-        Raises
-        ------
-        OptionError
-        """
+        """None: phases are those of one run."""
         raise OptionError("phases are those of one run, of which no point can be measured by itself")
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
@@ -230,10 +224,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients, with standard errors by the long-run variance of the curve, and breakpoints.
-
-        The uncertainty of a breakpoint is lopsided; `Phase.break_interval` has it.
-        """
+        """Coefficients with standard errors by the long-run variance, and breakpoints, see `Phase.break_interval`."""
         unit = self.time_unit
         estimates = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
         for i, phase in enumerate(self.phases, 1):

@@ -72,10 +72,7 @@ def _phase_table(model: PhaseModel) -> Table:
 
 
 def _category_table(model: PhaseModel) -> Table | None:
-    """What share of each phase's processor time each class of states takes.
-
-    None where all there is, is computing or in no state, so that the levels of the phases say the same.
-    """
+    """What share of each phase's processor time each class of states takes."""
     activities = [phase.activity for phase in model.phases if phase.activity is not None]
     times: dict[str, int] = {}
     for activity in activities:

@@ -128,10 +128,8 @@ class Differences:
         """Times and shares, JSON-ready."""
         return {
             "processor_ns": {name: self.times_ns[:, index].tolist() for index, name in enumerate(self.categories)},
-            "mean_shares": self.mean_shares,
-            "shares_of_variance": self.shares_of_variance,
+            **{name: getattr(self, name) for name in ("mean_shares", "shares_of_variance", "shares_of_slowest")},
             "slowest": self.slowest + 1,
-            "shares_of_slowest": self.shares_of_slowest,
         }
 
 
@@ -148,6 +146,7 @@ def differences_of(activities: Sequence[Activity]) -> Differences:
 
 Floats = npt.NDArray[np.float64]
 
+_FIGURES = ("source", "time_unit", "count", "period", "spread", "explained", "marker")
 _PROFILE = 64  # parts of the mean iteration
 _UNUSUAL_SPREADS, _LEAST_UNUSUAL = 5.0, 0.03  # robust spreads, and share of the median, that an iteration must differ
 _REASON = 0.3  # of the difference in processor time that a state must account for
@@ -206,9 +205,7 @@ class Iterations(Result):
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready."""
         return {
-            **{name: getattr(self, name) for name in ("source", "time_unit", "count", "period", "spread")},
-            "explained": self.explained,
-            "marker": self.marker,
+            **{name: getattr(self, name) for name in _FIGURES},
             "starts": self.starts.tolist(),
             "ends": self.ends.tolist(),
             "mean_iteration": self.profile.tolist(),

@@ -23,11 +23,10 @@ from perfcore.base.kernels import kernel
 from perfcore.base.scratch_arrays import chunks
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-# The best place to split an interval in two, by branch and bound over the moment tree. For a range of
-# candidate edges [l, h] the error left of l plus the error right of h bounds the sum of squares of every
-# split in the range from below, since a local error grows with its interval (Worley, Theorem 2.3). Ranges are halved in
-# the order of their bounds until no bound is below the best split found: about log M interval queries where the split
-# is clear, more where nothing distinguishes the candidates.
+# The best place to split an interval in two, by branch and bound over the moment tree. For a range of candidate edges
+# [l, h] the error left of l plus the error right of h bounds the sum of squares of every split in the range from below,
+# since a local error grows with its interval (Worley, Theorem 2.3). Ranges are halved in the order of their bounds
+# until no bound is below the best split found.
 
 # Ranges looked at before the best split so far is taken: enough but where the sum of squares is flat (at 10^7 steps and
 # 20 phases it is then higher by a share of 3e-7, nine times sooner than with forty times the limit).
