@@ -33,15 +33,6 @@ def test_says_where_the_cycles_go(runs, perf):
     assert lines[-5].startswith("parallel efficiency = load balance x communication efficiency")
 
 
-def test_by_location_and_by_phase(runs, perf):
-    assert any(
-        line.split() == ["a", "83.33%", "16.67%"] for line in perf("overheads", "two.csv", "--by", "location").lines
-    )
-    out = perf("overheads", "two.csv", "--phases", 2, "--degree", 0).out
-    assert "Share of each phase's cycles" in out
-    assert "phase 2" in out
-
-
 def test_several_runs_become_a_table_for_models(runs, perf):
     outcome = perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--label", "n=512", "--json")
     table = pd.read_csv("lost.csv")
@@ -122,20 +113,6 @@ def test_a_trace_without_the_states_that_a_predicate_needs(runs, perf, refused):
     message = refused("overheads", "waits.csv", "--categories", "own.toml")
     assert "no state of the trace is in 'computing'" in message
     assert "--class computing=" in message
-
-
-def test_incomplete_and_overlapping_categories(runs, refused):
-    from perf_analysis.categories import STANDARD
-
-    text = STANDARD.read_text()
-    Path("own.toml").write_text(text.replace('of = "synchronizing"', 'of = "synchronizing"\nwhen = "computing > 1"'))
-    message = refused("overheads", "two.csv", "--categories", "own.toml")
-    assert "state 'lock' (class synchronizing) is in no category for 10 us, first at 50000 ns" in message
-    Path("own.toml").write_text(text.replace('of = "contending"', 'of = ["contending", "synchronizing"]'))
-    message = refused("overheads", "two.csv", "--categories", "own.toml")
-    assert "in 2 categories, 'synchronization loss' and 'resource contention', for 10 us" in message
-    Path("own.toml").write_text(text.replace('when = "work_exists"', 'when = "open(1)"'))
-    assert "own.toml: category[1].when: formula" in refused("overheads", "two.csv", "--categories", "own.toml")
 
 
 @pytest.mark.real_data

@@ -98,10 +98,7 @@ def test_what_cannot_be_compared_with_it():
 def test_two_of_them_are_compared():
     """15 / k for 12 / k: 1.25 times everywhere."""
     comparison = perfcore.compare(
-        Reciprocal(ORIGIN, 12.0),
-        Reciprocal(ORIGIN, 15.0),
-        at={"nodes": [1, 8]},
-        names=("old", "new"),
+        Reciprocal(ORIGIN, 12.0), Reciprocal(ORIGIN, 15.0), at={"nodes": [1, 8]}, names=("old", "new")
     )
     np.testing.assert_allclose(comparison.ratio, 1.25)
     frame = comparison.to_frame()

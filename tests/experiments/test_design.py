@@ -1,7 +1,6 @@
 """Designs: counts by arithmetic, balance by counting, files read back, mistakes in a line."""
 
 import itertools
-import tomllib
 from collections import Counter
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_experiments import Design, make_design, read_design, write_design
-from perf_experiments.design import available_cores, design_text
+from perf_experiments.design import available_cores
 from perfcore.base.errors import InputError, PerfError
 
 FACTORS = {"p": [1, 2, 4, 8], "D": [12, 16, 20]}
@@ -90,13 +89,6 @@ def test_a_file_reads_back(tmp_path_factory, factors, seed):
         assert read_design(path) == design
 
 
-def test_the_file_is_toml_with_comments():
-    design = make_design(FACTORS, constraints=["D != 12 and p > 1"])
-    text = design_text(design)
-    assert tomllib.loads(text)["constraints"] == ["D != 12 and p > 1"]
-    assert text.count("#") >= 2
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -129,11 +121,6 @@ def test_files_that_are_refused(tmp_path, text, message):
     assert message in str(refused.value)
     assert str(refused.value).startswith(str(path))
     assert len(str(refused.value).splitlines()) == 1
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError, match="there is no such file; `perf experiment design` makes one"):
-        read_design(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(

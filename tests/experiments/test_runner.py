@@ -9,7 +9,7 @@ import pytest
 
 from perf_experiments import Design, RunOptions, Store, run_design
 from perf_experiments.measurement import busy_share
-from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import InputError, OptionError, PerfError
 
 
 def kept(runs):
@@ -203,11 +203,6 @@ def test_runs_of_different_commands_are_not_mixed(runs):
 def test_after_failures_only_the_command_may_change(runs):
     runs("raise SystemExit(1)")
     assert runs("pass", retry_failed=True).succeeded == 2
-
-
-def test_the_unknown_place_names_the_known(runs):
-    with pytest.raises(UnknownNameError, match="Known: n"):
-        runs("print({k})")
 
 
 def test_a_full_disk_loses_only_the_run_in_flight(runs, monkeypatch):

@@ -18,11 +18,7 @@ EQUATION_3 = {
     "log(p)": np.log,
     "p": lambda p: p,
 }
-OF_TIME = {
-    "reciprocal": lambda t: 1 / (1 + t),
-    "log": np.log1p,
-    "exp": lambda t: np.exp(-t),
-}
+OF_TIME = {"reciprocal": lambda t: 1 / (1 + t), "log": np.log1p, "exp": lambda t: np.exp(-t)}
 PROCESSORS = np.array([1.0, 2.0, 3.0, 25.0, 1024.0, 1e6])
 TIMES = np.array([0.0, 1e-3, 1.0, 7.0, 300.0])
 

@@ -97,12 +97,6 @@ def test_runs_of_one_size_have_a_table_each_and_faster_ones_lost_nothing(tmp_pat
     assert "lost" not in faster.summary()[1]
 
 
-def test_why_messages_are_not_used_is_said(tmp_path):
-    [found] = perfcore.overheads(perfcore.read(paraver_run(tmp_path, 2), until="50%"))
-    assert found.replayed is None
-    assert found.notes[-1].startswith("serialisation and transfer are not known: ")
-
-
 @pytest.mark.real_data
 def test_published_figures_of_epoch(real_data):
     """To the digits that were published; the loss of computation is before MPI_Init."""

@@ -106,14 +106,6 @@ def test_a_gpu_is_one_location_to_its_efficiencies():
     assert streams.efficiencies().parallel[0] == pytest.approx((60 + 60 + 40) / 3 / 100)
 
 
-def test_the_phases_of_streams():
-    trace = trace_of([(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 40)])
-    profile = profile_overheads(trace, phase_edges_ns=[0, 40, 80])
-    assert profile.cycles_ns.sum(axis=(0, 1)).tolist() == [120, 120]
-    assert profile.by_phase_ns[0].tolist() == [80, 20]
-    assert profile.hidden_ns.tolist() == [[[20, 20], [0, 0]], [[0, 0], [0, 0]]]
-
-
 def test_what_lies_within_markers():
     """The marker twice, overlapping itself, and one beyond the run."""
     rows = [(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 100)]

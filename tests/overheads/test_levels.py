@@ -181,13 +181,6 @@ def test_gpus_by_hand():
 
 
 @pytest.mark.real_data
-def test_real_runs_without_such_levels_are_as_they_were(real_data):
-    [profile] = perfcore.overheads(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
-    assert profile.threads == ()
-    assert "factors" not in profile.to_dict()
-
-
-@pytest.mark.real_data
 def test_factors_of_real_gpus_multiply(real_data):
     [profile] = perfcore.overheads(real_data / "traces/chrome/two_ranks")
     factors = profile.to_dict()["factors"]

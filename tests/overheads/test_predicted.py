@@ -107,27 +107,6 @@ def test_repetitions_may_share_times_and_one_location_loses_nothing_by_waiting(f
     assert "by load imbalance" not in alone.summary()
 
 
-def test_the_picture_has_a_column_for_each_run_and_size(runs):
-    from matplotlib.figure import Figure
-
-    figure = Figure()
-    runs.draw(figure)
-    _, table = figure.axes
-    assert [tick.get_text().split("\n")[0] for tick in table.get_xticklabels()][:6] == [
-        "2",
-        "4",
-        "8",
-        "16",
-        "32",
-        "4096",
-    ]
-    names = [tick.get_text().strip() for tick in table.get_yticklabels()][:4]
-    assert names == ["global", "parallel", "load balance", "communication"]
-    written = {text.get_text() for text in table.texts}
-    low, high = runs.predicted[1].factors["global"][1:]
-    assert f"{100 * low:.0f} to {100 * high:.0f}" in written
-
-
 def test_sizes():
     assert sizes_at("p=8..32*2") == [8, 16, 32]
     with pytest.raises(OptionError):

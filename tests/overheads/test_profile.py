@@ -1,10 +1,6 @@
 """What is made of cycles: efficiencies, tables, plain data, pictures, and tables of several runs."""
 
-import itertools
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 
 import perfcore
@@ -69,15 +65,6 @@ def test_efficiencies_where_they_are_not_defined():
         efficiencies(idle, [0])
 
 
-def test_states_alone_tell_neither_serialisation_nor_transfer():
-    trace = Trace([0, 0, 0], [0, 1, 2], [0, 5, 7], [5, 7, 9], ["0"], ["computing", "send", "recv"])
-    profile = profile_overheads(trace)
-    assert profile.efficiencies().transfer is None
-    title, _, rows = profile.tables()[-1]
-    assert title == "Efficiencies (serialisation and transfer need the messages of a whole run, and its usual classes)"
-    assert rows[0][-2:] == ["-", "-"]
-
-
 def test_a_set_without_computing_states_has_no_efficiencies(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text('computing_states = "all"\nwithout_state = "all"\n[classes]\nall = []\n'
@@ -97,14 +84,6 @@ def test_tables_leave_out_what_is_never_lost(profile):
     assert by_location[2] == [["rank 0", "60.00%", "40.00%"], ["rank 1", "80.00%", "20.00%"]]
     by_phase = profile_tables(profile, "phase")[1]
     assert by_phase[2][1] == ["2", "50 ns", "50 ns", "40.00%", "60.00%"]
-
-
-def test_plain_data_keeps_every_nanosecond(profile):
-    content = json.loads(json.dumps(profile.to_dict()))
-    cycles = [np.sum(entry["by_location_by_phase_ns"]) for entry in content["categories"]]
-    assert sum(cycles) == 2 * content["elapsed_ns"] == 200
-    assert content["classes"]["waiting"] == ["Waiting a message"]
-    assert content["efficiencies"]["run"][0]["parallel"] == pytest.approx(0.7)
 
 
 def test_runs_stack_into_measurements(profile):
@@ -148,34 +127,6 @@ def test_phases_of_a_trace_are_whole_nanoseconds():
     assert edges[-1] == 30_000
 
 
-@pytest.mark.parametrize("n_locations", [1, 40, 300])
-def test_pictures_cover_all_locations(n_locations):
-    """Areas reach the number of locations at every time, and bars one hundred per cent."""
-    from matplotlib.figure import Figure
-
-    location = np.repeat(np.arange(n_locations), 2)
-    state = np.tile([0, 1], n_locations)
-    start = np.tile([0, 70], n_locations) + np.where(state == 1, location % 20, 0)
-    end = np.where(state == 0, 70 + location % 20, 100)
-    profile = profile_overheads(
-        Trace(location, state, start, end, [f"cpu{k}" for k in range(n_locations)], ["run", "lock"], span_ns=(0, 120)),
-        phase_edges_ns=[0, 60, 120],
-    )
-    figure = Figure(layout="constrained")
-    profile.draw(figure)
-    over_time, by_location = figure.axes
-    tops = [patch.get_data().values for patch in over_time.patches]
-    assert tops[-1] == pytest.approx(np.full(120, n_locations))
-    for lower, upper in itertools.pairwise(tops):
-        assert (upper >= lower - 1e-9).all()
-    ends: dict[float, float] = {}
-    for bar in by_location.patches:
-        middle = bar.get_y() + bar.get_height() / 2
-        ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
-    assert len(ends) == min(n_locations, 40)
-    assert list(ends.values()) == pytest.approx([100.0] * len(ends))
-
-
 def test_of_many_locations_the_extreme_ones_have_bars_of_their_own():
     """Each location computes its own time; those with most and with least are named, the others stand as means."""
     from matplotlib.figure import Figure
@@ -201,9 +152,3 @@ def test_of_many_locations_the_extreme_ones_have_bars_of_their_own():
     assert sum(members) == n - 24
     assert np.average(bars[12:-12], weights=members) == pytest.approx(by_share[12:-12].mean())
     assert "pure computation" in axes.get_title()
-
-
-def test_measurements_of_runs_can_be_read_back(profile, tmp_path):
-    path = tmp_path / "lost.csv"
-    stacked([profile]).to_csv(path, index=False)
-    pd.testing.assert_frame_equal(pd.read_csv(path), stacked([profile]))

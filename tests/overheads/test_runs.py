@@ -1,16 +1,8 @@
 """Profiles of one and of several runs as a result: data frame, text, pictures, plain data."""
 
-import json
-
-import numpy as np
-import pytest
-from matplotlib.figure import Figure
-
 import perfcore
-from perf_analysis.efficiencies import Efficiencies, efficiencies
 from perf_analysis.overheads import OverheadRuns
-from perfcore import Series, Trace
-from perfcore.base.errors import DataError, OptionError
+from perfcore import Trace
 from perfcore.results import Result
 
 # One location that runs for 100 ns, and two of which one waits at a lock for the last 10 of 60.
@@ -54,47 +46,3 @@ def test_phases_are_told_of_each_run():
     assert runs.by == "phase"
     assert runs[0].edges_ns.tolist() == [0, 60, 100]
     assert runs.to_frame().groupby("phase")["all_locations_ns"].sum().to_dict() == {1: 120, 2: 80}
-
-
-def test_short_in_a_notebook_and_plain_for_programs():
-    runs = perfcore.overheads([ONE, TWO])
-    assert len(repr(runs).splitlines()) <= 10
-    assert len(repr(runs[0]).splitlines()) <= 10
-    assert "<table>" in runs._repr_html_()
-    content = json.loads(json.dumps(runs.to_dict()))
-    assert [profile["elapsed_ns"] for profile in content["profiles"]] == [100, 60]
-
-
-def test_a_comparison_draws_all_of_each_run():
-    figure = Figure(layout="constrained")
-    perfcore.overheads([ONE, TWO]).draw(figure)
-    axes, _ = figure.axes
-    ends = {}
-    for bar in axes.patches:
-        row = bar.get_y() + bar.get_height() / 2
-        ends[row] = max(ends.get(row, 0.0), bar.get_x() + bar.get_width())
-    assert list(ends.values()) == pytest.approx([100.0, 100.0])
-
-
-def test_mistakes():
-    for options, message in (
-        ({"by": "phase"}, "--by phase needs --phases N"),
-        ({"ready_column": "x"}, "--ready-column belongs to --ready SERIES"),
-    ):
-        with pytest.raises(OptionError, match=message):
-            perfcore.overheads(ONE, **options)
-    with pytest.raises(OptionError, match="--ready belongs to one trace"):
-        perfcore.overheads([ONE, TWO], ready=Series([0.0], {"ready": [1.0]}, "ns"))
-    with pytest.raises(OptionError, match="there is no trace"):
-        perfcore.overheads([])
-    with pytest.raises(DataError, match=r"step\.csv holds UtilizationCurve"):
-        perfcore.overheads("examples/step.csv")
-
-
-def test_efficiencies_by_themselves():
-    """Two stretches; load balance 70/80 and 1, communication 80/100 and 100/100."""
-    both = efficiencies(np.array([[60, 100], [80, 100]]), [100, 100])
-    assert isinstance(both, Efficiencies)
-    assert both.load_balance.tolist() == [0.875, 1.0]
-    assert both.parallel.tolist() == pytest.approx([0.7, 1.0])
-    assert both.transfer is None

@@ -346,12 +346,7 @@ def test_two_parameters_have_a_panel_and_a_class_each():
     views = fitted(data, parameter="p,n", at="p=256,n=100").views()
     found = table(views.view((), {"at.n": "320"}), "Paths")
     assert column(found, "growth over p")["x"] in ("logarithmic", "logarithmic to sublinear", "sublinear")
-    assert column(found, "growth over n")["y"] in (
-        "linear",
-        "sublinear",
-        "sublinear to linear",
-        "sublinear to n log n",
-    )
+    assert column(found, "growth over n")["y"] in ("linear", "sublinear", "sublinear to linear", "sublinear to n log n")
     assert "at p = 256, n = 320 (s)" in found.header
     path = views.view(("path", "x"), {})
     assert len(next(chart for chart in blocks(path, Chart)).tables) == 3  # two curves, and residuals of all points

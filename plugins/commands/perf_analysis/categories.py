@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -93,12 +93,12 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     classes, counts = (
         {name: tuple(patterns) for name, patterns in group.items()} for group in (file.classes, file.counts)
     )
-    category_set = CategorySet(
-        categories, classes, counts, file.computing_states, file.without_state, (), source, file.counts_over
+    used = (name for category in categories if category.predicate for name in category.predicate.names)
+    used = ("computing" if name == WORK_EXISTS else name for name in dict.fromkeys(used))
+    needs = [name for name in used if name in classes or name in counts] if file.needs is None else file.needs
+    return CategorySet(
+        categories, classes, counts, file.computing_states, file.without_state, tuple(needs), source, file.counts_over
     )
-    used = [name if name != WORK_EXISTS else "computing" for name in category_set.variables]
-    needed = [name for name in used if name in classes or name in counts] if file.needs is None else file.needs
-    return replace(category_set, needs=tuple(needed))
 
 
 def _check_names(file: _CategoryFile, source: str) -> None:
@@ -109,7 +109,11 @@ def _check_names(file: _CategoryFile, source: str) -> None:
         raise InputError(source, f"category: {len(file.category)} are defined; at most {_MOST_CATEGORIES} can be")
     for group, names in (("classes", file.classes), ("counts", file.counts)):
         for name in names:
-            if not _is_variable(name):
+            try:
+                is_variable = Formula(name).names == (name,)
+            except FormulaError:
+                is_variable = False
+            if not is_variable:
                 raise InputError(source, f"{group}.{name}: a name of letters, digits and _ is expected")
             if name in (LOCATIONS, READY, WORK_EXISTS) or (group == "counts" and name in file.classes):
                 raise InputError(source, f"{group}.{name}: the name has a meaning already; choose another")
@@ -118,11 +122,10 @@ def _check_names(file: _CategoryFile, source: str) -> None:
         _check_known(file.computing_states, file.classes, "class", "computing_states", source)
     for name in file.needs or ():
         _check_known(name, [*file.classes, *file.counts], "class or count", "needs", source)
-    category_names: set[str] = set()
-    for table in file.category:
-        if table.name in category_names:
-            raise InputError(source, f"category: two are named {table.name!r}")
-        category_names.add(table.name)
+    names_of_categories = [table.name for table in file.category]
+    for name in names_of_categories:
+        if names_of_categories.count(name) > 1:
+            raise InputError(source, f"category: two are named {name!r}")
 
 
 def _category(file: _CategoryFile, table: _CategoryTable, key: str, source: str) -> Category:
@@ -140,13 +143,6 @@ def _category(file: _CategoryFile, table: _CategoryTable, key: str, source: str)
 def _check_known(name: str, names: list[str] | dict[str, list[str]], kind: str, key: str, source: str) -> None:
     if name not in names:
         raise InputError(source, f"{key}: {UnknownNameError(kind, name, names)}")
-
-
-def _is_variable(name: str) -> bool:
-    try:
-        return Formula(name).names == (name,)
-    except FormulaError:
-        return False
 
 
 NO_STATE = "(no state)"

@@ -62,13 +62,9 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     return Events(times, codes, state_bits, location_bits, start, end)
 
 
-# The two passes over the moments of a trace: plain loops over whole nanoseconds, compiled where a trace is long.
-#
-# A moment is a time at which a location changes its state or the amount of ready work changes. Between two moments
-# the
+# A moment is a time at which a location changes its state or the amount of ready work changes. Between two moments the
 # counts that predicates look at are constant. The first pass numbers the different vectors of counts, so that each
-# predicate is evaluated once for each vector; the second runs one clock for each pair of class and category, and when
-# a
+# predicate is evaluated once for each vector; the second runs one clock for each pair of class and category, and when a
 # location leaves a class it is given what the clocks of that class have gained since it entered.
 
 _HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
@@ -76,19 +72,9 @@ _HASH_MASK = (1 << 40) - 1
 
 
 def number_vectors(
-    times: Any,
-    codes: Any,
-    state_bits: int,
-    location_bits: int,
-    n_locations: int,
-    member: Any,
-    ready_times: Any,
-    ready_index: Any,
-    end: int,
-    ids: Any,
-    vectors: Any,
-    table: Any,
-) -> tuple[int, int]:
+    times: Any, codes: Any, state_bits: int, location_bits: int, n_locations: int, member: Any, ready_times: Any,
+    ready_index: Any, end: int, ids: Any, vectors: Any, table: Any,
+) -> tuple[int, int]:  # fmt: skip
     """Number the vectors of counts by their first appearance."""
     n_states, n_counts = member.shape
     slots = len(table) - 1
@@ -142,21 +128,9 @@ def number_vectors(
 
 
 def attribute_time(
-    times: Any,
-    codes: Any,
-    state_bits: int,
-    location_bits: int,
-    class_of: Any,
-    ids: Any,
-    clock_of: Any,
-    first_clock: Any,
-    ready_times: Any,
-    phase_edges: Any,
-    bin_edges: Any,
-    spent: Any,
-    timeline: Any,
-    first: Any,
-) -> None:
+    times: Any, codes: Any, state_bits: int, location_bits: int, class_of: Any, ids: Any, clock_of: Any,
+    first_clock: Any, ready_times: Any, phase_edges: Any, bin_edges: Any, spent: Any, timeline: Any, first: Any,
+) -> None:  # fmt: skip
     """Give each location the time that it spent on each clock."""
     n_locations = spent.shape[1]
     n_classes = len(first_clock) - 1

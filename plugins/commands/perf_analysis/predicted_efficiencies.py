@@ -21,8 +21,6 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.results import Column, Table
 
-# The parts that make up the time of each run: what models over the number of locations are fitted to.
-#
 # Computing is a total over all locations, by class of burst: a constant is perfect scaling. What is lost is a mean
 # over
 # locations, by the steps of `perf_analysis.efficiencies`. Computing over the locations plus what is lost is the

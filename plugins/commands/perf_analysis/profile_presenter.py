@@ -39,14 +39,11 @@ def profile_tables(profiles: Profiles) -> Tables:
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
     """The functions with the longest times, and the time in none of them wherever it stands by its length."""
-    total = {
-        name: sum(
-            float(run.by_function_ns[run.functions.index(name)]) / run.total_ns
-            for run in profiles
-            if name in run.functions
-        )
-        for name in profiles.functions
-    }
+    total = dict.fromkeys(profiles.functions, 0.0)
+    for run in profiles:
+        for name, time in zip(run.functions, run.by_function_ns.tolist(), strict=True):
+            if name in total:
+                total[name] += time / run.total_ns
     return tuple(sorted(total, key=lambda name: -total[name])[:most])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -241,75 +241,59 @@ class Profiles(Result):
 
 def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of one run: of all functions, and of all locations, ranks or parts that it has."""
-    place = {name: index for index, name in enumerate(run.functions)}
-    order = [place.get(name) for name in functions]
     if by == "function":
-        return _values(run, order, functions, _sums(run), {})
+        return _values(run, functions, {})
     rows = []
     if by in ("phase", "marker"):
         for part, name in enumerate(run.parts):
-            label: dict[str, Any] = {by: part + 1 if by == "phase" else name, PATH: name}
-            rows += _values(run, order, functions, _sums(run, parts=slice(part, part + 1)), label)
+            label = {by: part + 1 if by == "phase" else name, PATH: name}
+            rows += _values(run, functions, label, parts=slice(part, part + 1))
         return rows
     names = run.locations if by == "location" else run.ranks
     for name in dict.fromkeys(names):
         members = [index for index, each in enumerate(names) if each == name]
         rank_name = name or "(no rank)"
-        rows += _values(run, order, functions, _sums(run, members), {by: rank_name, PATH: rank_name}, members)
+        rows += _values(run, functions, {by: rank_name, PATH: rank_name}, members)
     return rows
 
 
-class _Sums(NamedTuple):
-    """Exclusive times by function and location; inclusive times, calls and counts by function."""
+def _values(
+    run: RunProfile, functions: Sequence[str], label: dict[str, Any], members: list[int] | None = None,
+    parts: slice = slice(None),
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A row for each function, of some locations and parts."""
+    chosen: Any = slice(None) if members is None else members
 
-    times_ns: Any
-    inclusive_ns: Any
-    calls: Any
-    counted: dict[str, Any]  # by column
-
-
-def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> _Sums:
     def by_function(table: Any) -> Any:
-        return table[:, locations, parts].sum(axis=(1, 2))
+        return table[:, chosen, parts].sum(axis=(1, 2))
 
     counted = {name: by_function(table) for name, table in run.counted.items()}
     if run.has_calls:
         counted |= {f"{_INCLUSIVE}{name}": by_function(table) for name, table in run.counted_inclusive.items()}
-    times_ns = run.times_ns[:, locations, parts].sum(axis=2)
-    return _Sums(times_ns, by_function(run.inclusive_ns), by_function(run.calls), counted)
-
-
-def _values(
-    run: RunProfile,
-    order: Sequence[int | None],
-    functions: Sequence[str],
-    sums: _Sums,
-    label: dict[str, Any],
-    locations: Sequence[int] | None = None,
-) -> list[dict[str, Any]]:
-    """A row for each function of what `_sums` gives."""
-    times_ns = sums.times_ns
+    inclusive, calls = by_function(run.inclusive_ns), by_function(run.calls)
+    times_ns = run.times_ns[:, chosen, parts].sum(axis=2)
     n_locations = times_ns.shape[1]
     longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
+    index_of = {name: index for index, name in enumerate(run.functions)}
     rows = []
-    for index, name in zip(order, functions, strict=True):
-        all_ns = 0 if index is None else int(total[index])
-        row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
+    for name in functions:
+        index = index_of.get(name, -1)  # a function of another run took no time in this one
+        all_ns = int(total[index]) if index >= 0 else 0
+        row: dict[str, Any] = (
+            {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
+        )
         row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
         if run.has_calls:
-            row |= {"inclusive_s": 0.0 if index is None else int(sums.inclusive_ns[index]) / n_locations / 1e9}
-            row |= {"calls": 0 if index is None else int(sums.calls[index])}
-        if n_locations > 1 or locations is None:
-            where = None if index is None or not all_ns else int(longest[index])
-            row |= {
-                "longest_s": 0.0 if where is None else int(times_ns[index, where]) / 1e9,
-                "imbalance": float("nan") if where is None else float(spread[index]),
-                "longest_location": ""
-                if where is None
-                else run.locations[where if locations is None else locations[where]],
-            }
-        row |= {"all_locations_ns": all_ns}
-        row |= {name: 0 if index is None else int(counts[index]) for name, counts in sums.counted.items()}
+            row["inclusive_s"] = int(inclusive[index]) / n_locations / 1e9 if index >= 0 else 0.0
+            row["calls"] = int(calls[index]) if index >= 0 else 0
+        if n_locations > 1 or members is None:
+            row |= {"longest_s": 0.0, "imbalance": float("nan"), "longest_location": ""}
+            if all_ns:
+                where = int(longest[index])
+                row |= {"longest_s": int(times_ns[index, where]) / 1e9, "imbalance": float(spread[index])}
+                row["longest_location"] = run.locations[where if members is None else members[where]]
+        row["all_locations_ns"] = all_ns
+        row |= {key: int(counts[index]) if index >= 0 else 0 for key, counts in counted.items()}
         rows.append(row)
     return rows
 

@@ -11,10 +11,9 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -130,7 +129,13 @@ class Handed:
 def slurm_options(text: str) -> SlurmOptions:
     """What follows ``--parallel slurm``: nothing, ``:KEY=VALUE,...``, or ``:FILE.toml`` with the same keys."""
     if text.endswith(".toml"):
-        requests = _of_file(Path(text[1:]))
+        path = Path(text[1:])
+        try:
+            requests = {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+        except OSError as error:
+            raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(path, f"is no TOML: {error}") from None
     else:
         pairs = [pair.partition("=") for pair in text[1:].split(",")] if text else []
         if text[:1] not in ("", ":") or any(not key or not sign for key, sign, _ in pairs):
@@ -145,15 +150,6 @@ def slurm_options(text: str) -> SlurmOptions:
     if parts is not None and (not parts.isdecimal() or int(parts) < 1):
         raise OptionError(f"--parallel slurm: parts={parts}: a number of jobs is expected")
     return SlurmOptions(None if parts is None else int(parts), requests)
-
-
-def _of_file(path: Path) -> dict[str, str]:
-    try:
-        return {key: str(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path, f"is no TOML: {error}") from None
 
 
 def job_script(requests: Mapping[str, str]) -> str:
@@ -241,13 +237,9 @@ def _jobs(where: Path) -> list[str]:
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Numbers as sbatch takes them, such as ``1-3,7``."""
-    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in _stretches(numbers))
-
-
-def _stretches(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    for _, group in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
-        stretch: list[Any] = [number for _, number in group]
-        yield stretch[0], stretch[-1]
+    groups = itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    runs = [[number for _, number in group] for _, group in groups]
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 if __name__ == "__main__":

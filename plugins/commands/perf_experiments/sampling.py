@@ -95,7 +95,4 @@ def _network_counters(psutil: Any, now_s: float) -> Counters:
     return counters
 
 
-QUANTITIES: Mapping[str, Callable[[Any, float], Counters]] = {
-    "cpu": _processor_counters,
-    "network": _network_counters,
-}
+QUANTITIES: Mapping[str, Callable[[Any, float], Counters]] = {"cpu": _processor_counters, "network": _network_counters}

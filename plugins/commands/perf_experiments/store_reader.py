@@ -23,10 +23,7 @@ class ExperimentStoreOptions:
     noisy: bool = option(True, "keep runs before which others used the machine")
 
 
-_COLUMNS = (
-    *("wall_s", "user_s", "sys_s", "peak_memory_mib"),
-    *("run", "replication", "noisy", "host", "started"),
-)
+_COLUMNS = (*("wall_s", "user_s", "sys_s", "peak_memory_mib"), *("run", "replication", "noisy", "host", "started"))
 
 
 class ExperimentStoreReader(Reader):

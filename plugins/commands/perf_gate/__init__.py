@@ -47,18 +47,10 @@ def register_presenters(register: Register) -> None:
     """Announce how results are shown."""
     for result_class, presenter, text in (
         ("versions:VersionGate", "presenters:VersionGatePresenter", "how many times as slow each benchmark is"),
-        (
-            "self_test:SelfTest",
-            "presenters:SelfTestPresenter",
-            "noise, false alarms, rounds that a limit needs",
-        ),
+        ("self_test:SelfTest", "presenters:SelfTestPresenter", "noise, false alarms, rounds that a limit needs"),
         ("history:HistoryGate", "presenters:HistoryGatePresenter", "where each benchmark changed, and how surely"),
         ("history:Added", "presenters:AddedPresenter", "what was added to a history"),
         ("comparison:Comparison", "comparison_presenter:ComparisonPresenter", "both models, and what differs"),
-        (
-            "verification:Verification",
-            "verification_presenter:VerificationPresenter",
-            "figures of each group",
-        ),
+        ("verification:Verification", "verification_presenter:VerificationPresenter", "figures of each group"),
     ):
         register(f"perf_gate.{result_class}", f"perf_gate.{presenter}", help=text)

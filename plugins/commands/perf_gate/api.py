@@ -100,10 +100,7 @@ def named_reader(reader: str | None) -> ReadFile:
 
 
 def opened(
-    side: Any,
-    values: Sequence[str] = (),
-    read: ReadFile | None = None,
-    better: Mapping[str, str] | None = None,
+    side: Any, values: Sequence[str] = (), read: ReadFile | None = None, better: Mapping[str, str] | None = None
 ) -> LongTable:
     """Runs of a version, or of several, as a long table."""
     import pandas as pd

@@ -99,9 +99,7 @@ class LongTable:
 
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column tells apart, and what they are called."""
-        if column not in self.labels.columns:
-            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
-        versions = self.labels[column].astype(str)
+        versions = self._versions(column)
         present = list(dict.fromkeys(versions))
         for name in version_names:
             if name is not None and name not in present:
@@ -126,13 +124,16 @@ class LongTable:
 
     def only(self, column: str, name: str | None) -> LongTable:
         """One version alone: the one of this name, or the first of the file."""
-        if column not in self.labels.columns:
-            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
-        versions = self.labels[column].astype(str)
+        versions = self._versions(column)
         if name is not None and name not in set(versions):
             raise UnknownNameError(f"version in column {column} of {self.source}", name, dict.fromkeys(versions))
         chosen = versions == (versions.iloc[0] if name is None else name)
         return self._rows(chosen, tuple(key for key in self.keys if key != column))
+
+    def _versions(self, column: str) -> pd.Series:
+        if column not in self.labels.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
+        return self.labels[column].astype(str)
 
     def _rows(self, chosen: Any, keys: tuple[str, ...]) -> LongTable:
         runs, labels = (table[chosen].reset_index(drop=True) for table in (self.runs, self.labels))
@@ -162,7 +163,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     )
     is_store = reading.reader in _STORES
     order = _order(table, columns, reading.reader)
-    rounds = _rounds_of_store(table, keys) if is_store else _rounds(table, columns, reading.reader)
+    names = [key for key in keys if key.lower() not in VERSIONS]
+    rounds = rounds_together(table, names) if is_store else _rounds(table, columns, reading.reader)
     parts = []
     for column in columns:
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -179,7 +181,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                     "session": session,
                     "order": order,
                     "round": rounds,
-                    "machine": _joined(table, roles.system),
+                    "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
                     "metric": column,
                     "unit": _units(table) if unit is None else unit,
                     "better": _better(table),
@@ -267,10 +269,6 @@ def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
     return float("nan") if column is None else pd.to_numeric(table[column], errors="coerce").astype(float)
 
 
-def _rounds_of_store(table: pd.DataFrame, keys: Sequence[str]) -> Any:
-    return rounds_together(table, [key for key in keys if key.lower() not in VERSIONS])
-
-
 def _units(table: pd.DataFrame) -> Any:
     column = next((c for c in table.columns if c.strip().lower() in ("unit", "units")), None)
     return "" if column is None else table[column].fillna("").astype(str)
@@ -282,12 +280,6 @@ def _better(table: pd.DataFrame) -> Any:
         return ""
     directions = table["better"].fillna("").astype(str).str.strip().str.lower()
     return directions.where(directions.isin(BETTER), "")
-
-
-def _joined(table: pd.DataFrame, columns: Sequence[str]) -> Any:
-    if not columns:
-        return ""
-    return table[list(columns)].astype(str).agg(" ".join, axis=1)
 
 
 _ABOUT_RUNS = {*VERSIONS, "better", "unit", "units", "commit", "file", "log", "comment", "note", "notes", "result"}

@@ -49,12 +49,7 @@ class _Fit(NamedTuple):
 
 
 def lasting_steps(
-    y: Floats,
-    dense: Floats,
-    steps: Sequence[int],
-    critical: Callable[[float], float],
-    pair: float,
-    kept: float,
+    y: Floats, dense: Floats, steps: Sequence[int], critical: Callable[[float], float], pair: float, kept: float
 ) -> list[int]:
     """Those steps of a series that heavy tails do not explain; all of them where tails are not heavy."""
     fits = _Fits(y, dense, steps)

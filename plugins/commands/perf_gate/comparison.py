@@ -350,12 +350,7 @@ class Comparison(Result):
             "unit": self.unit,
             "along": self.called.get(self.along, self.along),
             "crossings": [
-                {
-                    "at": c.at,
-                    "value": c.value,
-                    "smaller_before": self.names[c.below],
-                    "held": self.by_name(c.held),
-                }
+                {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": self.by_name(c.held)}
                 for c in self.crossings
             ],
             "points": points,

@@ -145,10 +145,6 @@ class VersionGatePresenter(Presenter):
         """Each benchmark's ratio with its bounds beside the threshold."""
         return {"ratios": partial(_draw_ratios, result=result)}
 
-    def draw(self, result: VersionGate, figure: Figure, data: Any = None) -> None:
-        """Draw each benchmark's ratio with its bounds beside the threshold."""
-        _draw_ratios(figure.subplots(), result)
-
 
 def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     order = _order(result)[:_MOST_DRAWN]
@@ -163,7 +159,6 @@ def _draw_ratios(axes: Axes, result: VersionGate) -> None:
     axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")
-    axes.set_title(result.title)
 
 
 def _order(result: VersionGate) -> list[int]:
@@ -401,10 +396,6 @@ class SelfTestPresenter(Presenter):
         """Noise of each benchmark, of all runs and of neighbours."""
         return {"noise": partial(_draw_noise, result=result)}
 
-    def draw(self, result: SelfTest, figure: Figure, data: object = None) -> None:
-        """Noise of each benchmark, of all runs and of neighbours."""
-        _draw_noise(figure.subplots(), result)
-
 
 def _draw_noise(axes: Axes, result: SelfTest) -> None:
     places = np.arange(len(result))
@@ -415,7 +406,6 @@ def _draw_noise(axes: Axes, result: SelfTest) -> None:
     axes.set_xlabel("noise (%)")
     axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
     axes.legend(loc="upper right")
-    axes.set_title(result.title)
 
 
 def _advice(result: SelfTest) -> str:

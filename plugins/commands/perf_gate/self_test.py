@@ -47,22 +47,11 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
     for _ in range(_SPLITS):
         # Two benchmarks of a round meet the same machine: versions swap for all of them at once.
         swaps = rng.random(max(map(len, pairs))) < 0.5
-        sides = [
-            np.where(swaps[: len(benchmark_pairs), None], benchmark_pairs[:, ::-1], benchmark_pairs)
-            for benchmark_pairs in pairs
-        ]
-        slower = judge(
-            paired_test(
-                [benchmark_pairs[:, 0] for benchmark_pairs in sides],
-                [benchmark_pairs[:, 1] for benchmark_pairs in sides],
-            ),
-            limit,
-        ).slower
+        sides = [np.where(swaps[: len(each), None], each[:, ::-1], each) for each in pairs]
+        slower = judge(paired_test([each[:, 0] for each in sides], [each[:, 1] for each in sides]), limit).slower
         called += slower
         together += bool(slower.any())
-    estimates = paired_test(
-        [benchmark_pairs[:, 0] for benchmark_pairs in pairs], [benchmark_pairs[:, 1] for benchmark_pairs in pairs]
-    )
+    estimates = paired_test([each[:, 0] for each in pairs], [each[:, 1] for each in pairs])
     unchanged = replace(estimates, log_ratio=np.zeros(len(series)))
     steps = [np.diff(y) for y in series]
     return Chances(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +10,7 @@ from perfcore.cli.output import reporting
 
 _SOME_FAILED = 1
 _SOME_WAITING = 3  # 2 is for mistakes
+_NAMED = ("design", "words", "versions", "store", "values")  # the other options go on as they are
 
 
 def command(
@@ -121,6 +122,7 @@ def command(
     perf experiment list design.db
     perf fit design.db
     """
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in _NAMED}
     with reporting():
         from perf_experiments.api import default_store, run
         from perf_experiments.design import parse_versions
@@ -131,27 +133,7 @@ def command(
             design = None
         path = store or default_store(design)
         try:
-            summary = run(
-                design,
-                words or (),
-                versions=parsed_versions,
-                rounds=rounds,
-                store=path,
-                launcher=launcher,
-                values=values or (),
-                results=results,
-                limit=limit,
-                warmup=warmup,
-                until=until,
-                most=most,
-                max_load=max_load,
-                wait=wait,
-                retry_failed=retry_failed,
-                keep=keep,
-                scheduler=scheduler,
-                sbatch=sbatch,
-                collect=collect,
-            )
+            summary = run(design, words or (), versions=parsed_versions, store=path, values=values or (), **given)
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
             more = ("" if design is None else f" {design}") + more + ("" if rounds is None else f" --rounds {rounds}")

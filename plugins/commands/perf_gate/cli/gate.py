@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,13 +11,15 @@ from perfcore.cli.output import print_findings, print_json, print_plainly, repor
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 
+# Options that do not go on to the function as they are.
+_NAMED = ("how", "since_commit", "version", "value", "better", "run", "picture", "summary", "junit", "table", "as_json")
+
 
 def command(
     first: Annotated[
         str | None,
         typer.Argument(
-            metavar="FIRST",
-            help="Runs of the first version, or of both: a file, folder, pattern, or list with commas.",
+            metavar="FIRST", help="Runs of the first version, or of both: a file, folder, pattern, or list with commas."
         ),
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
@@ -144,6 +146,7 @@ def command(
     perf gate runs.csv --version build --base main --new branch --slower-than 3%
     perf gate --self-test --run --version app='./app in'
     """
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in _NAMED}
     with reporting():
         from perf_gate.api import gate, versions_of
         from perf_views.picture import check_files, plot
@@ -159,30 +162,12 @@ def command(
                 raise OptionError(f"{option} belongs to --run")
         try:
             verdict = gate(
-                first,
-                second,
-                slower_than=slower_than,
-                commit=commit,
+                **given,
                 since=since_commit,
-                machine=machine,
                 version=None if run or not version_options else version_options[0],
-                base=base,
-                new=new,
                 value=value or (),
                 better=better or (),
-                layout=layout,
-                session_cv=session_cv,
-                errors=errors,
-                missing=missing,
-                undecided=undecided,
                 run=versions_of(version_options) if run else None,
-                max_rounds=max_rounds,
-                budget=budget,
-                warmup=warmup,
-                store=store,
-                launcher=launcher,
-                limit=limit,
-                self_test=self_test,
                 read=how.read_with_format,
             )
         except KeyboardInterrupt:

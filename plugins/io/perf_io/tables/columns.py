@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from perf_io.options import TableOptions
 from perfcore.base.errors import InputError, UnknownNameError
@@ -106,29 +106,11 @@ def without_row(bare: str) -> str:
 # A curve is written ``time,value``: what stands before a time is what the run was given.
 
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
-_RUNS = frozenset(
-    (
-        *("rep", "reps", "repeat", "repetition", "replication", "replicate", "replica", "round", "run", "trial", "try"),
-        *("attempt", "retry", "pass", "iteration", "iter", "it", "step", "pid", "process_id", "build", "commit"),
-        *(
-            "epoch",
-            "index",
-            "idx",
-            "i",
-            "id",
-            "no",
-            "nr",
-            "row",
-            "line",
-            "sample",
-            "seed",
-            "request",
-            "job",
-            "order",
-            "seq",
-        ),
-    )
+_RUN_WORDS = (
+    "rep reps repeat repetition replication replicate replica round run trial try attempt retry pass iteration iter it "
+    "step pid process_id build commit epoch index idx i id no nr row line sample seed request job order seq"
 )
+_RUNS = frozenset(_RUN_WORDS.split())
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
@@ -136,30 +118,28 @@ _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str  # as the file spells it
+    kind: str  # what its values are; a text column of numbers is "number"
 
 
-_C = TypeVar("_C", bound=_Named)
-
-
-class Sweep(NamedTuple, Generic[_C]):
+class Sweep(NamedTuple):
     """Two columns of numbers, of which the second is a time or a rate.
 
     ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
     sampling times; ``may_be_log`` where the first counts and shares follow, as in a log of steps at times.
     """
 
-    columns: tuple[_C, _C]
+    columns: tuple[Column, Column]
     counts_runs: bool
     may_be_moments: bool
     may_be_log: bool = False
 
 
-def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
+def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
     numbers = [column for column in columns if column.kind in ("number", "timestamp")]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
@@ -201,7 +181,7 @@ _WORDS: Mapping[str, frozenset[str]] = {
 _TIMES = ("number", "timestamp")
 
 
-def suggested_command(columns: Sequence[_Named], options: TableOptions, source: str) -> str:
+def suggested_command(columns: Sequence[Column], options: TableOptions, source: str) -> str:
     """A whole ``perf fit`` with the file's own names, as near as words in them tell."""
     left = list(columns)
 
@@ -249,14 +229,6 @@ _ACCEPTED = (
     "time,value or start,end,value (a curve), start,end or start,duration, with location and state where there are any "
     "(a trace), or p,time_s with code and system (measurements)"
 )
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a table."""
-
-    name: str  # as the file spells it
-    kind: str  # what its values are; a text column of numbers is "number"
 
 
 @dataclass(frozen=True)
@@ -399,7 +371,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
 
-def _is_swept(sweep: Sweep[Column], options: TableOptions, look: Look | None) -> bool:
+def _is_swept(sweep: Sweep, options: TableOptions, look: Look | None) -> bool:
     """Whether the times are how long runs took, and not when samples were taken."""
     if options.time or options.start or options.end or options.duration or options.value or options.change:
         return False
@@ -408,7 +380,7 @@ def _is_swept(sweep: Sweep[Column], options: TableOptions, look: Look | None) ->
     return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
 
 
-def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep[Column] | None) -> Roles:
+def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Roles:
     """The roles of measurements, with what the order of the columns tells where names and options do not."""
     if sweep is None or options.parameters or options.value:
         return roles

@@ -63,7 +63,7 @@ _WORDS = {
 _LONGEST_LIST = 5
 
 
-def completed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
+def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
     """Which rows (n,) count: all, but for those that a state or an exit code says did not complete."""
     import numpy as np
 
@@ -133,7 +133,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept = table.facts.get("roles") or {}
     _refuse_decimal_signs(table, options, loaded)
     frame = pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()})
-    kept_rows = completed(frame, table.source, options.failed)
+    kept_rows = drop_failed(frame, table.source, options.failed)
     lines = np.arange(1, count + 1) if table.lines is None else np.asarray(table.lines())
     frame = frame[kept_rows].reset_index(drop=True)
     counted = None if options.parameters or kept else grid_size(frame)

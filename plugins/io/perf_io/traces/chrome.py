@@ -257,11 +257,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     named = [states[code] for code in used.tolist()]
     launched = _launched(events["correlation"], on_stream, launches, first)
     if (launched > UNKNOWN_NS).any():
-        n_named = len(named)
-        location, state, start, end = add_launch_gaps(location, state, start, end, launched[interval], 0, named)
-        recorded = state < n_named  # what is put in between leaves the others in their order
-        is_call, recorded_calls = np.ones(len(state), np.bool_), is_call
-        is_call[recorded] = recorded_calls
+        columns_with_gaps = add_launch_gaps(location, state, start, end, is_call, launched[interval], 0, named)
+        location, state, start, end, is_call = columns_with_gaps
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]

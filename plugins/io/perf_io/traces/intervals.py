@@ -105,11 +105,12 @@ def add_launch_gaps(
     state: AnyIntegers,
     start: AnyIntegers,
     end: AnyIntegers,
+    is_call: npt.NDArray[np.bool_],
     launched: AnyIntegers,
     first: int,
     states: list[str],
-) -> tuple[AnyIntegers, AnyIntegers, AnyIntegers, AnyIntegers]:
-    """Intervals of streams, and those in which they are empty."""
+) -> list[AnyIntegers]:
+    """Columns up to ``is_call`` of the intervals of streams, and of those in which they are empty."""
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]
     before[1:][location[1:] != location[:-1]] = first
@@ -123,7 +124,7 @@ def add_launch_gaps(
         np.concatenate([state, np.full(late.sum(), codes[0]), np.full(not_started.sum(), codes[1])]),
         np.concatenate([start, before[late], until[not_started]]),
         np.concatenate([end, until[late], start[not_started]]),
+        np.concatenate([is_call, np.ones(late.sum() + not_started.sum(), np.bool_)]),
     ]
     order = np.lexsort((columns[2], columns[0]))
-    whose, which, begins, ends = (column[order] for column in columns)
-    return whose, which, begins, ends
+    return [column[order] for column in columns]

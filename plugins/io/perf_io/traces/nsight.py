@@ -165,15 +165,14 @@ class _Export:
         callers = callers[state[callers] != self._states.get(_OUTSIDE, -1)]
         location_codes, place = np.unique(location[piece], return_inverse=True)
         callers = callers[np.isin(location[callers], location_codes)]
-        labels, n_recorded = list(self._states), len(self._states)
+        labels = list(self._states)
         keys = list(self._locations)
         codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
         without = location_kind != "threads" and not (launched > UNKNOWN_NS).any()
         if (launched > UNKNOWN_NS).any():
-            place, codes, first, last = add_launch_gaps(place, codes, first, last, launched, int(first.min()), labels)
-            recorded = codes < n_recorded  # what is put in between leaves the others in their order
-            is_call, recorded_calls = np.ones(len(codes), np.bool_), is_call
-            is_call[recorded] = recorded_calls
+            begin = int(first.min())
+            columns = add_launch_gaps(place, codes, first, last, is_call, launched, begin, labels)
+            place, codes, first, last, is_call = columns
         several = len({key.process for key in keys if key.stream}) > 1
         locations = [keys[code] for code in location_codes.tolist()]
         trace = Trace(
