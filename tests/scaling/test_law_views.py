@@ -107,11 +107,6 @@ def test_lists_stay_lists(names):
     assert tree.names == tuple(names)
 
 
-def test_a_function_called_arrow_is_one_region():
-    tree = tree_of(["main->ptr::operator->->get", "main"], [0, 1])
-    assert tree.names == ("main", "ptr::operator->", "get")
-
-
 def test_names_that_differ_in_blanks_are_two_paths():
     tree = tree_of(["a -> b", "a->b", "a"], [0, 1, 2])
     assert sorted(tree.paths) == [0, 1, 2]
