@@ -17,23 +17,26 @@ from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.views.formulae import formula_checks, formulae_blocks, formulae_edit
-from perf_lost_cycles.views.paths import (
+from perf_lost_cycles.views.subject import (
     CATEGORY,
     FORMULAE,
     OVER,
     SHADES,
     STEPS,
     VERIFY,
+    Candidate,
+    ModgenSubject,
+    Subject,
     category_path,
     fit_path,
     fitting_path,
     formulae_path,
     r2_cell,
     r2_text,
+    steps_blocks,
     steps_path,
+    subject_of,
 )
-from perf_lost_cycles.views.steps import steps_blocks
-from perf_lost_cycles.views.subject import Candidate, ModgenSubject, Subject, subject_of
 from perf_lost_cycles.views.verify import verify_blocks
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.contents import (
