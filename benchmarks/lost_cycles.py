@@ -19,10 +19,9 @@ import pandas as pd
 
 import perfcore
 from perf_lost_cycles.default_models.sets import models_for, read_models
-from perf_lost_cycles.modgen.forms import Form, Terms, candidates
+from perf_lost_cycles.modgen.forms import Form, Grid, Terms, candidates
 from perf_lost_cycles.modgen.generate import generate, lines_of
 from perf_lost_cycles.modgen.generation import fit_forms
-from perf_lost_cycles.modgen.scores import Grid
 
 Floats = npt.NDArray[np.float64]
 

@@ -32,11 +32,9 @@ import perfcore
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
 from perf_timing.joint.fitter import JointComparison
-from perf_timing.joint.options import JointOptions
 from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import JointFit, solve
-from perf_timing.joint.start import data_driven_start
-from perf_timing.options import registered_functions
+from perf_timing.joint.solver import JointFit, data_driven_start, solve
+from perf_timing.options import JointOptions, registered_functions
 from perf_timing.prepared import prepare
 from perf_timing.single_thread import single_thread
 from perfcore.hooks.options import build

@@ -100,26 +100,13 @@ class Presenter:
         return {}
 
     def commands(self, result: Any, file: str) -> list[str]:
-        """Commands about data that `perf info` suggests; each runs as it is printed.
-
-        Parameters
-        ----------
-        result : Trace, UtilizationCurve, Series or Measurements
-        file : str
-            The data as a command takes them: the file's name, quoted, and the options by which it is read.
-        """
+        """Commands about data that `perf info` suggests; ``file`` is quoted, with the options by which it is read."""
         return []
 
     def views(self, result: Any, data: Any = None, file: Path | None = None) -> Any:
-        """What the page and the report show (`perf_views.Viewable`); None, the default, for all of the above.
+        """What the page shows (`perf_views.Viewable`), by default all of the above.
 
-        Parameters
-        ----------
-        result : object
-        data : object, optional
-            What it was fitted to; where the result is data itself, the model of it that they are seen beside.
-        file : Path, optional
-            The file that it was read from.
+        ``data`` is what a result was fitted to, or a model that data are seen beside.
         """
         return None
 
@@ -194,15 +181,7 @@ class Result(Shown):
         return importlib.import_module("perfcore").plot(self, data, **how)
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
-        """What the page and the report show of it; None for text, tables and picture in one view.
-
-        Parameters
-        ----------
-        data : object, optional
-            What it was fitted to.
-        file : Path, optional
-            The file that it was read from: a change that is kept is written there.
-        """
+        """What the page shows of it, over the data that it was fitted to; ``file`` is where it was read from."""
         return presenter_of(self).views(self, data, file)
 
     def __repr__(self) -> str:

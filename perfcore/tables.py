@@ -33,30 +33,14 @@ _AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?|(?:{_NUMBER} )?\[{_NUMB
 class Column:
     """One column: what it is called, where its values are, and how they are written.
 
-    Parameters
-    ----------
-    name : str
-        Heading without the unit, a noun of one to three words.
-    value : str, int, callable or sequence
-        Key or attribute of a row, place in a row, or function of a row; in a table without rows the values themselves.
-        A pair is an interval, and three numbers an estimate with its interval.
-    unit : str
-        Of all values, shown behind the name.
-    format : str or callable
-        Of a number, such as ``.3g`` or ``.1%``; ``time`` scales a column of durations to a readable unit. By default
-        four digits of floats, and all of integers.
-    key : str or tuple of str
-        Name in CSV, data frames and JSON, one for each part of an interval; by default the name and the unit in lower
-        case. The empty tuple keeps a column out of them.
-    importance : str
-        ``default``, ``verbose``, or ``data`` for what is only in CSV, data frames and JSON.
+    A pair as value is an interval, and three numbers are an estimate with its interval.
     """
 
-    name: str
-    value: Any
-    unit: str = ""
-    format: str | Callable[[Any], str] = ""
-    key: str | tuple[str, ...] | None = None
+    name: str  # heading without the unit, a noun of one to three words
+    value: Any  # key or attribute of a row, place in it, or function of it; without rows the values themselves
+    unit: str = ""  # of all values, shown behind the name
+    format: str | Callable[[Any], str] = ""  # of a number, such as ``.1%``; ``time`` scales durations; else four digits
+    key: str | tuple[str, ...] | None = None  # in CSV, frames and JSON, one for each part; () keeps it out of them
     importance: Importance = "default"
 
     @property
@@ -82,17 +66,6 @@ class Column:
 class Table:
     """Columns over rows; it unpacks into title, header and cells as they are shown.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    rows : sequence, optional
-        Mappings, records or tuples, one for each row; without them the columns have the values.
-    title : str
-    importance : str
-        ``default``, ``verbose``, or ``data`` for a table that is only in CSV, data frames and JSON.
-    limit : int, optional
-        How many rows are shown; CSV, data frames and JSON have all.
-
     Examples
     --------
     >>> table = Table([Column("ranks", 0), Column("time", 1, "ms", "time")], [(1, 2500.0), (2, None)])
@@ -103,10 +76,10 @@ class Table:
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Any] | None = None
+    rows: Sequence[Any] | None = None  # mappings, records or tuples; without them the columns have the values
     title: str = ""
     importance: Importance = "default"
-    limit: int | None = None
+    limit: int | None = None  # of rows that are shown; CSV, frames and JSON have all
     drops_empty: bool = True  # columns that have no value in the shown rows
 
     @cached_property
@@ -233,14 +206,7 @@ def _is_numeric(column: Sequence[str]) -> bool:
 
 
 def printed(table: Any, width: int | None = None, verbose: bool = True) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """Header and rows as a terminal shows them, and which columns are of numbers.
-
-    Parameters
-    ----------
-    table : Table
-    width : int, optional
-        Columns of the terminal: long names are shortened in the middle so that all columns fit, if they can.
-    """
+    """Header and rows as a terminal shows them, names shortened to its width, and which columns are of numbers."""
     header, rows = as_table(table).shown(verbose)
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
     numeric = [_is_numeric(column[1:]) for column in columns]

@@ -10,19 +10,6 @@ import difflib
 import re
 from collections.abc import Iterable
 
-__all__ = [
-    "DataError",
-    "InputError",
-    "MissingDependencyError",
-    "ModelFileError",
-    "OptionError",
-    "PerfError",
-    "PluginError",
-    "UnknownNameError",
-    "key_first",
-    "listing",
-]
-
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 
 
@@ -31,22 +18,7 @@ class PerfError(Exception):
 
 
 class InputError(PerfError):
-    """A file that cannot be used.
-
-    Parameters
-    ----------
-    path : str
-        The file as the user named it.
-    problem : str
-        What was wrong, with the value met, and what to do.
-    line : int, optional
-        Line of the text, counted from 1; for binary tables the row.
-
-    Examples
-    --------
-    >>> print(InputError("qr.prv", "state record has 6 fields, expected 8", line=1204))
-    qr.prv:1204: state record has 6 fields, expected 8
-    """
+    """A file that cannot be used."""
 
     def __init__(self, path: object, problem: str, *, line: int | None = None) -> None:
         self.path, self.problem, self.line = str(path), problem, line
@@ -81,13 +53,7 @@ _BEGINNING = 3  # letters after which a name that was cut short is told from oth
 
 
 def _nearest(name: str, known: list[str]) -> str | None:
-    """The known name that this one was meant to be, or None where none is near; case does not count.
-
-    Examples
-    --------
-    >>> _nearest("Worly", ["lca", "worley"]), _nearest("hist", ["histogram", "list"]), _nearest("linear", ["interval"])
-    ('worley', 'histogram', None)
-    """
+    """The known name that this one was meant to be, or None where none is near; case does not count."""
     plain = {candidate.casefold(): candidate for candidate in reversed(known)}
     folded = name.casefold()
     longer = [candidate for candidate in plain if candidate.startswith(folded)] if len(folded) >= _BEGINNING else []
@@ -101,26 +67,14 @@ def _nearest(name: str, known: list[str]) -> str | None:
 
 
 def listing(names: Iterable[str], most: int = 20) -> str:
-    """Names in a line that stays readable when there are hundreds.
-
-    Examples
-    --------
-    >>> listing(["a", "b", "c"], most=2)
-    'a, b, ... (3 in all)'
-    """
+    """Names in a line that stays readable when there are hundreds."""
     names = list(names)
     text = ", ".join(names[:most]) or "none"
     return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
 
 
 def key_first(error: Exception) -> str:
-    """The message of a failed `msgspec` conversion with its key before it, not behind.
-
-    Examples
-    --------
-    >>> key_first(ValueError("Expected `str`, got `int` - at `$.unit`"))
-    'unit: expected `str`, got `int`'
-    """
+    """The message of a failed `msgspec` conversion with its key before it, not behind."""
     text = str(error)
     place = _KEY_PATH.search(text)
     message = text[: place.start()] if place else text
@@ -129,22 +83,7 @@ def key_first(error: Exception) -> str:
 
 
 class UnknownNameError(OptionError):
-    """A name that nothing is registered under.
-
-    Parameters
-    ----------
-    what : str
-        Kind of thing, in the singular ("fitter", "option of worley").
-    name : str
-        The name met.
-    known : iterable of str
-        All accepted names; the nearest is suggested if it is near.
-
-    Examples
-    --------
-    >>> print(UnknownNameError("fitter", "worly", ["worley", "lca"]))
-    unknown fitter 'worly': did you mean 'worley'? Known: lca, worley
-    """
+    """A name that nothing is registered under."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)

@@ -11,8 +11,6 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import is_time
 
-__all__ = ["KINDS_OF_DATA", "kind_in_words", "kind_of", "type_in_words"]
-
 KINDS_OF_DATA = {
     "trace": "state intervals of processes, threads or streams",
     "curve": "a utilization curve",
@@ -26,34 +24,7 @@ _TYPES = {Trace: "a trace", UtilizationCurve: "a utilization curve", Series: "a 
 
 
 def kind_of(data: Any) -> str:
-    """Tell what kind of data something is; a fitter registers the kinds that it is the default for.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series or Measurements
-        Measurements need not be ready for fitting: what a role is not known of does not count, nor does a row without
-        a value.
-
-    Returns
-    -------
-    str
-        A key of `KINDS_OF_DATA`. Measurements are ``"codes x systems"`` where two or more codes were each measured on
-        several systems, and two or more systems each with several codes: fewer pairs join nothing.
-
-    Raises
-    ------
-    DataError
-        It is none of these types.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> kind_of(UtilizationCurve([0, 1000], [2.0]))
-    'curve'
-    >>> runs = pd.DataFrame({"code": ["lu", "cg"] * 2, "system": ["a", "a", "b", "b"], "p": 8, "time_s": 1.0})
-    >>> kind_of(Measurements(runs)), kind_of(Measurements(runs, system=()))
-    ('codes x systems', 'timings')
-    """
+    """Tell what kind of data something is; a fitter registers the kinds that it is the default for."""
     if isinstance(data, Trace):
         return "trace"
     if isinstance(data, UtilizationCurve):
@@ -71,14 +42,7 @@ def kind_of(data: Any) -> str:
 
 
 def kind_in_words(data: Any) -> str:
-    """The kind of data with what it is over, for a message.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> kind_in_words(Measurements(pd.DataFrame({"procs": [1, 2], "time_s": [2.0, 1.1]})))
-    'timings over procs'
-    """
+    """The kind of data with what it is over, for a message."""
     kind = kind_of(data)
     columns = data.roles.parameters.values() if isinstance(data, Measurements) else ()
     if kind == "timings" and data.roles.value and not is_time(data.roles.unit):

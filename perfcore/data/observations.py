@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.roles import MeasurementRoles
 
-__all__ = ["Observations", "labels_of", "numbers_of", "observe", "paths_of", "without_duplicates"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -46,47 +45,21 @@ class RowsWithRoles(Protocol):
 
 @dataclass(frozen=True)
 class Observations:
-    """What a model of codes on systems is fitted to: one row for each code, system and point.
+    """What a model of codes on systems is fitted to: one row for each code, system and point."""
 
-    Parameters
-    ----------
-    points : mapping of str to (n,) float
-        Parameters by their symbol in formulas, positive.
-    columns : mapping of str to str
-        Symbol to the column's name in the source.
-    value : (n,) float
-        Measured, positive, in ``unit``; of repeated runs the aggregate.
-    code, system : (n,) int
-        Index into ``codes`` and ``systems``.
-    codes, systems : tuple of str
-    repetitions : (n,) int
-        How many runs the value stands for.
-    spread : (n,) float
-        Standard deviation of the runs, in ``unit``; NaN for a single run.
-    row : (n,) int
-        First row of the table that it came from.
-    value_name : str
-    unit : str or None
-    aggregate : str
-        What stands for repeated runs.
-    source : str
-    notes : tuple of str
-        What a user should know about the rows: missing values, what was taken as a repetition.
-    """
-
-    points: Mapping[str, Floats]
-    columns: Mapping[str, str]
-    value: Floats
-    code: Ints
+    points: Mapping[str, Floats]  # parameters by their symbol in formulas, positive
+    columns: Mapping[str, str]  # symbol to the column's name in the source
+    value: Floats  # measured, positive, in ``unit``; of repeated runs the aggregate
+    code: Ints  # index into ``codes`` and ``systems``
     system: Ints
     codes: tuple[str, ...]
     systems: tuple[str, ...]
-    repetitions: Ints
-    spread: Floats
-    row: Ints
+    repetitions: Ints  # how many runs the value stands for
+    spread: Floats  # standard deviation of the runs, in ``unit``; NaN for a single run
+    row: Ints  # first row of the table that it came from
     value_name: str
     unit: str | None
-    aggregate: str
+    aggregate: str  # what stands for repeated runs
     source: str
     notes: tuple[str, ...] = field(default=())
 
@@ -206,12 +179,7 @@ def roles_columns(data: RowsWithRoles) -> set[str]:
 
 
 def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], group: Ints) -> None:
-    """Refuse to take the categories of a run for repeated runs.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse to take the categories of a run for repeated runs."""
     import pandas as pd
 
     column = ",".join(data.roles.category)
@@ -267,11 +235,6 @@ def paths_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[tuple[st
     """Names of what has a law of its own, and the index of each kept row: code, system and category together.
 
     Roles with one name for all rows are left out of the names, unless all of them have.
-
-    Raises
-    ------
-    InputError, DataError
-        A name is empty.
     """
     import pandas as pd
 
@@ -346,13 +309,7 @@ def numbers_of(
 def without_duplicates(
     data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
 ) -> npt.NDArray[np.bool_]:
-    """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
-
-    Raises
-    ------
-    InputError, DataError
-        There are such rows, and `duplicates` is ``refuse``.
-    """
+    """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition."""
     # As texts, so that cells of any kind can be compared.
     repeated = data.table.astype(str).duplicated().to_numpy() & kept
     if not repeated.any() or duplicates == "keep":

@@ -9,18 +9,6 @@ from dataclasses import dataclass, field
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.data.units import split_unit, unit_in_name, unit_of
 
-__all__ = [
-    "FORMULA_WORDS",
-    "MeasurementRoles",
-    "existing_column",
-    "guess_roles",
-    "is_processors",
-    "missing_roles",
-    "named_columns",
-    "named_parameters",
-    "shown_names",
-]
-
 # The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
 # processes are what was varied and the nodes are where they ran. Case, blanks and - _ . : between words don't count.
 _NAMES = {
@@ -53,45 +41,18 @@ FORMULA_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class MeasurementRoles:
-    """The meaning of a table's columns; what is not known is empty or None.
+    """The meaning of a table's columns; what is not known is empty or None."""
 
-    Parameters
-    ----------
-    parameters : mapping of str to str
-        Symbol in formulas to column: ``{"p": "procs"}``.
-    value : str or None
-        Measured column.
-    unit : str or None
-        Unit of the value.
-    code, system : tuple of str
-        Columns whose values together name the code, and the system.
-    category : tuple of str
-        Columns whose values together name what a part of the time was spent in; a row is then a part of a run.
-    """
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    value: str | None = None
-    unit: str | None = None
-    code: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)  # symbol in formulas to column: ``{"p": "procs"}``
+    value: str | None = None  # measured column
+    unit: str | None = None  # unit of the value
+    code: tuple[str, ...] = ()  # columns whose values together name the code, and the system
     system: tuple[str, ...] = ()
-    category: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()  # columns whose values together name what a part of the time was spent in
 
 
 def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> MeasurementRoles:
-    """What the names of the columns suggest.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        All columns in the order of the table.
-    numeric : collection of str
-        Those that hold numbers.
-
-    Examples
-    --------
-    >>> guess_roles(["code", "procs", "time_s"], {"procs", "time_s"})
-    MeasurementRoles(parameters={'p': 'procs'}, value='time_s', unit='s', code=('code',), system=(), category=())
-    """
+    """What the names of the columns suggest."""
     kinds = {column: None if (unit := unit_in_name(column)) is None else unit.kind for column in columns}
     counting = [column for column in columns if kinds[column] in (None, "count")]
     timing = [column for column in columns if kinds[column] in (None, "time")]  # a rate is none
@@ -119,39 +80,12 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
 
 
 def is_processors(column: str) -> bool:
-    """Whether a column's name says that it counts processors, and not the size of a problem.
-
-    Examples
-    --------
-    >>> is_processors("procs"), is_processors("n"), is_processors("No. of MPI ranks"), is_processors("#iterations")
-    (True, False, True, False)
-    """
+    """Whether a column's name says that it counts processors, and not the size of a problem."""
     return _first([column], "processors") is not None
 
 
 def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
-    """Parameters as a user names them, as symbols and columns.
-
-    Parameters
-    ----------
-    given : str, iterable of str, or mapping
-        ``"procs"``, ``"p=procs,n=size"``, ``["procs", "size"]`` or ``{"p": "procs"}``. The first without a symbol is
-        ``p``, unless a column of another meaning is called so; the others are called like their columns.
-    columns : sequence of str
-        Columns of the table.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    OptionError
-        A symbol that cannot stand in a formula, or one that is given twice.
-
-    Examples
-    --------
-    >>> named_parameters("procs,size", ["procs", "size", "time_s"])
-    {'p': 'procs', 'size': 'size'}
-    """
+    """Parameters as a user names them, as symbols and columns."""
     if isinstance(given, Mapping):
         pairs = [(str(symbol), str(column)) for symbol, column in given.items()]
     else:
@@ -171,20 +105,7 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
 
 
 def shown_names(parameters: Mapping[str, str]) -> dict[str, str]:
-    """What texts and tables call parameters: as their columns are called, where that can stand in a formula.
-
-    A column that is called like the symbol of another, or that several symbols have, leaves the symbol.
-
-    Parameters
-    ----------
-    parameters : mapping of str to str
-        Symbol to column.
-
-    Examples
-    --------
-    >>> shown_names({"p": "ranks", "n": "problem size"})
-    {'p': 'ranks', 'n': 'n'}
-    """
+    """What texts and tables call parameters: as their columns are called, where that can stand in a formula."""
     columns = list(parameters.values())
     return {
         symbol: column if _can_stand(column) and column not in parameters and columns.count(column) == 1 else symbol
@@ -197,26 +118,13 @@ def _can_stand(name: str) -> bool:
 
 
 def _check_symbol(symbol: str) -> None:
-    """Refuse what cannot stand in a formula, such as a name with blanks or that of a function.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse what cannot stand in a formula, such as a name with blanks or that of a function."""
     if not _can_stand(symbol):
         raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
 
 
 def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns as a user names them: one, or several with commas.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    OptionError
-        A column is given twice.
-    """
+    """Columns as a user names them: one, or several with commas."""
     if given is None:
         return ()
     words = given.split(",") if isinstance(given, str) else list(given)

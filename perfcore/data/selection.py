@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-__all__ = ["ABSENT", "AGGREGATES", "DUPLICATES", "Condition", "parse_conditions", "parse_where", "rows_that_meet"]
 
 AGGREGATES = ("median", "mean", "minimum")  # what stands for repeated runs
 DUPLICATES = ("refuse", "keep", "drop")  # what to do with rows that agree in every column
@@ -26,34 +25,15 @@ _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|=
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition on one column.
-
-    Parameters
-    ----------
-    column : str
-    relation : {"=", "!=", "<", "<=", ">", ">="}
-    values : tuple of str
-        One of them must be met; with an order a single number.
-    """
+    """One condition on one column."""
 
     column: str
     relation: str
-    values: tuple[str, ...]
+    values: tuple[str, ...]  # one of them must be met; with an order a single number
 
 
 def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
-    """Conditions that a row must meet, all of them.
-
-    Raises
-    ------
-    ValueError
-        A text that is no condition; the message says what is accepted.
-
-    Examples
-    --------
-    >>> parse_conditions("class=C|D,procs>=4")[1]
-    Condition(column='procs', relation='>=', values=('4',))
-    """
+    """Conditions that a row must meet, all of them."""
     conditions = []
     for word in given.split(",") if isinstance(given, str) else given:
         match = _CONDITION.fullmatch(str(word))
@@ -68,18 +48,7 @@ def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
 
 
 def parse_where(given: Any) -> tuple[str, ...]:
-    """Conditions as an option takes them: a text or several, as words that are checked.
-
-    Raises
-    ------
-    ValueError
-        As of `parse_conditions`.
-
-    Examples
-    --------
-    >>> parse_where("class=C|D,procs>=4")
-    ('class=C|D', 'procs>=4')
-    """
+    """Conditions as an option takes them: a text or several, as words that are checked."""
     words = [w for w in (given.split(",") if isinstance(given, str) else map(str, given)) if w.strip()]
     parse_conditions(words)
     return tuple(words)
@@ -89,13 +58,6 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
     """Which rows meet all conditions (n_rows,).
 
     Numbers are compared as numbers, so ``4`` finds ``4.0``; everything else as text.
-
-    Raises
-    ------
-    UnknownNameError
-        No such column.
-    OptionError
-        An order was asked of a column that does not hold numbers, or a value occurs nowhere in its column.
     """
     import numpy as np
     import pandas as pd

@@ -13,23 +13,6 @@ from typing import NamedTuple
 
 from perfcore.base.errors import UnknownNameError
 
-__all__ = [
-    "LABELS",
-    "NANOSECONDS",
-    "KnownUnit",
-    "is_rate",
-    "is_time",
-    "nanoseconds_per",
-    "readable",
-    "same_unit",
-    "seconds_per",
-    "shown_origin",
-    "split_unit",
-    "unit_in_name",
-    "unit_of",
-    "unit_of_text",
-]
-
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
 
 _PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
@@ -94,49 +77,15 @@ _STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|
 
 
 class KnownUnit(NamedTuple):
-    """A unit and what it measures.
-
-    Attributes
-    ----------
-    kind : {"time", "bytes", "operations", "count", "rate", "share"}
-    label : str
-        As it is spelt here, such as ``"ms"`` or ``"MB/s"``.
-    factor : float
-        How many of the base unit it is: s, B, flop, 1 (also of a share), or these over s.
-    """
+    """A unit and what it measures."""
 
     kind: str
-    label: str
-    factor: float
+    label: str  # as it is spelt here, such as ``"ms"`` or ``"MB/s"``
+    factor: float  # how many of the base unit it is: s, B, flop, 1 (also of a share), or these over s
 
 
 def split_unit(name: str) -> tuple[str, KnownUnit | None]:
-    """A column's name without the unit that it ends with, and that unit.
-
-    Understood are ``time_ms``, ``Wall time [min]``, ``elapsed (us)``, ``Time, s``, ``rate_per_s``, ``bandwidth_MB_s``.
-    A time after a low line is one word of a few letters; a rate is what is per time, or over it.
-
-    Parameters
-    ----------
-    name : str
-
-    Returns
-    -------
-    bare : str
-        As it was given where there is no unit; empty where the whole name is one.
-    unit : KnownUnit or None
-
-    Examples
-    --------
-    >>> split_unit("Wall time [min]")
-    ('Wall time', KnownUnit(kind='time', label='min', factor=60.0))
-    >>> split_unit("bandwidth_MB_s")
-    ('bandwidth', KnownUnit(kind='rate', label='MB/s', factor=1000000.0))
-    >>> split_unit("tokens/s")[1].label, split_unit("rate_per_s")[1].label, split_unit("time_per_step_s")[1].label
-    ('tokens/s', '1/s', 's')
-    >>> split_unit("tasks")
-    ('tasks', None)
-    """
+    """A column's name without the unit that it ends with, and that unit."""
     name = name.strip()
     if match := _BRACKETS.fullmatch(name):
         unit = unit_of_text(match["label"])
@@ -147,61 +96,31 @@ def split_unit(name: str) -> tuple[str, KnownUnit | None]:
 
 
 def unit_in_name(name: str) -> KnownUnit | None:
-    """The unit that a column's name ends with, also before a statistic.
-
-    Examples
-    --------
-    >>> unit_in_name("time_s_min").label, unit_in_name("time_min").label, unit_in_name("gflops_max").label
-    ('s', 'min', 'Gflop/s')
-    """
+    """The unit that a column's name ends with, also before a statistic."""
     statistic = _STATISTIC.fullmatch(name.strip())
     # In time_s_min the ending is a statistic, in time_min it is a unit.
     return (split_unit(statistic["name"])[1] if statistic else None) or split_unit(name)[1]
 
 
 def unit_of(name: str) -> str | None:
-    """Label of the unit that a column's name ends with; None for a count, which has none.
-
-    Examples
-    --------
-    >>> unit_of("time_ms"), unit_of("wall [s]"), unit_of("rate_per_s"), unit_of("calls [#]"), unit_of("class")
-    ('ms', 's', '1/s', None, None)
-    """
+    """Label of the unit that a column's name ends with; None for a count, which has none."""
     unit = unit_in_name(name)
     return None if unit is None or unit.kind == "count" else unit.label
 
 
 def same_unit(unit: str) -> str:
-    """A unit as it is spelt here, whatever the blanks around it and however long the word.
-
-    Examples
-    --------
-    >>> same_unit(" seconds "), same_unit("GB"), same_unit("MBytes/sec"), same_unit("images per second")
-    ('s', 'GB', 'MB/s', 'images/s')
-    """
+    """A unit as it is spelt here, whatever the blanks around it and however long the word."""
     known_unit = unit_of_text(unit)
     return unit.strip() if known_unit is None or known_unit.kind == "count" else known_unit.label
 
 
 def is_time(unit: str | None) -> bool:
-    """Whether a unit is one of time, or of time per something; further words after a blank do not count.
-
-    Examples
-    --------
-    >>> is_time("ms"), is_time("s (sum)"), is_time("MB/s"), is_time(None)
-    (True, True, False, False)
-    """
+    """Whether a unit is one of time, or of time per something; further words after a blank do not count."""
     return _kind(unit) == "time"
 
 
 def is_rate(unit: str | None) -> bool:
-    """Whether a unit is something per time.
-
-    Examples
-    --------
-    >>> is_rate("MB/s"), is_rate("1/s"), is_rate("s"), is_rate(None)
-    (True, True, False, False)
-    """
+    """Whether a unit is something per time."""
     return _kind(unit) == "rate"
 
 
@@ -211,13 +130,7 @@ def _kind(unit: str | None) -> str | None:
 
 
 def seconds_per(unit: str) -> float | None:
-    """Seconds in one unit of time; None for any other unit.
-
-    Examples
-    --------
-    >>> seconds_per("ms"), seconds_per("h"), seconds_per("MB")
-    (0.001, 3600.0, None)
-    """
+    """Seconds in one unit of time; None for any other unit."""
     label = same_unit(unit)
     return float(LABELS[label][1]) if LABELS.get(label, ("",))[0] == "s" else None
 
@@ -339,13 +252,7 @@ def _unit(label: str) -> KnownUnit:
 
 
 def nanoseconds_per(time_unit: str) -> int:
-    """Nanoseconds in one ``time_unit``.
-
-    Examples
-    --------
-    >>> nanoseconds_per("us")
-    1000
-    """
+    """Nanoseconds in one ``time_unit``."""
     try:
         return NANOSECONDS[time_unit]
     except KeyError:
@@ -353,13 +260,7 @@ def nanoseconds_per(time_unit: str) -> int:
 
 
 def readable(duration: float, time_unit: str) -> str:
-    """A duration in the largest unit that keeps it at least 1.
-
-    Examples
-    --------
-    >>> readable(2_500_000, "us")
-    '2.5 s'
-    """
+    """A duration in the largest unit that keeps it at least 1."""
     amount = duration * nanoseconds_per(time_unit)
     for unit in ("s", "ms", "us"):
         if abs(amount) >= NANOSECONDS[unit]:
@@ -368,11 +269,5 @@ def readable(duration: float, time_unit: str) -> str:
 
 
 def shown_origin(start: float, end: float) -> float:
-    """Time from which a table or picture counts: 0, or the start where times are dates and would all look alike.
-
-    Examples
-    --------
-    >>> shown_origin(5.0, 105.0), shown_origin(1.7e9, 1.7e9 + 60.0)
-    (0.0, 1700000000.0)
-    """
+    """Time from which a table or picture counts: 0, or the start where times are dates and would all look alike."""
     return float(start) if abs(start) > 1000.0 * (end - start) else 0.0

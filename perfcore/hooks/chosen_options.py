@@ -9,30 +9,9 @@ from perfcore.base.errors import UnknownNameError
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
 
-__all__ = ["build_options", "option_fields"]
-
 
 def option_fields(entry: Entry, given: Mapping[str, Any]) -> dict[str, list[OptionField]]:
-    """Options by who takes them: the thing itself under ``""``, then each selected part under its name.
-
-    Parameters
-    ----------
-    entry : Entry
-        A fitter, say.
-    given : mapping of str to object
-        What was chosen so far, by which parts are selected; other names are passed over.
-
-    Raises
-    ------
-    MissingDependencyError, PluginError
-        The options of the thing, or of a part, cannot be imported.
-
-    Examples
-    --------
-    >>> groups = option_fields(registry().entry("fitters", "worley"), {"segmenter": "hill-climb"})
-    >>> [field.flag for field in groups["hill-climb"]]
-    ['--start']
-    """
+    """Options by who takes them: the thing itself under ``""``, then each selected part under its name."""
     fields = list(describe(entry.load_options()))
     groups = {"": fields}
     for field in fields:
@@ -43,30 +22,7 @@ def option_fields(entry: Entry, given: Mapping[str, Any]) -> dict[str, list[Opti
 
 
 def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[Entry, Any]]]:
-    """Check what a user gave, and make the options of a thing and of the parts that they select.
-
-    Returns
-    -------
-    chosen : instance of the thing's options
-    parts : dict of str to (Entry, instance of its options)
-        For each option that selects a part.
-
-    Raises
-    ------
-    UnknownNameError
-        Neither the thing nor a selected part has an option of this name, or a selected part does not exist.
-    OptionError
-        A value that is not accepted.
-    MissingDependencyError, PluginError
-        As of `option_fields`.
-
-    Examples
-    --------
-    >>> given = {"phases": 9, "segmenter": "hill-climb", "start": "greedy"}
-    >>> chosen, parts = build_options(registry().entry("fitters", "worley"), given)
-    >>> chosen.phases, parts["segmenter"][0].name, parts["segmenter"][1].start
-    ('9', 'hill-climb', 'greedy')
-    """
+    """Check what a user gave, and make the options of a thing and of the parts that they select."""
     options_class = entry.load_options()
     fields = {field.name: field for field in describe(options_class)}
     chosen = build(options_class, {name: value for name, value in given.items() if name in fields}, entry.name)

@@ -15,8 +15,6 @@ from typing import Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["NoOptions", "OptionField", "build", "describe", "option", "to_dict"]
-
 _METADATA = "perfcore"
 _type_hints = functools.cache(typing.get_type_hints)  # else a tenth of an operation on histograms
 
@@ -110,13 +108,7 @@ class OptionField:
         return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
 
     def convert(self, value: Any, owner: str) -> Any:
-        """Check one value and bring it to the field's type.
-
-        Raises
-        ------
-        OptionError
-            The value is not accepted; the message says what is.
-        """
+        """Check one value and bring it to the field's type."""
         if value is None and (self.optional or self.default is None):
             return None
         try:
@@ -168,13 +160,7 @@ def _boolean(value: Any) -> bool:
 
 
 def describe(options_class: type) -> tuple[OptionField, ...]:
-    """The options of a dataclass, in order of declaration.
-
-    Raises
-    ------
-    TypeError
-        A field was not made by `option`: options that cannot be listed are refused.
-    """
+    """The options of a dataclass, in order of declaration."""
     hints = _type_hints(options_class)
     fields = []
     for item in dataclasses.fields(options_class):
@@ -204,36 +190,7 @@ def _plain_type(hint: Any) -> tuple[type, bool, bool]:
 
 
 def build(options_class: type, values: Mapping[str, Any], owner: str) -> Any:
-    """Make the options from what a user gave.
-
-    Parameters
-    ----------
-    options_class : type
-        Frozen dataclass declared with `option`.
-    values : mapping
-        Names (Python spelling) to values, texts included.
-    owner : str
-        Who takes the options, for messages: ``"worley"``.
-
-    Raises
-    ------
-    UnknownNameError
-        A name that the class does not have.
-    OptionError
-        A value that is not accepted.
-
-    Examples
-    --------
-    >>> @dataclass(frozen=True)
-    ... class Options:
-    ...     degree: int = option(2, "degree of the polynomials", minimum=0)
-    >>> build(Options, {"degree": "3"}, "demo")
-    Options(degree=3)
-    >>> build(Options, {"degree": -1}, "demo")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.OptionError: demo: --degree -1: must be at least 0
-    """
+    """Make the options from what a user gave."""
     fields = {item.name: item for item in describe(options_class)}
     for name in values:
         if name not in fields:

@@ -14,8 +14,6 @@ import pluggy
 from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
 from perfcore.hooks import specs
 
-__all__ = ["Entry", "Plugin", "Registry", "registry"]
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -37,25 +35,11 @@ class Entry:
     former: tuple[str, ...] = ()
 
     def load(self) -> Any:
-        """Import the target.
-
-        Raises
-        ------
-        MissingDependencyError
-            A library is absent that the entry's extra would bring.
-        PluginError
-            The module cannot be imported, or has no such attribute.
-        """
+        """Import the target."""
         return self._import(self.target)
 
     def load_options(self) -> type:
-        """The dataclass of its options, without importing the target where they are a target of their own.
-
-        Raises
-        ------
-        MissingDependencyError, PluginError
-            As of `load`.
-        """
+        """The dataclass of its options, without importing the target where they are a target of their own."""
         if self.options is not None:
             options_class: type = self._import(self.options)
             return options_class
@@ -64,13 +48,7 @@ class Entry:
         return getattr(self.load(), "Options", NoOptions)
 
     def load_function(self) -> Callable[..., Any]:
-        """The public Python function behind a command.
-
-        Raises
-        ------
-        MissingDependencyError, PluginError
-            As of `load`.
-        """
+        """The public Python function behind a command."""
         assert self.function is not None
         function: Callable[..., Any] = self._import(self.function)
         return function
@@ -109,15 +87,7 @@ class Plugin:
 
 @dataclass
 class Registry:
-    """All that was announced, by kind and name.
-
-    Attributes
-    ----------
-    plugins : list of Plugin
-        Every entry point of the group, the broken ones with their problem.
-    manager : pluggy.PluginManager
-        The one that all hooks are called through.
-    """
+    """All that was announced, by kind and name."""
 
     plugins: list[Plugin] = field(default_factory=list)
     manager: pluggy.PluginManager = field(default_factory=lambda: pluggy.PluginManager(specs.GROUP))
@@ -134,26 +104,14 @@ class Registry:
         return tuple(self._entries)
 
     def entries(self, kind: str) -> Mapping[str, Entry]:
-        """All entries of one kind, sorted by name.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such kind.
-        """
+        """All entries of one kind, sorted by name."""
         try:
             return dict(sorted(self._entries[kind].items()))
         except KeyError:
             raise UnknownNameError("kind of plugin", kind, self._entries) from None
 
     def entry(self, kind: str, name: str) -> Entry:
-        """The entry of this name.
-
-        Raises
-        ------
-        UnknownNameError
-            Nothing of this kind has the name; the message suggests the nearest.
-        """
+        """The entry of this name."""
         try:
             return self._entries[kind][name]
         except KeyError:
@@ -260,13 +218,7 @@ class Registry:
 
 @functools.cache
 def registry() -> Registry:
-    """The registry of this process, filled from the installed entry points on first use.
-
-    Examples
-    --------
-    >>> "csv" in registry().entries("readers")
-    True
-    """
+    """The registry of this process, filled from the installed entry points on first use."""
     new_registry = Registry()
     points = importlib.metadata.entry_points(group=specs.GROUP)
     # pluggy calls what was registered last first.

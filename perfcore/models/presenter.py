@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from perfcore.models.model import Model
 
-__all__ = ["ModelPresenter"]
 
 _FARTHEST = 1024.0  # of the first variable, where nothing says what was measured
 _POINTS = 200

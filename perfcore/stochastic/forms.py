@@ -10,8 +10,6 @@ from typing import Any
 
 from perfcore.base.errors import DataError
 
-__all__ = ["field_names", "from_row", "from_table", "number_text", "row_from_words", "words_of"]
-
 _SCALARS = {"float": float, "int": int, "str": str}
 _BETWEEN_NUMBERS, _BETWEEN_ROWS = ",", "/"
 
@@ -24,17 +22,7 @@ def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def field_names(cls: type) -> tuple[str, ...]:
-    """What a value of this class is made of, in order.
-
-    Examples
-    --------
-    >>> @dataclasses.dataclass
-    ... class Gamma:
-    ...     shape: float
-    ...     scale: float
-    >>> field_names(Gamma)
-    ('shape', 'scale')
-    """
+    """What a value of this class is made of, in order."""
     return tuple(field.name for field in _fields(cls))
 
 
@@ -62,20 +50,7 @@ def _layout(cls: type) -> type:
 
 
 def from_table(cls: Any, content: Mapping[str, Any], owner: str) -> Any:
-    """A value from its fields by name.
-
-    Parameters
-    ----------
-    cls : dataclass type
-    content : mapping
-    owner : str
-        For messages: the name of the representation.
-
-    Raises
-    ------
-    DataError
-        A field is missing, unknown, of another type or not finite.
-    """
+    """A value from its fields by name."""
     import msgspec
 
     layout = _layout(cls)
@@ -91,13 +66,7 @@ def from_table(cls: Any, content: Mapping[str, Any], owner: str) -> Any:
 
 
 def from_row(cls: Any, values: Sequence[Any], owner: str) -> Any:
-    """A value from its fields in order.
-
-    Raises
-    ------
-    DataError
-        There are too few or too many, or as of `from_table`.
-    """
+    """A value from its fields in order."""
     fields = _fields(cls)
     required = sum(bool(_scalar(field)) or not _is_optional(field) for field in fields)
     if not required <= len(values) <= len(fields):
@@ -108,13 +77,7 @@ def from_row(cls: Any, values: Sequence[Any], owner: str) -> Any:
 
 
 def row_from_words(cls: type, words: str, owner: str) -> list[Any]:
-    """``1,0.2`` as the fields in order; where one is a row of numbers, ``/`` stands between fields.
-
-    Raises
-    ------
-    DataError
-        A word is no number.
-    """
+    """``1,0.2`` as the fields in order; where one is a row of numbers, ``/`` stands between fields."""
     fields = _fields(cls)
     if all(map(_scalar, fields)):
         return [_read(word, field, owner) for word, field in _paired(words.split(_BETWEEN_NUMBERS), fields)]
@@ -152,11 +115,5 @@ def words_of(value: Any) -> str:
 
 
 def number_text(number: Any) -> str:
-    """A number in as few digits as it needs to be read again.
-
-    Examples
-    --------
-    >>> number_text(3.0), number_text(0.1)
-    ('3', '0.1')
-    """
+    """A number in as few digits as it needs to be read again."""
     return repr(float(number)).removesuffix(".0") if isinstance(number, float) else str(number)

@@ -6,42 +6,9 @@ from typing import Any
 
 from perfcore.stochastic.value import Quantity, StochasticValue, perform
 
-__all__ = [
-    "absolute",
-    "add",
-    "divide",
-    "exp",
-    "log",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "power",
-    "sqrt",
-    "subtract",
-]
-
 
 def add(*values: Quantity, **options: Any) -> StochasticValue:
-    """Sum of two or more; ``x + y``.
-
-    Parameters
-    ----------
-    *values : StochasticValue or float
-        At least one of them stochastic.
-    **options
-        What the representation that performs the operation declares in `StochasticValue.Arithmetic`; likewise for all
-        functions here.
-
-    Examples
-    --------
-    >>> from perfcore.stochastic import of_moments
-    >>> x, y = of_moments(3.0, 0.3), of_moments(5.0, 0.4)
-    >>> add(x, y, 2.0).mean, add(x, y).std
-    (10.0, 0.5)
-    >>> round(add(x, y, correlation=1.0).std, 12)
-    0.7
-    """
+    """Sum of two or more; ``x + y``."""
     return perform("add", values, options)
 
 

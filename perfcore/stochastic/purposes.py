@@ -7,8 +7,6 @@ from typing import Any
 from perfcore.base.errors import PluginError
 from perfcore.hooks.registry import registry
 
-__all__ = ["PURPOSES", "default_name", "default_representation"]
-
 PURPOSES = {
     "number": "one number, its first field",
     "moments": "a mean and a standard deviation, its first two fields",
@@ -19,18 +17,7 @@ PURPOSES = {
 
 
 def default_name(purpose: str) -> str:
-    """The name of the representation that was registered with ``default_for=(purpose,)``; it is not imported.
-
-    Parameters
-    ----------
-    purpose : str
-        One of `PURPOSES`.
-
-    Raises
-    ------
-    PluginError
-        None was registered for it.
-    """
+    """The name of the representation that was registered with ``default_for=(purpose,)``; it is not imported."""
     entries = [each for each in registry().entries("representations").values() if purpose in each.default_for]
     # A third party may add such a representation; it replaces the bundled one only where a user names it.
     entries.sort(key=lambda each: each.distribution != "perfcore")

@@ -9,8 +9,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["crps_of", "density_of", "levels_and_weights", "levels_reached", "moments_of", "places_reaching"]
-
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats], npt.ArrayLike]
 
@@ -26,14 +24,7 @@ def _smooth_step(u: Floats) -> tuple[Floats, Floats]:
 
 @functools.cache
 def levels_and_weights(panels: int = _PANELS, count: int = _NODES) -> tuple[Floats, Floats]:
-    """Levels (n,) strictly between 0 and 1, and weights (n,): means of functions of quantiles.
-
-    Examples
-    --------
-    >>> levels, weights = levels_and_weights()
-    >>> round(float(weights @ -np.log1p(-levels)), 9)  # the mean of an exponential distribution
-    1.0
-    """
+    """Levels (n,) strictly between 0 and 1, and weights (n,): means of functions of quantiles."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     u = ((0.5 * (nodes + 1.0) + np.arange(panels)[:, None]) / panels).ravel()
     levels, slope = _smooth_step(u)
@@ -71,13 +62,7 @@ def _least_float(reached: Callable[[Floats], npt.NDArray[np.bool_]], low: Floats
 
 
 def places_reaching(cdf: Function, support: tuple[float, float], q: npt.ArrayLike) -> Floats:
-    """Quantiles from a distribution function: the smallest float at which it reaches ``q`` (...).
-
-    Examples
-    --------
-    >>> places_reaching(lambda x: np.clip(x / 4, 0, 1), (0.0, 4.0), [0.0, 0.25, 1.0, 1.1])
-    array([ 0.,  1.,  4., nan])
-    """
+    """Quantiles from a distribution function: the smallest float at which it reaches ``q`` (...)."""
     levels = np.asarray(q, dtype=np.float64)
     low, high = (np.full(levels.shape, end, dtype=np.float64) for end in support)
     inside = np.where((levels > 0.0) & (levels < 1.0), levels, 0.5)
@@ -87,13 +72,7 @@ def places_reaching(cdf: Function, support: tuple[float, float], q: npt.ArrayLik
 
 
 def levels_reached(quantile: Function, x: npt.ArrayLike) -> Floats:
-    """Distribution function from quantiles: the largest level whose quantile is at most ``x`` (...).
-
-    Examples
-    --------
-    >>> levels_reached(lambda q: 4 * q, [-1.0, 1.0, 5.0])
-    array([0.  , 0.25, 1.  ])
-    """
+    """Distribution function from quantiles: the largest level whose quantile is at most ``x`` (...)."""
     places = np.asarray(x, dtype=np.float64)
     above: Floats = _least_float(
         lambda q: ~(np.asarray(quantile(np.minimum(q, 1.0))) <= places) | (q > 1.0),
@@ -121,19 +100,6 @@ def crps_of(quantile: Function, level: float, actual: float) -> float:
     The score is twice the integral of the quantile loss over all levels (T. Gneiting and A. E. Raftery, "Strictly
     Proper Scoring Rules, Prediction, and Estimation", 2007, section 4.2, and Laio and Tamea, 2007), by Gauss-Legendre
     nodes on both sides of the actual value's own level, where the loss bends.
-
-    Parameters
-    ----------
-    quantile : callable
-        Levels (n,) between 0 and 1 to values (n,).
-    level : float
-        Probability of values up to ``actual``.
-    actual : float
-
-    Examples
-    --------
-    >>> round(crps_of(lambda q: q, 0.5, 0.5), 6)  # uniform: the integral of x^2 up to 1/2, twice
-    0.083333
     """
     step, weights = levels_and_weights(1, _NODES_OF_SCORE)
     low, high = level * step, 1.0 - (1.0 - level) * step

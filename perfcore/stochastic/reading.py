@@ -16,37 +16,15 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["checked_samples", "from_dict", "from_text", "of_bounds", "of_moments", "representation_named"]
-
 
 def representation_named(name: str) -> type[StochasticValue]:
-    """The representation that is registered under a name.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none; the message lists those that there are.
-    """
+    """The representation that is registered under a name."""
     representation: type[StochasticValue] = registry().load("representations", name)
     return representation
 
 
 def from_dict(content: object) -> StochasticValue:
-    """The value that some representation's ``to_dict`` wrote.
-
-    Raises
-    ------
-    UnknownNameError
-        No representation has the name under the key ``representation``.
-    DataError
-        There is no such key, or the rest makes no value.
-
-    Examples
-    --------
-    >>> written = of_bounds(3.0, 5.0).to_dict()
-    >>> from_dict(written) == of_bounds(3.0, 5.0)
-    True
-    """
+    """The value that some representation's ``to_dict`` wrote."""
     if not isinstance(content, Mapping) or not isinstance(content.get("representation"), str):
         names = ", ".join(registry().entries("representations"))
         raise DataError(f"a stochastic value needs the key 'representation', one of {names}")
@@ -54,22 +32,7 @@ def from_dict(content: object) -> StochasticValue:
 
 
 def from_text(text: str) -> StochasticValue:
-    """The value that a user types: a number, or the name of a representation, a colon and what that one reads.
-
-    Raises
-    ------
-    UnknownNameError
-        No representation has the name before the colon.
-    DataError
-        It is neither a number nor has it a colon; or what is behind it makes no value.
-
-    Examples
-    --------
-    >>> from_text("3").support
-    (3.0, 3.0)
-    >>> from_text(of_moments(3.0, 0.5).to_text()).std
-    0.5
-    """
+    """The value that a user types: a number, or the name of a representation, a colon and what that one reads."""
     name, colon, words = (part.strip() for part in text.partition(":"))
     if colon:
         return representation_named(name).from_words(words)
@@ -94,13 +57,7 @@ def of_bounds(lower: float, upper: float) -> StochasticValue:
 
 
 def checked_samples(samples: npt.ArrayLike) -> Floats:
-    """Samples as a new array (n,).
-
-    Raises
-    ------
-    DataError
-        There are none, one is not finite, or they are not in one row.
-    """
+    """Samples as a new array (n,)."""
     import numpy as np
 
     try:

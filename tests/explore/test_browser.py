@@ -1,19 +1,32 @@
 """The page in Chromium: clicked through, moved by keyboard, edited, opened in two tabs, and the report from disk."""
 
+from __future__ import annotations
+
 import re
+import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from playwright.sync_api import expect
+from result_kinds import FURTHER_KINDS, KINDS
 
 import perfcore
 from perf_analysis.categories import STANDARD
-from perf_explore.opening import DataViews
+from perf_explore import blocks
+from perf_explore.blocks import Writer
+from perf_explore.opening import DataViews, open_subjects
+from perf_explore.page import address, document
 from perf_explore.server import served
 from perf_explore.shelf import Shelf
-from perfcore import Trace, UtilizationCurve
+from perf_explore.timeline.shown import timeline_data
+from perf_explore.timeline.views import TimelinePresenter
+from perfcore import Trace
+from perfcore.hooks.registry import registry
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled
 
@@ -114,14 +127,6 @@ def test_the_keyboard_reaches_the_content_first(tab, explored):
     assert tab.evaluate("document.activeElement.id") == "main"
 
 
-def test_a_stranger_sees_nothing(browser, explored):
-    context = browser.new_context()
-    tab = context.new_page()
-    assert tab.goto(explored.address).status == 403
-    assert heading(tab) == "Refused"
-    context.close()
-
-
 def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
     with served(notebook) as address:
         tab.goto(address)
@@ -140,27 +145,6 @@ def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
         assert notebook.file.read_text() == "d*log(d)\nsecond"
         tab.get_by_role("button", name="Undo").click()
         assert tab.get_by_label("text").input_value() == "one"
-
-
-@pytest.mark.slow
-def test_of_two_tabs_the_later_edit_is_not_lost(browser, notebook):
-    with served(notebook) as address:
-        context = browser.new_context()
-        one, two = context.new_page(), context.new_page()
-        for tab in (one, two):
-            tab.goto(address)
-            tab.wait_for_url("**/")
-            tab.get_by_label("text").fill("first" if tab is one else "second")
-        one.get_by_role("button", name="Preview").click()
-        one.get_by_role("button", name="Keep").click()
-        two.get_by_role("button", name="Preview").click()
-        assert "meanwhile another tab kept: text is first" in two.get_by_role("alert").inner_text()
-        assert two.get_by_label("text").input_value() == "second"
-        two.get_by_role("button", name="Preview").click()
-        assert two.get_by_role("row").last.inner_text().split() == ["first", "second"]
-        two.get_by_role("button", name="Keep").click()
-        assert notebook.file.read_text() == "second"
-        context.close()
 
 
 def test_long_names_keep_the_width_of_the_page(tab):
@@ -201,26 +185,6 @@ def test_classes_of_states_are_chosen_and_stand_in_the_address(tab, tmp_path):
         assert "=computing" in tab.url
         tab.reload()
         assert tab.evaluate(SIZE)[0] == 1280
-
-
-def test_a_fit_is_saved_and_undone_with_its_file(tab, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    curve = UtilizationCurve([0, 40, 100], [2, 8])
-    with served(DataViews(curve, "curve.csv")) as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        tab.get_by_role("main").get_by_role("link", name="worley").click()
-        settled(tab)
-        assert tab.get_by_label("model file").input_value() == "curve-worley.json"
-        tab.get_by_role("button", name="Save as").click()
-        assert heading(tab) == "What would change"
-        tab.get_by_role("button", name="Keep").click()
-        assert tab.url.endswith("/fit/worley")
-        assert perfcore.load("curve-worley.json").title.startswith("2 phases")
-        undo = tab.get_by_role("button", name="Undo: save worley as curve-worley.json")
-        undo.click()
-        undo.wait_for(state="detached")
-        assert not Path("curve-worley.json").exists()
 
 
 def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
@@ -274,3 +238,318 @@ def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored):
         tab.goto(f"{explored.address}{place}")
         assert accessibility_problems(tab) == []
         assert missed_by_keyboard(tab) == []
+
+
+NAMES = ["<script>alert(1)</script>", "$x_", "\u202eevil", "n" * 3000, "🚀"]
+
+
+@pytest.fixture(scope="module")
+def trace():
+    """Five locations of two processes, each in one state after the other."""
+    cuts = 1000 * np.array(
+        [[0, 20, 40, 60, 80, 100], [0, 50, 60, 70, 80, 90], [0, 10, 20, 30, 40, 50], [0, 1, 2, 3, 4, 5],
+         [5, 6, 7, 8, 9, 10]]
+    )  # fmt: skip
+    return Trace(
+        np.repeat(np.arange(5), 5), np.tile(np.arange(5), 5), cuts[:, :-1].ravel(), cuts[:, 1:].ravel(),
+        [f"{name} {at}" for at, name in enumerate(NAMES)], NAMES, busy_states=NAMES[:1], source="<b>trace</b>",
+        markers=[(NAMES[0], 0, 30_000)], levels={"process": [NAMES[0], NAMES[0], NAMES[2], NAMES[2], NAMES[2]]},
+    )  # fmt: skip
+
+
+def drag(tab, pane, begin, end):
+    box = pane.bounding_box()
+    tab.mouse.move(box["x"] + begin * box["width"], box["y"] + 70)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + end * box["width"], box["y"] + 75, steps=3)
+    tab.mouse.up()
+
+
+def test_every_way_to_a_window_is_an_address(tab, trace):
+    with served(TimelinePresenter().views(trace)) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        pane, host, status = tab.locator(".pane"), tab.locator(".live"), tab.get_by_role("status")
+        expect(host).to_have_attribute("data-drawn", re.compile("."))
+        drag(tab, pane, 0.2, 0.6)
+        expect(tab).to_have_url(re.compile(r"from=(19|20)\.\d*&to=(59|60)\.\d*$|from=20&to=60$"))
+        zoomed = tab.url
+        tab.mouse.wheel(200, 0)
+        expect(tab).not_to_have_url(zoomed)
+        pane.focus()
+        tab.keyboard.press("+")
+        tab.keyboard.press("ArrowLeft")
+        tab.keyboard.press("0")
+        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        tab.go_back()
+        expect(tab).to_have_url(re.compile("from="))
+        pane.dblclick()
+        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        tab.get_by_label("from", exact=True).fill("20%")
+        tab.get_by_label("from", exact=True).press("Enter")
+        expect(tab).to_have_url(re.compile(r"[0-9]/\?from=20$"))
+        tab.get_by_label("to", exact=True).fill("0.06ms")
+        tab.get_by_label("to", exact=True).press("Enter")
+        expect(tab).to_have_url(re.compile("from=20&to=60$"))
+        expect(tab.get_by_label("to", exact=True)).to_have_value("60us")
+        second = tab.context.new_page()  # whose console complains of what is refused
+        second.goto(tab.url)
+        second.get_by_label("to", exact=True).fill("1us")
+        second.get_by_label("to", exact=True).press("Enter")
+        expect(second.get_by_role("status")).to_have_text(
+            "from '20us' to '1us': no part of the run, which goes from 0s to 100us"
+        )
+        second.close()
+        tab.goto(tab.url.replace("from=20&to=60", "from=10us&to=50%25"))
+        expect(tab).to_have_url(re.compile("from=10&to=50$"))
+        expect(tab.get_by_label("from", exact=True)).to_have_value("10us")
+        expect(host).to_have_attribute("data-drawn", re.compile("."))
+        pane.dblclick()
+        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        tab.get_by_label("Search a state").fill("$x_")
+        tab.get_by_label("Search a state").press("Enter")
+        expect(status).to_have_text(re.compile(r"^\$x_: 5 intervals"))
+        tab.get_by_role("button", name="Longest").click()
+        expect(status).to_have_text(re.compile(r"^longest: \$x_, 20 us on <script>alert\(1\)</script> 0"))
+        expect(tab).to_have_url(re.compile("from=18&to=42"))
+        tab.get_by_role("button", name="Whole run").click()
+        tab.get_by_role("button", name="Slowest rank").click()
+        expect(status).to_have_text(re.compile(r"^slowest: <script>alert\(1\)</script> computes 70 us"))
+        count = tab.locator(".names > *").count()
+        tab.locator(".names button").first.click()
+        expect(tab.locator(".names > *")).to_have_count(count - 2)
+        expect(tab).to_have_url(re.compile("toggled=0"))
+        tab.goto("about:blank")  # the page asks no more when its server goes
+
+
+def test_the_pointer_is_told_what_it_is_over(tab, trace):
+    with served(TimelinePresenter().views(trace)) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        host = tab.locator(".live")
+        expect(host).to_have_attribute("data-drawn", re.compile("."))
+        lanes = timeline_data(trace).lanes
+        expect(host).to_have_attribute("data-drawn", "2")  # with the phases, which move the lanes
+        row = tab.locator(".names > *").nth(lanes.shown(frozenset()).index(lanes.path_to(1)[-1])).bounding_box()
+        pane = tab.locator(".pane").bounding_box()
+        tab.mouse.move(pane["x"] + 0.25 * pane["width"], row["y"] + 9)
+        expect(tab.locator(".tip bdi")).to_have_text(
+            ["<script>alert(1)</script> (computing)", "50 us", re.compile(r"^\$x_ 1, 0 ns \.\. 50 us$")]
+        )
+        with tab.expect_download() as download:
+            tab.get_by_role("link", name="Open in Perfetto").click()
+        assert download.value.suggested_filename.endswith(".json")
+        tab.goto("about:blank")
+
+
+LAWS = {
+    "main": lambda p: 2.0,
+    "main->solve": lambda p: 0.002 * p**2,
+    "main->solve->exchange": lambda p: 1.0 + np.log2(p),
+    "main->setup": lambda p: 400.0 / p,
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(6)
+    rows = [
+        (p, path, law(float(p)) * (1.0 + 0.02 * rng.standard_normal()))
+        for path, law in LAWS.items()
+        for p in (4, 8, 16, 32, 64)
+        for _ in range(3)
+    ]
+    data = pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
+    return perfcore.fit(data, fitter="scaling", at="p=256")
+
+
+def region(tab, name):
+    return tab.get_by_role("region", name="Call tree").get_by_role("row", name=name)
+
+
+def test_the_story_of_a_call_tree(tab, model):
+    with served(model.views()) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        assert "quadratic" in region(tab, "solve").first.inner_text()
+        share = region(tab, "solve").first.get_by_role("cell").first
+        before = float(share.inner_text().rstrip("%"))
+        target = tab.get_by_label("target p")
+        target.fill("1024")
+        target.press("Enter")
+        tab.wait_for_url("**/?*at.p=1024*")
+        settled(tab)
+        assert float(share.inner_text().rstrip("%")) > before
+        region(tab, "exchange").get_by_role("link", name="exchange").click()
+        assert settled(tab).locator("h1").inner_text() == "main->solve->exchange"
+        assert "At p = 1024" in tab.locator("main").inner_text()
+        assert tab.locator("figure svg[role=img]").count() == 1
+        tab.go_back()
+        settled(tab)
+        assert target.input_value() == "1024"
+        assert region(tab, "setup").count() == 1
+        tab.get_by_label("name has").fill("set")
+        tab.get_by_role("button", name="Show").click()
+        settled(tab)
+        rows = tab.get_by_role("region", name="Paths").locator("tbody tr")
+        assert rows.count() == 1
+        assert "1024" in tab.url
+        tab.get_by_role("main").get_by_role("link", name="Growth of the whole").click()
+        assert settled(tab).locator("h1").inner_text() == "Growth of the whole"
+        tab.get_by_role("main").get_by_role("link", name="p = 128").click()
+        settled(tab)
+        assert tab.get_by_role("columnheader", name="at p = 128").first.is_visible()
+        assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
+ADDED = "a + b*D^2*log2(D)"
+LIST = "one formula on each line"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The example's runs and the model that its first step makes."""
+    runs = runpy.run_path(str(EXAMPLE / "generate.py"))["profile"]()
+    return runs, perfcore.fit(runs, fitter="modgen", parameter="P,D")
+
+
+@pytest.fixture
+def folder(fitted, tmp_path):
+    runs, model = fitted
+    runs.to_csv(tmp_path / "profile.csv", index=False)
+    model.save(tmp_path / "first.json")
+    return tmp_path
+
+
+def page_of(folder, *files):
+    """The page of some files."""
+    return served(open_subjects([str(folder / name) for name in files]))
+
+
+def opened(context, address):
+    tab = context.new_page()
+    tab.goto(address)
+    tab.wait_for_url("**/")
+    return tab
+
+
+def of_sync(tab):
+    """The cell of synchronization loss over D in the overview; the columns stand from the worst to the best."""
+    tab.get_by_role("columnheader", name="synchronization loss").wait_for()
+    column = tab.get_by_role("columnheader").all_inner_texts().index("synchronization loss")
+    return tab.get_by_role("row", name="over D").get_by_role("cell").nth(column - 1)
+
+
+def to_formulae(tab):
+    """From the overview to the formulas of a bad instance, by clicking."""
+    of_sync(tab).get_by_role("link").click()
+    tab.get_by_role("row", name="p=24").get_by_role("link").click()
+    settled(tab).get_by_role("main").get_by_role("link", name="Formulae").click()
+    settled(tab)
+    formulas = tab.get_by_label(LIST)
+    formulas.wait_for()
+    return formulas
+
+
+def back_in_overview(tab) -> float:
+    """What the overview has for synchronization loss over D."""
+    settled(tab).get_by_label("Where you are").get_by_role("link", name="Fitting overview").click()
+    settled(tab)
+    return float(of_sync(tab).inner_text())
+
+
+def send(tab):
+    tab.get_by_role("button", name="preview").click()
+
+
+def test_the_story_of_the_example(context, folder):
+    with page_of(folder, "first.json", "profile.csv") as address:
+        tab = opened(context, address)
+        of_sync(tab).get_by_role("link", name="0.66").click()
+        settled(tab)
+        assert heading(tab) == "Fitting over D"
+        tab.get_by_role("row", name="p=24").get_by_role("link").click()
+        settled(tab)
+        candidates = tab.get_by_role("region", name="Candidates").locator("tbody tr")
+        assert candidates.count() == 3  # a constant and straight lines, as in the paper
+        assert "single runs" in tab.locator("figure svg[role=img]").text_content()
+        tab.get_by_role("main").get_by_role("link", name="Formulae").click()
+        settled(tab)
+        formulas = tab.get_by_label(LIST)
+        formulas.fill(f"{formulas.input_value()}\n{ADDED}")
+        tab.get_by_label("where new ones come from").fill("the transform is applied log2(D) times")
+        send(tab)
+        assert heading(tab) == "What would change"
+        row = tab.get_by_role("region", name="Every R^2 that changes").get_by_role("row", name="over D")
+        now, after = (float(row.get_by_role("cell").nth(k).inner_text()) for k in (1, 2))
+        assert now < 0.7 < 0.97 < after
+        assert not (folder / "first-models.toml").exists()
+        tab.get_by_role("button", name="Keep").click()
+        assert heading(tab) == "Fitting over D"
+        assert back_in_overview(tab) == after
+        tab.reload()
+        assert ADDED in (folder / "first-models.toml").read_text()
+    with page_of(folder, "first.json") as address:  # all of it is in the files
+        tab = opened(context, address)
+        assert ADDED in to_formulae(tab).input_value()
+        assert back_in_overview(tab) == after
+
+
+def test_formulas_are_checked_while_they_are_typed(tab, folder):
+    with page_of(folder, "first.json") as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
+        formulas = to_formulae(tab)
+        assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
+        said = tab.locator("output.said")
+        assert said.inner_text() == ""
+        formulas.fill("a\na + b*D^2*log2(D")
+        expect = tab.locator("output.said .wrong")
+        expect.wait_for()
+        assert "line 2: formula 'a + b*D^2*log2(D': column 16: ')' is missing" in expect.inner_text()
+        assert said.locator(".fine").inner_text().endswith("line 1: terms 1")
+        formulas.press("End")
+        formulas.press("Control+End")
+        formulas.press_sequentially(")")
+        expect.wait_for(state="detached")
+        assert said.locator(".fine").last.inner_text().endswith("line 2: terms 1, D^2*log2(D)")
+        assert said.get_attribute("aria-live") == "polite"
+        formulas.fill("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")
+        expect.wait_for()
+        assert "fewer constants than levels are needed" in expect.inner_text()
+        assert not (folder / "first-models.toml").exists()
+
+
+SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
+SHOWN = {**KINDS, **FURTHER_KINDS}
+# A notebook's cell has views of others, and any model those of its own kind.
+AS_ANOTHER = {"Inline", "Model"}
+
+
+def sections():
+    """The first view of each sort, of each kind, with its forms."""
+    for kind, make in SHOWN.items():
+        if kind in AS_ANOTHER:
+            continue
+        subject, seen = open_subjects([make()]), set()
+        for number, path in enumerate(subject.paths()):
+            if (sort := path[:1] if path[:1] != ("fit",) else path[:3]) in seen:
+                continue
+            seen.add(sort)
+            view = subject.view(path, {})
+            writer = Writer(address, name=f"{kind}{number}-", level=3)
+            yield f"<section><h2>{kind} {number}</h2>{writer.view(view)}</section>"
+
+
+def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
+    kinds = {name.rpartition(":")[2].partition("#")[0] for name in registry().entries("presenters")}
+    assert kinds - AS_ANOTHER <= set(SHOWN), "a kind of result whose views nobody looks at"
+    monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: SVG)
+    (tmp_path / "kinds.html").write_text(document("kinds", f"<main><h1>kinds</h1>{''.join(sections())}</main>"))
+    tab.goto(Path(tmp_path / "kinds.html").as_uri())
+    assert accessibility_problems(tab) == []

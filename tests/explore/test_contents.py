@@ -1,16 +1,25 @@
 """Blocks as HTML: escaped, reachable by keyboard, readable in every colour vision."""
 
+from __future__ import annotations
+
+import ast
 import itertools
 import re
+import threading
+import webbrowser
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from perf_explore.blocks import Writer, shade_style
-from perf_explore.page import Frame, address
-from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View
-from perf_views.colours import contrast
+from perf_explore import server
+from perf_explore.api import explore
+from perf_explore.blocks import Writer, chart_svg, colour_sheet, shade_style
+from perf_explore.page import SCRIPTS, Frame, address, asset
+from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
+from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
+from perfcore import UtilizationCurve
 
 ALL = (
     Text(("a < b",), "T", links=(Link("go", ("x",), {"q": "1 & 2"}),)),
@@ -119,13 +128,6 @@ def test_shaded_text_can_be_read_and_brightness_rises():
     assert shade_style(-3.0) == shade_style(0.0)
 
 
-def test_what_stands_below_is_indented_outside_of_its_link():
-    table = Table(("region",), ((Cell("main", Link("", ("m",))),), (Cell("solve", Link("", ("s",)), indent=2),)))
-    written = Writer(address).block(table)
-    assert '<th scope="row"><a href="/m">main</a></th>' in written
-    assert '<th scope="row"><span style="padding-left:2em"></span><a href="/s">solve</a></th>' in written
-
-
 @pytest.mark.parametrize(("share", "part"), [(0.375, "0.375"), (0.0, "0"), (1.2, "1")])
 def test_a_bar_stands_beside_its_number(share, part):
     """Shares of medians may be a little above 1; a bar ends there."""
@@ -155,12 +157,6 @@ def test_rows_that_do_not_fit_the_header_are_refused():
             Table(("a", "b"), (("1", "2"), row), "heat")
 
 
-def test_headings_of_columns_may_lead_somewhere():
-    table = Table(("", Cell("sync", Link("", ("sync",)))), (("over D", "0.66"),))
-    text = Writer(address).block(View("v", (table,)).mounted(("fit",), {"n": "2"}).blocks[0])
-    assert '<th scope="col" class="n"><a href="/fit/sync?n=2">sync</a></th>' in text
-
-
 def test_names_of_thousands_of_letters_scroll_by_themselves():
     long = "x" * 5000
     for block in (Text((long,)), Notice(long), Table(("", long), ((long, long),))):
@@ -181,29 +177,212 @@ def test_labels_are_shortened_and_told_apart():
     assert [len(label) for label in re.findall(r"<label [^>]*>([^<]*)</label>", one)] == [120, 4]
 
 
-def test_lines_of_a_cell_stay_lines():
-    text = Writer(address).block(Table(("class", "states"), (("computing", "run<a, b>\nf"),)))
-    assert "run&lt;a, b&gt;<br>f" in text
-    many = "\n".join(map(str, range(40)))
-    assert 'class="tall" tabindex="0"' in Writer(address).block(Table(("", "x"), (("a", many),)))
-
-
-def test_texts_of_a_table_break_where_it_needs_room_and_numbers_do_not():
-    law = "1.545e-07*n^2.02*m^0.965 + 3"
-    rows = (("a", "22.7 ms .. 348.5 ms", law), ("b", "1.08 s -> 1.2 s", "constant"))
-    written = Writer(address).block(Table(("path", "between", "law"), rows))
-    assert '<td class="n">22.7 ms .. 348.5 ms</td>' in written
-    assert '<td class="text"><span class="whole">1.545e-07</span>*n^2.02*m^0.965 + 3</td>' in written
-    assert "<td >constant</td>" in written.replace("<td>", "<td >")
-
-
-@pytest.mark.parametrize(("height", "is_upright"), [(4.5, False), (12.8, True)])
-def test_a_drawing_of_many_panels_is_not_squeezed_into_a_window(height, is_upright):
-    chart = Chart(lambda figure: figure.add_subplot().plot([1, 2]), "c", (), size=(10.0, height))
-    assert ('<figure class="upright"' in Writer(address).block(chart)) == is_upright
-
-
 def test_only_verdicts_have_their_sign_before_a_line():
     written = Writer(address).block(Text(("failed: a slower", "noisy: no")))
     assert '<span class="status careful">failed</span>: a slower' in written
     assert "<p>noisy: no</p>" in written
+
+
+STYLE = "fill: #123456"
+X = np.linspace(0.0, 10.0, 2000)
+SHAPES = {
+    "smooth": np.exp(-((X - 5.0) ** 2)),
+    "histogram": np.repeat(np.random.default_rng(1).uniform(0.1, 1.0, 50), 40),
+    "one spike": np.where(np.arange(2000) == 777, 1.0, 0.01),
+}
+
+
+def corners(heights):
+    """Corners of the area below heights, as it is drawn."""
+
+    def draw(figure):
+        figure.set_layout_engine("none")
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, 10), ylim=(0, 1))
+        axes.fill_between(X, heights, step="mid", color="#123456", linewidth=0.0)
+
+    svg = chart_svg(Chart(draw, "area", ()), "c")
+    path = re.search(rf'<path d="([^"]*)"[^>]*style="{STYLE}', svg) or re.search(r'<path id="[^"]*" d="([^"]*)"', svg)
+    return np.array(re.findall(r"[ML] ([-0-9.]+) ([-0-9.]+)", path[1]), dtype=float)
+
+
+def heights_of(found, at):
+    """Upper end of a polygon at places, in points."""
+    (x0, y0), (x1, y1) = found.T, np.roll(found, -1, axis=0).T
+    result = np.full(len(at), -np.inf)
+    for a, b, c, d in zip(x0, y0, x1, y1, strict=True):
+        met = (at >= min(a, c)) & (at <= max(a, c))
+        share = (at[met] - a) / (c - a) if a != c else np.zeros(met.sum())
+        result[met] = np.maximum(result[met], 288.0 - (b + share * (d - b)))
+    return result
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_area_has_the_corners_that_can_be_seen(shape):
+    found = corners(SHAPES[shape])
+    assert len(found) < 2000  # of 8,000
+    at = np.linspace(1.0, 719.0, 4001)
+    exact = 288.0 * SHAPES[shape][np.clip(np.round(at / 720.0 * 1999.0).astype(int), 0, 1999)]
+    shown = heights_of(found, at)
+    # Within a hundredth of the height, but beside steps, whose places may move by a fifth of a point.
+    near = np.array([exact[np.abs(at - place) <= 0.4] for place in at[::7]], dtype=object)
+    low = np.array([part.min() for part in near]) - 1.0
+    high = np.array([part.max() for part in near]) + 1.0
+    assert ((shown[::7] >= low) & (shown[::7] <= high)).all()
+    assert shown.max() == pytest.approx(288.0 * SHAPES[shape].max(), abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_said"),
+    [
+        (lambda figure: None, True),
+        (lambda figure: figure.add_subplot().plot([], []), True),
+        (lambda figure: figure.add_subplot().plot([1], [2]), False),
+        (lambda figure: figure.add_subplot().text(0, 0, "word"), False),
+        (lambda figure: figure.add_subplot().imshow([[1]]), False),
+    ],
+)
+def test_a_chart_with_nothing_to_draw_says_so(draw, is_said):
+    assert ("there is nothing to draw" in chart_svg(Chart(draw, "c", ()), "c")) == is_said
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_read_contrasts_with_what_is_behind_it(scheme):
+    """4.5 of text, 3 of signs, as WCAG 2.2 asks (AA)."""
+    colours = {name: each[scheme == "dark"] for name, each in PAGE.items()}
+    for text in ("ink", "quiet", "accent"):
+        for behind in ("paper", "soft"):
+            assert contrast(colours[text], colours[behind]) >= 4.5
+    for text, behind in (("paper", "accent"), ("ink", "careful-soft"), ("ink", "wrong-soft")):
+        assert contrast(colours[text], colours[behind]) >= 4.5
+    for sign in ("good", "careful", "quiet", "wrong", "edge", "focus"):
+        assert contrast(colours[sign], colours["paper"]) >= 3.0
+    for words in (GOOD, CAREFUL, QUIET):  # which stand beside marks in drawings
+        assert contrast(words if scheme == "light" else ON_DARK[words], colours["paper"]) >= 4.5
+
+
+def test_style_sheets_and_scripts_take_all_colours_from_one_sheet():
+    """None names a colour itself, and each that is asked for is there, in light and in dark."""
+    texts = [asset(name) for name in ("page.css", "report.css", "report.js", *SCRIPTS.values())]
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?!\$)|\brgba?\([0-9]", "".join(texts))
+    light, dark = colour_sheet().split("@media screen and (prefers-color-scheme: dark)")
+    known = set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", light))
+    assert known == set(re.findall(r"--([a-z-]+): #[0-9a-f]{6};", dark))
+    asked = set(re.findall(r"""var\(--([a-z-]+)\)|["'`]--([a-z-]+)["'`]""", "".join(texts)))
+    set_elsewhere = {"part", "depth", "letters"}
+    assert {one or other for one, other in asked} <= known | set_elsewhere
+
+
+def test_a_browser_that_ends_only_when_it_is_closed_does_not_keep_the_page_back(monkeypatch):
+    closed, opened, served = threading.Event(), threading.Event(), []
+
+    def blocking(address):
+        opened.set()
+        return closed.wait(60.0)
+
+    def serve(page, listener):
+        served.append(opened.wait(10.0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", blocking)
+    monkeypatch.setattr(server, "serve", serve)
+    explore(UtilizationCurve([0, 4, 10], [2, 8]), announce=lambda line: None)
+    assert served == [True]
+    assert not closed.is_set()
+    closed.set()
+
+
+def test_words_of_status_have_a_sign_beside_them_and_other_cells_none():
+    table = Table(("benchmark", "verdict", "unit"), (("passed", "failed", "ok"), ("b", "of a kind", "s")))
+    text = Writer(lambda path, query: None).view(View("", (Text(("undecided: 3 more rounds", "ok")), table)))
+    signs = re.findall(r'<span class="status ([a-z]+)">([a-z]+)</span>', text)
+    assert signs == [("quiet", "undecided"), ("careful", "failed")]
+
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "plugins" / "kits" / "perf_views" / "colours.py"
+ARGUMENTS = {
+    "color", "colors", "facecolor", "facecolors", "edgecolor", "edgecolors", "ecolor", "mfc", "mec", "markerfacecolor",
+    "markeredgecolor", "cmap",
+}  # fmt: skip
+NO_COLOUR = {"none"}
+OF_THE_CYCLE = {
+    "C0",
+    "C6",
+}  # in the core, which imports no kit: `perf_views.style.drawing` says what these are
+# Conversion of XYZ, and what people see who lack one kind of cones: G. Machado, M. Oliveira and L. Fernandes, "A
+# Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
+XYZ = np.reshape(
+    [0.4124564, 0.3575761, 0.1804375, 0.2126729, 0.7151522, 0.0721750, 0.0193339, 0.1191920, 0.9503041], (3, 3)
+)
+EYES = {
+    "all cones": [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    "no red": [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+    "no green": [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881],
+    "no blue": [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900],
+}
+
+
+def named_in(text):
+    """Colours that a module names itself, with their lines."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.fullmatch(r"#[0-9a-fA-F]{6}", node.value):
+                yield node.lineno, node.value
+        elif isinstance(node, (ast.Call, ast.Dict)):
+            given = (
+                [(word.arg, word.value) for word in node.keywords]
+                if isinstance(node, ast.Call)
+                else [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values, strict=True)]
+            )
+            for name, value in given:
+                for part in ast.walk(value) if name in ARGUMENTS and not isinstance(value, ast.Call) else ():
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value not in NO_COLOUR:
+                        yield part.lineno, part.value
+        elif isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "colormaps":
+            name = node.slice
+            if isinstance(name, ast.Constant):
+                yield node.lineno, name.value
+
+
+def test_named_colours_are_found():
+    text = 'a.plot(x, color="red" if bad else INK, mec="none")\nb = "#123456"\nc = mpl.colormaps["jet"]'
+    assert sorted(value for _, value in named_in(text)) == ["#123456", "jet", "red"]
+
+
+@pytest.mark.parametrize("folder", ["perfcore", "plugins"])
+def test_nothing_that_is_drawn_names_a_colour(folder):
+    allowed = OF_THE_CYCLE if folder == "perfcore" else set()
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {value}"
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if file != PLACE
+        for line, value in named_in(file.read_text())
+        if value not in allowed
+    ]
+    assert found == []
+
+
+def test_a_dark_page_replaces_paper_ink_and_greys():
+    sheet = colour_sheet()
+    for each in (colours.INK, colours.PAPER, colours.DARK, colours.GRID):
+        assert f'[style*="stroke: {each}"]' in sheet
+        assert f'[style*="fill: {each}"]' in sheet
+    for text in (colours.DARK_TEXT, colours.BRIGHT_TEXT):  # and leaves these, as what lies below them stays
+        assert text not in sheet
+    greys = [colours.PAPER, colours.GRID, colours.FAINT, colours.LIGHT, colours.RULE, colours.DARK, colours.INK]
+    dark = [colours.contrast(colours.ON_DARK[colours.PAPER], colours.ON_DARK[each]) for each in greys]
+    assert dark == sorted(dark)  # in the order of how far they are from paper
+    assert min(colours.contrast(colours.PAPER, each) for each in (colours.GOOD, colours.CAREFUL, colours.QUIET)) >= 4.5
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_steps_of_growth_are_told_apart(eyes):
+    """By the distance in CIE 1976 L*a*b*, in which 2.3 is just noticeable."""
+    seen = np.array([[int(step[at : at + 2], 16) / 255 for at in (1, 3, 5)] for step in colours.STEPS])
+    linear = np.where(seen <= 0.04045, seen / 12.92, ((seen + 0.055) / 1.055) ** 2.4) @ np.reshape(EYES[eyes], (3, 3)).T
+    relative = np.clip(linear, 0.0, 1.0) @ XYZ.T / [0.95047, 1.0, 1.08883]
+    root = np.where(relative > 0.008856, np.cbrt(relative), 7.787 * relative + 16 / 116)
+    lab = np.column_stack([116 * root[:, 1] - 16, 500 * (root[:, 0] - root[:, 1]), 200 * (root[:, 1] - root[:, 2])])
+    assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(lab, 2)) > 18.0

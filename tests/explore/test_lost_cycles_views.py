@@ -10,16 +10,15 @@ import pytest
 import perfcore
 from perf_explore import opening
 from perf_explore.opening import open_subjects
-from perf_explore.page import report_text
 from perf_explore.session import Session
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
-from perf_lost_cycles.views.category_views import fitting_blocks, runs_on_line, worst_first
-from perf_lost_cycles.views.formulae import check_formulas, edited_models, fit_obstacle, refitted
+from perf_lost_cycles.views.category_views import fitting_blocks, runs_on_line
+from perf_lost_cycles.views.formulae import check_formulas, edited_models, refitted
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
-from perf_views import Action, Chart, Editable, Form, Notice, NoViewError, Table, View
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perf_views import Action, Chart, Editable, Form, Notice, Table, View
+from perfcore.base.errors import DataError, PerfError
 from perfcore.data.measurements import Measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
@@ -89,24 +88,6 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
     assert float(shown["over D"]) == pytest.approx(np.mean(list(found.values())), abs=1e-4)
 
 
-def test_each_number_of_the_overview_leads_to_what_is_behind_it(model):
-    views = model.views()
-    for row in tables(views.view((), {}))["Fitting overview"].rows:
-        for cell in row[1:]:
-            if not isinstance(cell, str):
-                assert cell.text in "".join(map(str, texts_of(views.view(cell.link.path, {}))))
-                assert 0.0 <= cell.shade <= 1.0
-
-
-def texts_of(view: View) -> list[str]:
-    found = [view.title]
-    for block in view.blocks:
-        found += getattr(block, "lines", ())
-        if isinstance(block, Table):
-            found += [cell for row in texts(block) for cell in row]
-    return found
-
-
 def test_many_categories_stand_below_one_another_the_worst_first():
     rng = np.random.default_rng(3)
     rows = [
@@ -129,19 +110,6 @@ def test_many_categories_stand_below_one_another_the_worst_first():
     assert views.view(("category", "path/07", "over", "p", "0"), {}).title.startswith("Fit of path/07")
     none = views.view((), {"name": "else", "rows": "-1"})
     assert [block.text for block in none.blocks if isinstance(block, Notice)] == ["no category has 'else' in its name"]
-
-
-def test_ways_have_the_words_of_views_and_lead_to_what_is_below_the_category_shown(model):
-    views = model.views()
-    ways = {link.text: link.path for link in views.ways((*OVER_D, "0"), {})}
-    top = [text for text, path in ways.items() if len(path) < 3]
-    assert top == [model.title, "Verify and extrapolate", *worst_first(subject_of(model))]
-    below = {text: path for text, path in ways.items() if len(path) > 2}
-    assert set(below) > {"P", "D", "How it was put together"}
-    assert all(path[1] == SYNC for path in below.values())
-    assert {text.partition("=")[0] for text in below if text.endswith(", the worst")} == {"P", "D"}
-    for path in below.values():
-        views.view(path, {})
 
 
 def test_a_fit_has_every_candidate_with_constants_errors_and_the_data(one_factor):
@@ -212,21 +180,6 @@ def test_the_sliders_choose_where_to_predict(model):
     assert "Prediction at P=64, D=2048" in tables(typed_by_hand)
 
 
-def test_the_steps_end_with_the_form_of_the_model(model):
-    rows = texts(
-        tables(model.views().view(("category", "communication loss", "steps"), {}))["From the tuples to one model"]
-    )
-    fit = next(fit for fit in model.categories if fit.name == "communication loss")
-    assert set(rows[-1][4].split(" + ")) == {term.replace("p", "P") for term in fit.terms}
-
-
-@pytest.mark.parametrize("which", ["model", "one_factor"])
-def test_a_refit_with_the_same_formulas_is_the_same_model(which, request):
-    model = request.getfixturevalue(which)
-    names = model.origin.options["models"]
-    assert refitted(model, names, find_models(names)).to_dict() == model.to_dict()
-
-
 def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, runs, stored):
     change = model.views(None, stored).act(FORMULAE, typed(*present(model), ADDED))
     for edit in change.files:
@@ -260,16 +213,6 @@ def test_the_story_of_the_example(model, stored):
     assert not Path("mine.toml").exists()
 
 
-def test_a_second_edit_follows_the_first(model, stored):
-    session = Session(model.views(None, stored))
-    session.keep(FORMULAE, typed(*present(model), ADDED), "0")
-    session.keep(FORMULAE, typed(ADDED, "a"), "1")
-    kept = perfcore.load(stored)
-    assert kept.origin.options["models"] == ["mine.toml"]
-    assert set(present(kept)) == {ADDED, "a"}
-    assert len(read_models("mine.toml")) > 10
-
-
 def test_what_is_written_in_the_models_file_stays(model, stored):
     text = '# mine\n[[model]]\nformula = "a*D^4"   # a guess\ncategory = "other"\nfactor = "D"\n'
     Path("mine.toml").write_text(text)
@@ -297,17 +240,6 @@ def test_a_model_file_that_someone_else_wrote_is_left_alone(model, stored):
         session.keep(FORMULAE, typed(*present(model), ADDED), "0")
     assert stored.read_text() == "{}"
     assert not Path("mine.toml").exists()
-
-
-def test_one_factor_is_edited_likewise(one_factor, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    change = one_factor.views().act(FORMULAE, typed(*present(one_factor), ADDED))
-    (edit,) = change.files
-    assert edit.before is None
-    assert any("--models standard,mine.toml" in block.text for block in change.blocks if isinstance(block, Notice))
-    candidates = texts(tables(change.subject.view((*OVER_D, "0"), {}))["Candidates"])
-    assert candidates[0][:2] == [ADDED, "chosen"]
-    assert float(candidates[0][3]) > 0.99
 
 
 @pytest.mark.parametrize(
@@ -348,44 +280,12 @@ def test_what_is_typed_is_checked_line_by_line(model, one_factor):
     assert model.views().check(("verify",), {}) == ()
 
 
-def test_a_formula_that_some_lines_bear_only_is_said_so():
-    levels = [np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 2.0, 4.0])]
-    shown, obstacle = fit_obstacle(["1", "x", "x^2"], "P", levels)
-    assert shown == "terms 1, P, P^2"
-    assert obstacle.startswith("cannot be fitted on 2 of 3 lines: 3 constants, and 3 levels of P")
-
-
-def test_checks_reach_a_fit_on_the_page(runs, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    runs.to_csv("profile.csv", index=False)
-    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
-    subject = open_subjects(["profile.csv", "curve.csv"])
-    path = ("profile.csv", "fit", "modgen", *FORMULAE)
-    (check,) = subject.check(path, {"fit.parameter": "P,D", "formulas": "a +"})
-    assert not check.is_fine
-    assert subject.check(("curve.csv", "fit", "worley"), {}) == ()
-    assert subject.check(("none",), {}) == ()
-
-
 def test_a_refit_that_cannot_be_done_says_so(model, one_factor, stored):
     greedy = typed("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")  # five constants, and five levels
     with pytest.raises(DataError, match="no default model has fewer coefficients than the lines have levels"):
         model.views(None, stored).act(FORMULAE, greedy)
     with pytest.raises(DataError, match="none of its default models has fewer coefficients"):
         one_factor.views().act(FORMULAE, greedy)
-
-
-def test_what_is_typed_beside_the_formulas_is_checked(model, stored):
-    views = model.views(None, stored)
-    with pytest.raises(OptionError, match="nothing would change"):
-        views.act(FORMULAE, typed(*reversed(present(model))))
-    with pytest.raises(OptionError, match=r"must end with \.toml"):
-        views.act(FORMULAE, typed(*present(model), ADDED, models_file="fft.json"))
-    Path("mine.toml").write_text("[tool]\nname = 1\n")
-    with pytest.raises(InputError, match=r"mine\.toml"):
-        views.act(FORMULAE, typed(*present(model), ADDED))
-    with pytest.raises(OptionError, match="nothing to change"):
-        views.act(("verify",), {})
 
 
 OWN = (
@@ -430,34 +330,6 @@ def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has
                 assert terms(models_for(after, *place)) == before[place], (place, wanted)
 
 
-def test_sets_that_are_only_added_to_stay_in_use(tmp_path):
-    used, content = edited_models(
-        ["standard"], tmp_path / "mine.toml", SYNC, ("P", "D"), "D", ["a", "a*x", "a + b*x", ADDED], "why"
-    )
-    assert used == ("standard", str(tmp_path / "mine.toml"))
-    assert content == (DefaultModel(SYNC, "D", ADDED, "why"),)
-
-
-@pytest.mark.parametrize("which", ["model", "one_factor"])
-def test_every_view_of_a_report_can_be_shown_and_no_other(which, request):
-    views = request.getfixturevalue(which).views()
-    paths = list(views.paths())
-    assert len(set(paths)) == len(paths)
-    for path in paths:
-        assert views.view(path, {}).path == path
-    for path in (("x",), ("category",), (*OVER_D, "99"), (*OVER_D, "-1"), (*OVER_D, "9" * 5000), (*OVER_D, "0", "0"),
-                 ("category", SYNC, "over", "Q"), ("category", "none"), ("category", "none", "steps"),
-                 ("category", SYNC, "steps", "D"), ("category", SYNC, "over", "category", "formulae")):  # fmt: skip
-        with pytest.raises(NoViewError):
-            views.view(path, {})
-
-
-def test_a_report_has_no_forms_and_all_charts_as_tables(one_factor):
-    text = report_text(one_factor.views(), 4)
-    assert "<form" not in text
-    assert text.count("<figure") == text.count("The same in numbers") >= 3
-
-
 def test_formulas_of_a_file_that_is_gone_are_a_notice(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_models([DefaultModel(SYNC, "D", ADDED)], "mine.toml")
@@ -469,22 +341,6 @@ def test_formulas_of_a_file_that_is_gone_are_a_notice(model, tmp_path, monkeypat
     assert notice.text.startswith("mine.toml: there is no such file")
     with pytest.raises(PerfError, match="no such file"):
         other.views().act(FORMULAE, typed("a"))
-
-
-def test_an_edit_tells_what_changes_because_of_others(model, stored):
-    """Somebody took formulas of another category out of the models file since the model was made."""
-    write_models(read_models("standard"), "mine.toml")
-    made = refitted(model, ["mine.toml"], read_models("mine.toml"))
-
-    def warnings() -> list[str]:
-        change = made.views().act(FORMULAE, typed(*present(made), ADDED))
-        return [block.text for block in change.blocks if isinstance(block, Notice) and block.kind == "warning"]
-
-    assert warnings() == []
-    kept = [one for one in read_models("mine.toml") if one.category != "load imbalance" or one.formula == "a"]
-    write_models([*kept, DefaultModel("load imbalance", "P", "a")], "mine.toml")
-    (text,) = warnings()
-    assert "see load imbalance" in text
 
 
 def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch):

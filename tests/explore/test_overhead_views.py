@@ -11,8 +11,7 @@ from perf_analysis.categories import STANDARD, read_categories
 from perf_analysis.overhead_views import TraceViews
 from perf_explore.blocks import chart_svg
 from perf_explore.opening import DataViews
-from perf_explore.timeline.shown import timeline_data
-from perf_views import Chart, Form, Link, Notice, Table, Text
+from perf_views import Chart, Form, Link, Notice, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
@@ -59,19 +58,6 @@ def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     form = form_of(view)
     assert form.is_folded
     assert {item.name: item.value for item in form.fields[:-1]} == query
-
-
-def test_some_that_are_chosen_leave_the_others_to_be_asked(own):
-    view = DataViews(RANKS, "ranks").view(OVERHEADS, {"class.solve": "computing", "class.never": "", **own})
-    assert "3 of 5 states" in view.blocks[0].text
-    assert {item.label: item.value for item in form_of(view).fields}["solve"] == "computing"
-
-
-def test_a_trace_without_a_computing_state_still_leads_to_the_form():
-    view = DataViews(RANKS, "ranks").view((), {})
-    assert view.blocks[1].text.startswith("no picture: ")
-    views = next(b for b in view.blocks if isinstance(b, Table) and b.title == "What else it shows, and models of it")
-    assert views.rows[0][0].link.path == OVERHEADS
 
 
 def test_a_class_that_there_is_not_is_an_error_with_the_form():
@@ -145,14 +131,6 @@ def test_the_drawing_keeps_its_place_whatever_the_names(name):
     assert len(svg) < 60_000 + 10 * len(name)
 
 
-def test_lists_have_one_item_on_a_line():
-    trace = Trace([0, 0], [0, 1], [0, 5], [5, 9], ["a"], ["run<a, b>", "wait"])
-    table = next(b for b in DataViews(trace, "t").view((), {}).blocks if isinstance(b, Table) and b.title)
-    rows = {row[0]: row[1] for row in table.rows}
-    assert "run<a, b>\nwait" in rows.values()
-    assert not any(isinstance(block, Text) and "run<a, b>, wait" in str(block.lines) for block in [table])
-
-
 def test_the_page_tells_serialisation_and_transfer_as_the_command_does():
     trace = perfcore.read("examples/halo/halo.prv", wanted=(Trace,))
     [profile] = perfcore.overheads(trace).profiles
@@ -198,15 +176,3 @@ def test_a_category_leads_to_where_it_is_on_the_timeline(prefix):
         assert heading["communication loss"].query == cells["communication loss"].link.query
         number = tables[title].rows[0][0]
         assert number.link.path == (*prefix, "timeline")
-
-
-def test_categories_of_several_classes_search_all_of_them():
-    trace = Trace(
-        [0, 0, 0], [0, 1, 2], [0, 50, 70], [50, 70, 100], ["a"], ["MPI_Recv", "Memcpy HtoD", "solve"],
-        busy_states=["solve"],
-    )  # fmt: skip
-    view = DataViews(trace, "t").view(OVERHEADS, {})
-    table = next(block for block in view.blocks if isinstance(block, Table) and block.title == "Cycles by category")
-    (link,) = (row[0].link for row in table.rows if getattr(row[0], "text", "") == "communication loss")
-    assert set(link.query["find"].split(" | ")) == {"class:waiting", "class:transferring"}
-    assert timeline_data(trace).states_like(link.query["find"]).tolist() == [True, True, False]

@@ -1,13 +1,22 @@
 """Only the page itself is answered: the secret, the host, the origin; and every answer is a page."""
 
-import json
-import re
-import socket
+from __future__ import annotations
 
+import json
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import perfcore
+from perf_explore.opening import DataViews
 from perf_explore.server import HOST, listen
-from perfcore.base.errors import InputError
+from perf_explore.session import Session
+from perf_views import Action, FileEdit, Notice
+from perfcore import UtilizationCurve
+from perfcore.base.errors import DataError, InputError, OptionError
 
 from .conftest import PORT
 
@@ -49,21 +58,11 @@ def test_a_foreign_origin_is_refused(ask, session, origin):
     assert session.version == "0"
 
 
-def test_localhost_is_this_machine_too(ask):
-    assert ask("/", host=f"localhost:{PORT}", origin=f"http://localhost:{PORT}").status == 200
-    assert ask("/", host=f"localhost:{PORT}", origin=OWN).status == 403
-
-
 def test_nothing_may_be_fetched_or_framed(ask):
     policy = ask("/").headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; ")
     assert "form-action 'self'; base-uri 'none'; frame-ancestors 'none'" in policy
     assert ask("/").headers["cache-control"] == "no-store"
-
-
-def test_names_with_slashes_are_one_part_of_a_path(ask):
-    assert 'href="/a%2Fb/%C3%BC"' in ask("/").text
-    assert "deep" in ask("/a%2Fb/%C3%BC").text
 
 
 @pytest.mark.parametrize(
@@ -108,17 +107,6 @@ def test_a_refused_change_gives_back_what_was_typed(ask, notebook):
     assert notebook.file.read_text() == "one"
 
 
-def test_a_refused_change_has_the_labels_and_kinds_of_its_fields(ask):
-    form = re.search(r'<form method="post".*?</form>', ask("/?n=4").text, re.DOTALL).group()
-    refused = ask("/", {"text": "?", "_version": "0", "_from": "/?n=4"}, origin=OWN).text
-    again = re.search(r'<form method="post".*?</form>', refused, re.DOTALL).group()
-    assert again.replace("?</textarea>", "one</textarea>") == re.sub(r"b\d+-", "b1-", form)
-    # Where the view is no more, the fields have their names, and nothing is lost.
-    lost = ask("/", {"text": "?", "_version": "0", "_from": "//evil.example/x"}, origin=OWN).text
-    assert "?</textarea>" in lost
-    assert 'href="/evil.example/x"' in lost
-
-
 def test_leaving_a_preview_leads_back_to_what_was_typed(ask, notebook):
     sent = {"text": "two", "_version": "0", "_from": "/?n=4"}
     assert 'name="_from" value="/?n=4"' in ask("/", sent, origin=OWN).text
@@ -127,12 +115,6 @@ def test_leaving_a_preview_leads_back_to_what_was_typed(ask, notebook):
     assert "two</textarea>" in left.text
     assert "n is 4" in left.text
     assert notebook.file.read_text() == "one"
-
-
-def test_what_was_left_does_not_pass_over_an_edit_of_another_tab(ask):
-    ask("/", {"text": "theirs", "_version": "0", "_step": "keep"}, origin=OWN)
-    left = ask("/", {"text": "mine", "_version": "0", "_step": "leave"}, origin=OWN)
-    assert 'name="_version" value="0"' in left.text
 
 
 def test_undo_leads_to_where_the_edit_was_made(ask):
@@ -181,3 +163,116 @@ def test_only_loopback_is_bound():
             listen(port)
         with socket.socket() as other, pytest.raises(ConnectionRefusedError):
             other.connect(("127.0.0.2", port))
+
+
+def test_a_preview_is_not_computed_twice(notebook):
+    calls = []
+
+    class Counting(type(notebook)):
+        def act(self, path, form):
+            calls.append(form["text"])
+            return super().act(path, form)
+
+    session = Session(Counting(notebook.file))
+    for _ in range(2):
+        session.preview((), {"text": "two"}, "0")
+    session.keep((), {"text": "two"}, "0")
+    assert calls == ["two"]
+
+
+def test_a_file_that_someone_else_changed_is_left_alone(session, notebook):
+    session.preview((), {"text": "two"}, "0")
+    notebook.file.write_text("theirs")
+    with pytest.raises(DataError, match="was changed by someone else"):
+        session.keep((), {"text": "two"}, "0")
+    assert (notebook.file.read_text(), session.version) == ("theirs", "0")
+    notebook.file.write_text("one")
+    session.keep((), {"text": "two"}, "0")
+    notebook.file.write_text("theirs")
+    with pytest.raises(DataError):
+        session.undo("1")
+    assert notebook.file.read_text() == "theirs"
+
+
+def test_of_several_files_all_are_written_or_none(notebook, tmp_path):
+    class Two(type(notebook)):
+        def act(self, path, form):
+            change = super().act(path, form)
+            (tmp_path / "wall").write_text("")
+            return replace(change, files=(*change.files, FileEdit(tmp_path / "wall" / "x", None, b"")))
+
+    session = Session(Two(notebook.file))
+    with pytest.raises(InputError):
+        session.keep((), {"text": "two"}, "0")
+    assert (notebook.file.read_text(), session.version) == ("one", "0")
+
+
+def test_a_new_file_goes_again_with_undo(notebook, tmp_path):
+    class New(type(notebook)):
+        def act(self, path, form):
+            return replace(super().act(path, form), files=(FileEdit(tmp_path / "new", None, b"x"),))
+
+    session = Session(New(notebook.file))
+    session.keep((), {"text": "two"}, "0")
+    assert (tmp_path / "new").read_bytes() == b"x"
+    assert not (tmp_path / "new.bak").exists()
+    session.undo("1")
+    assert not (tmp_path / "new").exists()
+
+
+CURVE = UtilizationCurve(np.arange(31.0), np.repeat([2.0, 8.0, 4.0], 10), source="c.csv")
+WORLEY = ("fit", "worley")
+
+
+@pytest.fixture
+def fits(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()  # beside the data
+    return Session(DataViews(CURVE, "runs/c.csv"))
+
+
+def form_of(fits, query):
+    """What the form that saves is sent with."""
+    (action,) = (block for block in fits.view(WORLEY, query).blocks if isinstance(block, Action))
+    assert action.path == WORLEY
+    return {item.name: item.value for item in action.fields}
+
+
+def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
+    query = {"fit.degree": "0", "phases": "3", "from": "5"}
+    form = form_of(fits, query)
+    assert form.pop("save_as") == "runs/c-worley.json"
+    assert form == query
+    kept = fits.keep(WORLEY, {**form, "save_as": "runs/c-worley.json"}, "0")
+    assert (kept.path, kept.query) == (WORLEY, query)
+    saved = perfcore.load("runs/c-worley.json")
+    assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula
+
+
+def test_what_is_there_is_not_replaced_in_silence(fits):
+    Path("x.json").write_text("mine")
+    form = {**form_of(fits, {}), "save_as": "x.json"}
+    (notice,) = (block for block in fits.preview(WORLEY, form, "0").blocks if isinstance(block, Notice))
+    assert notice.kind == "warning"
+    assert notice.text.startswith("x.json exists: what it holds (4 bytes, of ")
+    assert Path("x.json").read_text() == "mine"
+    fits.keep(WORLEY, form, "0")
+    with pytest.raises(OptionError, match=r"x\.json holds this model already"):
+        fits.preview(WORLEY, form, "1")
+    fits.undo("1")
+    assert Path("x.json").read_text() == "mine"
+
+
+def test_a_changed_fit_that_cannot_be_saved_is_not_saved_as_it_was(fits):
+    class Changed:
+        title = "changed"
+
+        def view(self, path, query): ...
+
+        def paths(self): ...
+
+    fits.view(WORLEY, {})
+    fits.subject._changed = {("worley", ()): Changed()}
+    with pytest.raises(OptionError, match="a fit of worley that was changed cannot be saved"):
+        fits.preview(WORLEY, {"save_as": "x.json"}, "0")
+    assert fits.unsaved == ("worley (with changed formulas)",)

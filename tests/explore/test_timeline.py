@@ -11,11 +11,10 @@ from perf_explore.blocks import Writer, chart_svg
 from perf_explore.opening import DataViews, open_subjects
 from perf_explore.page import Frame, address
 from perf_explore.session import Session
-from perf_explore.timeline.lanes import Lanes, Window
+from perf_explore.timeline.lanes import Window
 from perf_explore.timeline.shown import SortedIntervals, timeline_data
 from perf_views import Chart, NoViewError, Table, Text
 from perfcore import Trace
-from perfcore.base.errors import OptionError
 
 STATES = ["solve", "MPI_Wait", "MPI_Allreduce", "free"]
 HOSTILE = ["<script>alert(1)</script>", "$x_", "\u202eevil\u202c", "n" * 3000, "🚀", "", "a\nb", "b$_^$"]
@@ -85,15 +84,6 @@ def test_an_index_finds_what_lies_at_a_place_and_what_is_longest(trace):
     assert only.end_ns(only.longest()) - only.start_ns[only.longest()] == durations[trace.state == 1].max()
 
 
-def test_lanes_fold_and_leave_out_levels_that_tell_nothing():
-    lanes = Lanes(random_trace(levels={"process": [f"rank {at // 2}" for at in range(6)], "node": ["one"] * 6}))
-    assert [(lane.kind, lane.depth) for lane in lanes.all[:3]] == [("process", 0), ("location", 1), ("location", 1)]
-    assert len(lanes.shown(frozenset())) == 9
-    assert len(lanes.shown({0, 3})) == 5
-    many = random_trace(160, 1, levels={"process": [f"p{at // 20}" for at in range(160)]})
-    assert [Lanes(many).all[at].name for at in Lanes(many).shown(frozenset())] == [f"p{at}" for at in range(8)]
-
-
 def test_the_page_gets_the_class_of_most_time_and_its_share(views, trace):
     said, (top, share, _) = lanes_of(views, {"from": "2", "to": "10us", "find": "wait"}, ("timeline",))
     lane = next(at for at, row in enumerate(said["rows"]) if row["name"] == "rank 1 / thread 0")
@@ -152,17 +142,6 @@ def test_what_stands_at_a_place_is_told(views, trace):
     whole = asked(views, "at", lane="0")["lines"]
     assert whole[-1].startswith("rank 0, ")
     assert "intervals" in whole[-2]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [{"from": "x"}, {"from": "9", "to": "3"}, {"from": "nan"}, {"to": "inf"}, {"from": "1e300"}, {"top": "-"},
-     {"toggled": "a"}, {"lane": "99"}, {"lane": "-1"}, {}],
-)  # fmt: skip
-def test_a_bad_address_is_one_line(views, query):
-    with pytest.raises(OptionError) as refused:
-        views.feed(("timeline", "at"), query)
-    assert "\n" not in str(refused.value)
 
 
 def test_states_of_a_window_are_addresses():
@@ -248,20 +227,6 @@ def test_a_report_has_the_timeline_as_a_picture(views):
     live = Writer(address).block(chart)
     assert "<noscript><figure><img" in live
     assert Session(views).feed(("timeline", "slowest"), {}).media == "application/json"
-
-
-def test_a_trace_in_which_nothing_computes_has_a_timeline():
-    trace = Trace([0, 0], [0, 0], [0, 5], [5, 5], ["a"], ["MPI_Wait"], source="w")
-    views = DataViews(trace, "w")
-    said, (_, share, *_) = lanes_of(views, {}, ("timeline",))
-    assert (share == 255).all()
-    assert said["busy"] == [0.0] * 5
-    assert said["columns"] == 5
-    assert asked(views, "phases")["phases"] == []
-    with pytest.raises(OptionError, match="nothing computes"):
-        views.feed(("timeline", "slowest"), {})
-    with pytest.raises(OptionError, match="no state is called"):
-        views.feed(("timeline", "longest"), {"find": "nowhere"})
 
 
 def test_an_iteration_leads_to_its_stretch():

@@ -1,8 +1,7 @@
 """Everything that can be opened shows itself: each view of each subject, on the page and in a report."""
 
 import re
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +13,13 @@ from perf_explore import opening
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import Frame, report_text
 from perf_explore.session import Session
-from perf_views import Chart, Form, Notice, NoViewError, Table, Text, Viewable
+from perf_views import Chart, Form, Notice, Table, Text, Viewable
+from perf_views.contents import Opener
 from perf_views.drawable import views_of
-from perf_views.openers import Opener
 from perfcore import Measurements, Series, Trace, UtilizationCurve
-from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.options import option
-from perfcore.hooks.registry import registry
-from perfcore.results import Presenter, further_presenters
+from perfcore.results import Presenter
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
 CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")
@@ -109,12 +106,6 @@ def test_every_view_is_shown_and_leads_only_to_views(subject):
         session.view(path, dict(query))
 
 
-def test_the_first_view_is_a_page(subject):
-    text = Frame(subject.title, "0", None).view(subject.view((), {}))
-    assert text.count("<h1>") == 1
-    assert "<script" in text
-
-
 def test_every_figure_is_also_a_table(subject):
     for path in subject.paths():
         view = subject.view(path, {})
@@ -132,12 +123,6 @@ def test_a_report_has_all_views_once(subject):
     assert text.count('<section id="view') == len(list(subject.paths()))
     assert "<script" not in text
     assert "<form" not in text
-
-
-def test_no_view_anywhere_else(subject):
-    for path in (("nowhere",), ("fit",), ("fit", "nowhere"), ("column", "x"), ("pair", "x", "y"), ("overheads", "x")):
-        with pytest.raises(NoViewError):
-            subject.view(path, {})
 
 
 def test_a_long_report_says_what_it_leaves_out(subject):
@@ -228,33 +213,6 @@ def test_many_files_are_one_data_set_beside_others(tmp_path, monkeypatch):
     assert open_subjects(["."]).title == "."
 
 
-def test_what_names_of_files_say_is_shown(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for kind, part in runs().table.groupby("system"):
-        part.drop(columns="system").to_csv(f"run_{kind}.csv", index=False)
-    words = ["run_*.csv", "--from-name", "run_{machine}.csv", "-o", "report.html", "--views", "1"]
-    monkeypatch.setattr(sys, "argv", ["perf", "report", *words])
-    with pytest.raises(SystemExit, match="0"):
-        main()
-    assert ">machine</th>" in Path("report.html").read_text()
-
-
-def test_data_have_nothing_to_change():
-    for views in (DataViews(CURVE, "c.csv"), open_subjects(["examples/step.csv", "examples/structural/lu.toml"])):
-        with pytest.raises(OptionError, match="nothing to change"):
-            views.act((), {})
-
-
-def test_objects_are_shown_as_files_are():
-    model = perfcore.fit(CURVE, phases=2, degree=0)
-    assert open_subjects([model, CURVE]).title == "2 phases of c.csv"
-    shelf = open_subjects([TRACE, CURVE, CURVE, model, model.views(), "examples/step.csv"])
-    names = [row[0].text for row in shelf.view((), {}).blocks[0].rows]
-    assert names == ["trace", "c.csv", "c.csv (2)", "2 phases of c.csv", "2 phases of c.csv (2)", "step.csv"]
-    with pytest.raises(OptionError, match="nothing to show"):
-        open_subjects([])
-
-
 def test_a_report_is_written_once(tmp_path):
     target = tmp_path / "report.html"
     perfcore.explore(perfcore.fit(CURVE, phases=2, degree=0), CURVE, output=target)
@@ -301,15 +259,6 @@ def test_data_without_a_presenter_still_have_facts_and_fits(monkeypatch):
     figures, *tables = view.blocks
     assert [figure.name for figure in figures.figures][:1] == ["steps"]
     assert [table.title for table in tables] == ["What is there", "What else it shows, and models of it"]
-
-
-def test_a_view_that_lacks_its_library_hides_no_other(monkeypatch):
-    further = further_presenters(TRACE)
-    assert "overheads" in further
-    broken = replace(registry().entry("presenters", "perfcore.data.trace:Trace#overheads"), target="no.module:X")
-    monkeypatch.setitem(registry()._entries["presenters"], "perfcore.data.trace:Trace#broken", broken)
-    assert further_presenters(TRACE).keys() == further.keys()
-    assert further_presenters(CURVE) == {}
 
 
 def test_names_that_are_meant_badly_stand_in_every_view_as_they_are():

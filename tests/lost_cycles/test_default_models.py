@@ -9,8 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models.linear_terms import linear_terms
-from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
+from perf_lost_cycles.default_models.sets import (
+    DefaultModel,
+    find_models,
+    linear_terms,
+    models_for,
+    read_models,
+    write_models,
+)
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 
 # The categories of Crovella and LeBlanc, Supercomputing 1994.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.default_models.sets import models_for, read_models
-from perf_lost_cycles.lca.candidates import best, fit_default_models, ranked, term_values
+from perf_lost_cycles.lca.categories import best, fit_default_models, ranked, term_values
+from perf_lost_cycles.options import CRITERIA
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
 MODELS = [("1",), ("x",), ("1", "x"), ("1", "log2(x)"), ("1", "1/x", "x"), ("x - 1", "1")]

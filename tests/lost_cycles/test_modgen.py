@@ -5,10 +5,19 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_lost_cycles.modgen.forms import FormList, Terms, candidates, partitions, product_form, union
+from perf_lost_cycles.modgen.forms import (
+    FormList,
+    Grid,
+    Terms,
+    candidates,
+    criterion,
+    partitions,
+    product_form,
+    score_forms,
+    union,
+)
 from perf_lost_cycles.modgen.generate import generate, lines_of
 from perf_lost_cycles.modgen.generation import fit_forms
-from perf_lost_cycles.modgen.scores import Grid, criterion, score_forms
 from perfcore.base.errors import DataError
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")

@@ -10,9 +10,7 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, result_of
 
 import perfcore
-from perf_views.picture import Drawing
 from perfcore import Model
-from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
 from perfcore.results import Presenter, Result, Shown, _presenter_of
 
@@ -107,19 +105,6 @@ def test_a_cell_of_pages_has_a_frame_that_cannot_reach_the_notebook():
     cell = cell_of("Inline")
     assert Elements(cell).names == ["iframe"]
     assert 'sandbox="allow-scripts"' in cell
-
-
-@pytest.mark.parametrize("kind", ALL_KINDS)
-def test_a_picture_goes_into_given_axes_or_is_a_drawing(kind):
-    result, axes = result_of(kind), Figure().add_subplot()
-    if kind in WITHOUT_PICTURE:
-        for place in ({}, {"ax": axes}):
-            with pytest.raises(OptionError, match=rf"^{kind} has no picture"):
-                result.plot(**place)
-        return
-    assert result.plot(ax=axes) is axes
-    assert axes.has_data() or axes.texts
-    assert isinstance(result.plot(), Drawing)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind != "Inline"])

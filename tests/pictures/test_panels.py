@@ -1,19 +1,23 @@
 """Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn."""
 
+from __future__ import annotations
+
 import itertools
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from result_kinds import KINDS
 
 import perfcore
+from perf_structural import StructuralModel
 from perf_views.picture import inches, plot
 from perf_views.style import drawing, finish, fit_texts
 from perfcore import Trace
 from perfcore.base.errors import OptionError
-from perfcore.results import presenter_of
+from perfcore.results import Result, presenter_of
 
 P = (2.0, 4.0, 8.0, 16.0)
 
@@ -92,13 +96,6 @@ def test_what_is_drawn_as_a_whole_has_no_panels():
         perfcore.overheads(trace).plot(panels="1")
 
 
-def test_titles_of_laws_have_the_names_of_the_data(laws):
-    figure = laws.plot().figure
-    formulas = [axes.get_title("left").split("\n")[1] for axes in figure.axes]
-    assert [bool(re.search(r"\branks\b", text)) for text in formulas] == [True, True]
-    assert not any(re.search(r"\bp\b", text) for text in formulas)
-
-
 def test_a_legend_below_takes_the_columns_that_fit():
     trace = Trace([0, 0, 1], [0, 1, 2], [0, 50, 0], [50, 100, 100], ["a", "b"], ["run", "MPI_Wait", "MPI_Send"])
     figure = perfcore.overheads(trace).plot(size="2.8x3in").figure
@@ -153,3 +150,72 @@ def test_titles_of_categories_neither_leave_the_picture_nor_touch():
     assert all(box.x0 >= 0.0 and box.x1 <= figure.bbox.width for box in boxes)
     assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
     assert all("R^2 centered" in axes.get_title() for axes in figure.axes)
+
+
+WITHOUT = {
+    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+}  # fmt: skip
+TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
+COLUMN = {"size": "3.4in", "font": 8}
+
+
+def subject(kind):
+    """A result and nothing, or nothing and data."""
+    made = KINDS[kind]()
+    if isinstance(made, str):
+        made = StructuralModel.read(made) if made.endswith(".toml") else perfcore.read(made)
+    return (made, None) if isinstance(made, Result) else (None, made)
+
+
+def panel_names(model):
+    """Of all panels but those that are like an earlier one."""
+    names = presenter_of(model).panels(model)
+    return [name for name in names if "-" not in name]
+
+
+def collisions(figure):
+    """Texts that are cut off, and pairs of titles, labels and legends of which one lies over the other."""
+    figure.draw_without_rendering()
+    boxes = []
+    for axes in figure.findobj(Axes):
+        if not axes.axison:
+            continue
+        ticks = [
+            label
+            for axis in (axes.xaxis, axes.yaxis)
+            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+            if min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())
+        ]
+        titles = [axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        legend = axes.get_legend()
+        boxes += [(text.get_text(), text) for text in (*ticks, *titles) if text.get_text() and text.get_visible()]
+        boxes += [] if legend is None else [("legend", legend)]
+    boxes += [("legend", legend) for legend in figure.legends]
+    boxes += [(title.get_text(), title) for title in (figure._suptitle,) if title is not None]
+    placed = [(name, artist.get_window_extent()) for name, artist in boxes]
+    whole = figure.bbox
+    for name, box in placed:
+        if box.x0 < whole.x0 - 1 or box.y0 < whole.y0 - 1 or box.x1 > whole.x1 + 1 or box.y1 > whole.y1 + 1:
+            yield f"{name!r} is cut off"
+    for (name, box), (other, beside) in itertools.combinations(placed, 2):
+        across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+        along = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+        if across > 1.0 and along > 1.0:
+            yield f"{name!r} and {other!r} overlap"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
+def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
+    model, data = subject(kind)
+    choices = [] if model is None else [[name] for name in panel_names(model)]
+    for panels in (*([] if kind in TOO_WIDE else [()]), *choices):
+        figure = plot(model, data, panels=panels, **COLUMN).figure
+        assert list(collisions(figure)) == [], panels
+
+
+@pytest.mark.parametrize("kind", sorted(WITHOUT))
+def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
+    model, data = subject(kind)
+    with pytest.raises(OptionError, match=r"has no picture|name a column"):
+        plot(model, data, tmp_path / "x.pdf", **COLUMN)
+    assert list(tmp_path.iterdir()) == []

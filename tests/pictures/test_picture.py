@@ -174,14 +174,6 @@ def test_a_long_curve_shows_its_extremes():
     assert (drawn.min(), drawn.max()) == (1.0, 9.0)
 
 
-def test_dates_are_counted_from_the_start():
-    """Seconds since 1970 would all look alike on an axis of one minute."""
-    axes = Figure().add_subplot()
-    place = time_axis(axes, 1.7e9, 1.7e9 + 60.0, "s")
-    assert place([1.7e9, 1.7e9 + 60.0]).tolist() == [0.0, 60.0]
-    assert axes.get_xlabel() == "time since 1700000000 s (s)"
-
-
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
@@ -243,21 +235,3 @@ def test_logarithmic_axes_have_one_style():
     with drawing():
         finish(nothing := Figure())
     assert [text.get_text() for text in nothing.texts] == ["there is nothing to draw"]
-
-
-@pytest.mark.parametrize(("column", "label"), [("cpu [%]", "cpu [%]"), ("requests", "requests"), ("x_$", "x_$")])
-def test_a_curve_of_a_table_is_labelled_by_its_column(tmp_path, column, label):
-    """Of requests or per cents nobody said that they are processors."""
-    (tmp_path / "x.csv").write_text(f"time_s,{column}\n0,3\n1,5\n2,4\n3,\n")
-    curve = perfcore.read(tmp_path / "x.csv", wanted=(UtilizationCurve,), start="time_s", value=column)
-    axes = Figure().add_subplot()
-    draw_curve(axes, curve)
-    assert axes.get_ylabel() == label
-    assert curve.merged().quantity == column
-
-
-def test_a_curve_that_was_written_is_one_of_processors(tmp_path):
-    perfcore.write(CURVE, tmp_path / "x.parquet")
-    axes = Figure().add_subplot()
-    draw_curve(axes, perfcore.read(tmp_path / "x.parquet", wanted=(UtilizationCurve,)))
-    assert axes.get_ylabel() == "processors computing"

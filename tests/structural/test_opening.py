@@ -9,7 +9,7 @@ from perf_structural import Judgement, StructuralModel
 from perf_structural.options import JudgingOptions
 from perf_structural.views import StructuralViews
 from perf_views import NoViewError, Viewable
-from perf_views.openers import opener_of
+from perf_views.contents import opener_of
 from perfcore import Series
 from perfcore.base.errors import OptionError
 from perfcore.results import presenter_of

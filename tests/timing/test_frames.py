@@ -85,10 +85,10 @@ def test_intervals_that_do_not_close_are_infinite(runs):
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
 def test_the_plain_table_has_every_row_with_one_number_in_a_cell(runs, fitter):
     model = perfcore.fit(runs, fitter=fitter, functions="1/p,1/sqrt(p)")
-    ((title, header, rows),), frame = model.plain_tables(), model.to_frame()
-    assert (title, header, len(rows)) == ("", list(frame.columns), len(frame))
+    (table,), frame = model.plain_tables(), model.to_frame()
+    assert (table.title, [name for name, _ in table.data]) == ("", list(frame.columns))
     column = "sse" if fitter == "individual" else "estimate"
-    assert [float(row[header.index(column)]) for row in rows] == frame[column].tolist()
+    assert dict(table.data)[column] == frame[column].tolist()
     assert len(repr(model).splitlines()) <= 10
 
 

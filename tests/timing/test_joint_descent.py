@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_timing.joint.descent import CompressedProblem, evaluate, is_worth_compiling
-from perf_timing.joint.intervals import profile_intervals
 from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.resampling import bootstrap, leave_one_cell_out
+from perf_timing.joint.resampling import bootstrap, leave_one_cell_out, profile_intervals
 from perf_timing.joint.solver import JointStatus, solve
 
 

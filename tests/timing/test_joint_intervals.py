@@ -6,7 +6,7 @@ from scipy.optimize import least_squares
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from perf_timing.joint.intervals import profile_intervals, reciprocal
+from perf_timing.joint.resampling import profile_intervals, reciprocal
 from perf_timing.joint.solver import solve
 
 

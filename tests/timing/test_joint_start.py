@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from perf_timing.joint.gauge import in_gauge, same_functions
-from perf_timing.joint.start import alternate, cell_fits, data_driven_start, random_start, rank_one
+from perf_timing.joint.problem import in_gauge, same_functions
+from perf_timing.joint.solver import alternate, cell_fits, data_driven_start, random_start, rank_one
 
 
 def test_cells_are_fitted_alone(joint):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from scipy.stats import norm
 
 import perfcore
-from perf_timing.pictures.overview import draw_scaling_model
+from perf_timing.pictures.panels import draw_scaling_model
 from perfcore.base.errors import DataError
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_timing.preparation import OverCode, Preparation, TimesParameter, TimesSystem
+from perf_timing.prepared import OverCode, Preparation, TimesParameter, TimesSystem
 from perfcore.base.errors import DataError
 
 QUICK = settings(max_examples=100, deadline=None, derandomize=True)

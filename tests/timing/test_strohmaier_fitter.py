@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import least_squares
 
 import perfcore
-from perf_timing.joint.intervals import profile_intervals, reciprocal
 from perf_timing.joint.model import JointModel
+from perf_timing.joint.resampling import profile_intervals, reciprocal
 from perf_timing.joint.solver import solve
 from perfcore.base.errors import ModelFileError, PerfError
 

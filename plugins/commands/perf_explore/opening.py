@@ -20,28 +20,35 @@ from perf_views.contents import (
     Action,
     Block,
     Cell,
+    Change,
+    Check,
+    Checkable,
     DataEndpoint,
+    Editable,
     Feed,
     Field,
+    FileEdit,
     Form,
     KeyFigure,
     KeyFigures,
     Link,
     Notice,
     NoViewError,
+    Opener,
     Query,
+    Storable,
     Table,
     Timeline,
     View,
     Viewable,
     ViewPath,
+    content,
     link_to_timeline,
     nav_links,
+    opener_of,
 )
 from perf_views.drawable import views_of
-from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Storable, content
 from perf_views.names import shortened
-from perf_views.openers import Opener, opener_of
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace

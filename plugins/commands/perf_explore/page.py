@@ -12,8 +12,7 @@ from itertools import islice
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from perf_explore.blocks import Writer, colour_sheet
-from perf_views.contents import Action, Link, Notice, Query, View, Viewable, ViewPath
-from perf_views.edits import Change
+from perf_views.contents import Action, Change, Link, Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
 
 _MOST_OPEN = 8  # views below one that are shown without being asked for

@@ -7,8 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_views.contents import DataEndpoint, Feed, Link, NoViewError, Query, View, Viewable, ViewPath, nav_links
-from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, content, unsaved_of
+from perf_views.contents import (
+    Change,
+    Check,
+    Checkable,
+    DataEndpoint,
+    Editable,
+    Feed,
+    FileEdit,
+    Link,
+    NoViewError,
+    Query,
+    View,
+    Viewable,
+    ViewPath,
+    content,
+    nav_links,
+    unsaved_of,
+)
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_bytes
 

@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from perf_views.contents import (
     Cell,
+    Change,
+    Check,
+    Checkable,
     DataEndpoint,
+    Editable,
     Feed,
     Link,
     NoViewError,
@@ -17,8 +21,8 @@ from perf_views.contents import (
     Viewable,
     ViewPath,
     nav_links,
+    unsaved_of,
 )
-from perf_views.edits import Change, Check, Checkable, Editable, unsaved_of
 from perfcore.base.errors import OptionError
 
 

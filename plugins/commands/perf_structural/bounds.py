@@ -72,7 +72,7 @@ class Bounds(StochasticValue):
 def within(quantity: StochasticValue | float, lower: float, upper: float) -> StochasticValue:
     """A quantity that is known to lie between bounds.
 
-    Range alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
+    Bounds alone are cut; a distribution is what it was under the condition that it lies between them. One that lies
     there anyway is returned as it is.
     """
     if not lower < upper:

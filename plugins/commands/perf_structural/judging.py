@@ -56,25 +56,18 @@ class Judgement(Result):
 
     def coverage(self) -> list[dict[str, float | int | str]]:
         """For the bounds and each central interval: the share of actual values within, with its limits."""
-        from scipy.stats import binomtest
-
         rows: list[dict[str, float | int | str]] = []
         intervals = {1.0: np.where(np.isfinite(self.support), self.support, np.nan), **self.bounds}
         for promised, limits in intervals.items():
             finite = np.isfinite(limits).all(axis=1)
-            lower, upper, actual = limits[finite, 0], limits[finite, 1], self.actual[finite]
-            inside = int(((lower <= actual) & (actual <= upper)).sum())
             if not finite.any():
                 continue
-            share = binomtest(inside, len(actual)).proportion_ci(_CONFIDENCE)
+            lower, upper, actual = limits[finite, 0], limits[finite, 1], self.actual[finite]
             is_bounds = promised == 1.0
             rows.append(
                 {
                     "interval": "bounds" if is_bounds else f"{promised:.0%}",
-                    "promised": promised,
-                    "observed": inside / len(actual),
-                    "low": float(share.low),
-                    "high": float(share.high),
+                    **_observed(promised, (lower <= actual) & (actual <= upper)),
                     "width": float(np.mean(upper - lower)),
                     "score": float("nan" if is_bounds else np.mean(interval_score(lower, upper, promised, actual))),
                     "runs": len(actual),
@@ -84,27 +77,15 @@ class Judgement(Result):
 
     def quantile_shares(self) -> list[dict[str, float | int | str]]:
         """For each quantile that was asked for: the share of actual values up to it, with its limits."""
-        from scipy.stats import binomtest
-
         rows: list[dict[str, float | int | str]] = []
         for level, places in self.quantiles.items():
             finite = np.isfinite(places)
             if not finite.any():
                 continue
             actual, predicted = self.actual[finite], places[finite]
-            below = int((actual <= predicted).sum())
-            share = binomtest(below, len(actual)).proportion_ci(_CONFIDENCE)
-            rows.append(
-                {
-                    "quantile": quantile_name(level),
-                    "promised": level,
-                    "observed": below / len(actual),
-                    "low": float(share.low),
-                    "high": float(share.high),
-                    "loss": float(quantile_loss(predicted, level, actual).mean()),
-                    "runs": len(actual),
-                }
-            )
+            loss = float(quantile_loss(predicted, level, actual).mean())
+            observed = _observed(level, actual <= predicted)
+            rows.append({"quantile": quantile_name(level), **observed, "loss": loss, "runs": len(actual)})
         return rows
 
     def place_counts(self) -> npt.NDArray[np.int64]:
@@ -141,6 +122,19 @@ class Judgement(Result):
                 )
             ],
         }
+
+
+def _observed(promised: float, hits: npt.NDArray[np.bool_]) -> dict[str, float | int | str]:
+    """A promised share, and the observed one with its limits."""
+    from scipy.stats import binomtest
+
+    limits = binomtest(int(hits.sum()), len(hits)).proportion_ci(_CONFIDENCE)
+    return {
+        "promised": promised,
+        "observed": int(hits.sum()) / len(hits),
+        "low": float(limits.low),
+        "high": float(limits.high),
+    }
 
 
 def _mean(values: Floats) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_structural.options import JudgingOptions, PredictionOptions, ValidationOptions
-from perf_views.openers import Opener
+from perf_views.contents import Opener
 from perfcore.base.errors import OptionError, PerfError
 
 if TYPE_CHECKING:

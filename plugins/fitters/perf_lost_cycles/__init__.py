@@ -24,13 +24,13 @@ def register_fitters(register: Register) -> None:
     register(
         "lca",
         "perf_lost_cycles.lca.fitter:LcaFitter",
-        options="perf_lost_cycles.lca.options:LcaOptions",
+        options="perf_lost_cycles.options:LcaOptions",
         help="default models of every category over one factor, the best of each; their sum is the application",
     )
     register(
         "modgen",
         "perf_lost_cycles.modgen.fitter:ModgenFitter",
-        options="perf_lost_cycles.modgen.options:ModgenOptions",
+        options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
         default_for=("categories",),
     )

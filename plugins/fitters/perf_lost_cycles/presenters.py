@@ -2,21 +2,246 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.modgen.model import ModgenModel
-from perfcore.results import Presenter, Tables
+from perf_lost_cycles.modgen.model import ModgenModel, mean_r2
+from perf_lost_cycles.options import CRITERIA
+from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit
     from perf_lost_cycles.views.category_views import LostCyclesViews
+
+
+_MOST_CATEGORIES = 40
+_WHY = {
+    "loo": "it predicts better than R^2, which rewards every further coefficient",
+    "adjusted": "it charges for every coefficient",
+}
+
+
+def lca_summary(model: LcaModel) -> list[str]:
+    """What was fitted, by what models were chosen, and how well their sum does."""
+    figures, options = model.statistics, model.origin.options
+    unit = f" [{model.unit}]" if model.unit else ""
+    over = model.column if model.factor_name == model.column else f"{model.factor}={model.column}"
+    fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
+    criterion = str(options["criterion"])
+    return [
+        model.title,
+        f"{figures['n_points']} points of {model.value_name}{unit} over {over}{fixed}; weights: {options['weights']}; "
+        f"default models: {', '.join(options['models'])}",
+        f"chosen by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
+        *model.notes,
+        "the sum of the categories: "
+        + ("" if figures["r2_centered"] is None else f"R^2 centered {figures['r2_centered']:.5f}, ")
+        + f"relative error: median {figures['median_relative_error'] or 0:.1%}, "
+        f"largest {figures['max_relative_error'] or 0:.1%}",
+    ]
+
+
+def _lca_tables(model: LcaModel) -> Tables:
+    """The categories, largest first; and the candidates of the one that ``show`` names."""
+    part, factor = shares(model), model.factor_name
+    order = sorted(range(len(model.fits)), key=lambda k: -part[k])
+    fits = [model.fits[k].model for k in order]
+    columns = [
+        Column("category", [model.fits[k].category for k in order]),
+        Column("share", [part[k] for k in order], format=".1%"),
+        Column(f"model over {factor}", [fit.form(factor) for fit in fits], key=()),
+        Column("formula", [fit.text(factor) for fit in fits], importance="data"),
+        *_fit_columns(fits),
+        Column("note", [fit.note for fit in fits], key=()),
+    ]
+    more = (
+        f" (the largest {_MOST_CATEGORIES} of {len(order):,}; --json has all)" if len(order) > _MOST_CATEGORIES else ""
+    )
+    categories = Table(columns, title=f"Categories, their best default models{more}", limit=_MOST_CATEGORIES)
+    shown = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    return [
+        categories,
+        *(_candidates(fit, factor) for fit in shown),
+        replace(categories, title="", importance="data"),
+    ]
+
+
+def shares(model: LcaModel) -> list[float]:
+    """The part of all measured time that each category took."""
+    times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
+    total = sum(model.total)
+    return [time / total if total > 0 else 0.0 for time in times]
+
+
+def _candidates(fit: CategoryFit, factor: str) -> Table:
+    columns = [
+        Column("model", [each.form(factor) for each in fit.candidates]),
+        *_fit_columns(fit.candidates),
+        Column("note", [each.note for each in fit.candidates]),
+        Column("where the form comes from", [each.origin for each in fit.candidates]),
+    ]
+    return Table(columns, title=f"All default models of {fit.category}")
+
+
+def _fit_columns(fits: Sequence[DefaultFit]) -> list[Column]:
+    """Coefficients, and how good a fit is."""
+    return [
+        Column("coefficients ± standard error", [_coefficients(fit) for fit in fits], key=()),
+        Column("R^2 centered", [fit.r2 for fit in fits], format=_unsigned_zero, key="r2_centered"),
+        Column("adjusted", [fit.r2_adjusted for fit in fits], format=_unsigned_zero, key="r2_adjusted"),
+        Column("leave-one-out", [fit.r2_leave_one_out for fit in fits], format=_unsigned_zero, key="r2_leave_one_out"),
+    ]
+
+
+def _coefficients(fit: DefaultFit) -> str:
+    return ", ".join(
+        "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
+        for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
+    )
+
+
+def _unsigned_zero(value: float) -> str:
+    return f"{value:.4f}".replace("-0.0000", "0.0000")
+
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_SHOWN = 40
+POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
+_NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
+
+
+def summary_lines(model: ModgenModel) -> list[str]:
+    """What was fitted, how well, what was left out, and which categories fit badly."""
+    figures, options = model.statistics, model.origin.options
+    unit = f" [{model.unit}]" if model.unit else ""
+    shown = model.shown_names
+    over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.columns.items())
+    lines = [
+        model.title,
+        f"{figures['n_points']:,} points of {model.value_name}{unit} over {over}, weights: {options['weights']}",
+        f"forms chosen by {options['criterion']}: {CRITERIA[options['criterion']]}",
+        f"total: R^2 centered {_shown(figures['r2_centered'])}; relative error: median "
+        f"{figures['median_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}; "
+        f"{figures['n_parameters']:,} parameters",
+    ]
+    if model.set_aside:
+        lines.append(
+            f"{figures['n_set_aside']:,} points set aside (seed {options['seed']}): R^2 centered "
+            f"{_shown(figures['r2_set_aside_centered'])}; relative error: median "
+            f"{figures['set_aside_median_relative_error']:.1%}, largest {figures['set_aside_max_relative_error']:.1%}"
+        )
+    left_out = {
+        factor.symbol: factor.left_out for each in model.generations for factor in each.factors if factor.left_out
+    }
+    if left_out:
+        counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
+        lines.append(f"lines left out, with fewer than three levels: {counts}")
+    shares, _ = category_figures(model)
+    flat, errors = _constants(model)
+    notable = (shares >= _NOTABLE).tolist()
+    poor = [
+        fit.name
+        for fit, is_notable, is_flat in zip(model.categories, notable, flat, strict=True)
+        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and is_notable and not is_flat
+    ]
+    constant = [
+        (error, fit.name)
+        for fit, error, is_notable, is_flat in zip(model.categories, errors, notable, flat, strict=True)
+        if is_notable and is_flat
+    ]
+    if poor:
+        more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
+        lines.append(f"fitted badly (R^2 below {POOR_R2:g}, {_NOTABLE:.0%} of the time or more): "
+                     f"{', '.join(poor[:8])}{more}")  # fmt: skip
+    if constant:
+        more = f" and {len(constant) - 8} more" if len(constant) > 8 else ""
+        names = ", ".join(f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)[:8])
+        lines.append(f"constant, so that R^2 does not judge them (off by, in the median): {names}{more}")
+    return [*lines, *model.notes]
+
+
+def _modgen_tables(model: ModgenModel) -> Tables:
+    """Overview of determination coefficients, and the categories with their formulas, worst first."""
+    order = sorted(range(len(model.categories)), key=lambda k: _sortable(model.categories[k].r2_centered))
+    share, error = (values[order] for values in category_figures(model))
+    fits = [model.categories[k] for k in order]
+    lines = [
+        Column(model.shown_names.get(name, name), [values[k] for k in order], format=".4f", key=f"r2_{shown}")
+        for name, values in overview(model).items()
+        for shown in [model.shown_names.get(name, name)]
+    ]
+    category = Column("category", [fit.name for fit in fits])
+    formula = Column("formula", [fit.text(model.shown_names) for fit in fits])
+    of_all = [
+        Column("all points", [fit.r2_centered for fit in fits], format=".4f", key="r2_centered"),
+        Column("leave-one-out", [fit.r2_leave_one_out for fit in fits], format=".4f", key="r2_leave_one_out"),
+    ]
+    sizes = [
+        Column("share", share, format=".1%"),
+        Column("error of total", error, format=".2%"),
+    ]
+    kept = f" (the worst {_MOST_SHOWN} of {len(fits):,}; --json has all)" if len(fits) > _MOST_SHOWN else ""
+    title = f"R^2 centered, averaged over lines and tuples{kept}"
+    return [
+        Table([category, *lines, *of_all], title=title, limit=_MOST_SHOWN, drops_empty=False),
+        Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN),
+        Table([category, *sizes, *lines, *of_all, formula], importance="data"),
+    ]
+
+
+def overview(model: ModgenModel) -> dict[str, list[float | None]]:
+    """Average R^2 of each category (C,): by factor over its lines, and under ``tuples`` over the cross-tuples."""
+    averages: dict[str, list[float | None]] = {
+        name: [None] * len(model.categories) for name in [*model.columns, "tuples"]
+    }
+    for each in model.generations:
+        tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
+        for name, rows in tables.items():
+            for category, value in zip(each.categories, mean_r2(rows), strict=True):
+                averages[name][category] = value
+    return averages
+
+
+def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
+    """Share of the total time, and median absolute error as a share of the total of its point, of categories (C,)."""
+    measured, total = model.measured()
+    each, _ = model.predicted()
+    filled = np.where(np.isfinite(measured), measured, 0.0)
+    shares = filled.sum(axis=0) / total.sum()
+    return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
+
+
+def _constants(model: ModgenModel) -> tuple[list[bool], list[float]]:
+    """Whether each category is the same at all points, and its median relative error where it was measured."""
+    measured, _ = model.measured()
+    each, _ = model.predicted()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(measured > 0.0, np.abs(each / measured - 1.0), np.nan)
+    flat, medians = [], []
+    for values, error in zip(each.T, errors.T, strict=True):
+        known = values[np.isfinite(values)]
+        flat.append(known.size > 0 and bool(np.ptp(known) <= 1e-9 * np.abs(known).max()))
+        medians.append(float(np.median(error[np.isfinite(error)])) if np.isfinite(error).any() else 0.0)
+    return flat, medians
+
+
+def _shown(value: float | int | str | None) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "-"
+
+
+def _sortable(value: float | None) -> float:
+    return float("inf") if value is None else value
 
 
 class _CategoryPresenter(Presenter):
@@ -40,31 +265,21 @@ class LcaPresenter(_CategoryPresenter):
 
     def summary(self, result: LcaModel) -> list[str]:
         """What was fitted, by what models were chosen, and how well the sum does."""
-        from perf_lost_cycles.lca.tables import lca_summary
-
         return lca_summary(result)
 
     def tables(self, result: LcaModel) -> Tables:
         """The categories, largest first; and the candidates of the one that ``show`` names."""
-        from perf_lost_cycles.lca.tables import lca_tables
-
-        return lca_tables(result)
-
-    def frame(self, result: LcaModel) -> pd.DataFrame:
-        """Every category, largest first: share, formula, and how good it is."""
-        from perf_lost_cycles.lca.tables import lca_frame
-
-        return lca_frame(result)
+        return _lca_tables(result)
 
     def panels(self, result: LcaModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The categories, the largest first."""
-        from perf_lost_cycles.lca.picture import lca_panels
+        from perf_lost_cycles.pictures import lca_panels
 
         return lca_panels(result)
 
     def draw(self, result: LcaModel, figure: Figure, data: Any = None) -> None:
         """Draw a panel for each category: measured points, all its default models, the chosen one heavy."""
-        from perf_lost_cycles.lca.picture import draw_lca
+        from perf_lost_cycles.pictures import draw_lca
 
         draw_lca(result, figure)
 
@@ -79,24 +294,14 @@ class ModgenPresenter(_CategoryPresenter):
 
     def summary(self, result: ModgenModel) -> list[str]:
         """What was fitted and how well."""
-        from perf_lost_cycles.modgen.tables import summary_lines
-
         return summary_lines(result)
 
     def tables(self, result: ModgenModel) -> Tables:
         """Overview of determination coefficients, and the categories with their formulas, worst first."""
-        from perf_lost_cycles.modgen.tables import modgen_tables
-
-        return modgen_tables(result)
-
-    def frame(self, result: ModgenModel) -> pd.DataFrame:
-        """Every category, worst first: share, error, R^2 by factor and of all points, formula."""
-        from perf_lost_cycles.modgen.tables import modgen_frame
-
-        return modgen_frame(result)
+        return _modgen_tables(result)
 
     def draw(self, result: ModgenModel, figure: Figure, data: Any = None) -> None:
         """Draw measured against predicted times, residuals, and the categories' shares over the first factor."""
-        from perf_lost_cycles.modgen.picture import draw_modgen
+        from perf_lost_cycles.pictures import draw_modgen
 
         draw_modgen(result, figure)

@@ -14,7 +14,7 @@ def register_fitters(register: Register) -> None:
     register(
         "individual",
         "perf_timing.individual.fitter:IndividualFitter",
-        options="perf_timing.individual.options:IndividualOptions",
+        options="perf_timing.options:IndividualOptions",
         help="timing models of every code on every system, each by itself",
         # Times by category too: it says which rows to choose, and a selection leaves one category.
         ranks_for=("timings", "codes x systems", "categories"),
@@ -22,7 +22,7 @@ def register_fitters(register: Register) -> None:
     register(
         "strohmaier",
         "perf_timing.joint.fitter:JointFitter",
-        options="perf_timing.joint.options:JointOptions",
+        options="perf_timing.options:JointOptions",
         help="one timing model of all codes on all systems, with standard errors",
         default_for=("codes x systems",),
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
 from perf_timing.characteristic import characteristics, design
-from perf_timing.preparation import OverCode, Preparation, TimesParameter
+from perf_timing.prepared import OverCode, Preparation, TimesParameter
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build

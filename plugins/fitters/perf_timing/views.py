@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_timing.pictures.diagnostics import draw_residuals
-from perf_timing.pictures.overview import draw_curves
-from perf_timing.pictures.panels import add_system_legend
-from perf_timing.pictures.selection import select
+from perf_timing.individual.model import IndividualModel
+from perf_timing.joint.model import JointModel
+from perf_timing.pictures.diagnostics import draw_residuals, select
+from perf_timing.pictures.panels import add_system_legend, draw_curves, draw_parameters
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import DARK, MODEL, RULE
 from perf_views.contents import (
@@ -34,6 +34,10 @@ from perfcore.base.errors import OptionError, PerfError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_POOR = 0.9  # uncentered R^2 that gets the darkest colour; it is high for nearly all that grows
+
 
 _COVERAGE = 0.95
 _AT = "at."  # before the name of a parameter in the address
@@ -243,3 +247,39 @@ class ScalingViews:
         more = "" if len(rows) == len(value) else f"the worst {len(rows)} of {len(value):,} points"
         unit = f" ({model.unit})" if model.unit else ""
         return Table(("point", f"measured{unit}", f"model{unit}", "relative error"), rows, note=more)
+
+
+class IndividualViews(ScalingViews):
+    """Views of individual fits."""
+
+    def __init__(self, model: IndividualModel, data: Any = None) -> None:
+        super().__init__(model, data)
+        self._individual = model
+
+    def pair_quality(self) -> tuple[str, str, dict[tuple[str, str], Cell]]:
+        """Determination coefficients."""
+        cells = {}
+        for pair in self._individual.pairs:
+            value = pair.r2_uncentered
+            cells[pair.code, pair.system] = Cell(f"{value:.4f}", shade=max(value - _POOR, 0.0) / (1.0 - _POOR))
+        return "R^2 (uncentered) of each code on each system", "bright is good; a click shows the pair", cells
+
+
+class JointViews(ScalingViews):
+    """Views of a joint model."""
+
+    def __init__(self, model: JointModel, data: Any = None) -> None:
+        super().__init__(model, data)
+        self._joint = model
+
+    def parameter_blocks(self) -> tuple[Block, ...]:
+        """Work w of the codes and speed r of the systems with error bars."""
+        selection = select(self._joint, self._data)
+
+        def draw(figure: Figure) -> None:
+            draw_parameters(selection, self._joint, figure)
+
+        stacked = 2 if len(self._joint.functions) > 2 else 1
+        height = stacked * (0.9 + 0.19 * max(len(selection.codes), len(selection.systems)))
+        alternative = "Work of the codes and speed of the systems for each function, with standard errors"
+        return Chart(draw, alternative, (), size=(11.0, max(height, 2.2))), parameter_table(self._joint)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Booleans, Floats
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
 
@@ -70,14 +69,11 @@ class Outliers:
 
     studentized: Floats
     robust: Floats  # residual over the normal-consistent median absolute deviation
-    flagged: npt.NDArray[np.bool_]
+    flagged: Booleans
 
 
 def find_outliers(
-    residuals: Floats,
-    leave_out: Floats,
-    degrees_of_freedom: npt.ArrayLike,
-    sum_of_squares: npt.ArrayLike | None = None,
+    residuals: Floats, leave_out: Floats, degrees_of_freedom: npt.ArrayLike, sum_of_squares: npt.ArrayLike | None = None
 ) -> Outliers:
     """Judge the residuals of a fit."""
     from scipy.stats import median_abs_deviation, t
@@ -102,18 +98,3 @@ def find_outliers(
     too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
     flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)
-
-
-def outlier_table(
-    judged: Outliers, describe: Callable[[int], str], value_name: str, values: Sequence[float], errors: Floats
-) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the outliers, worst first; no rows where there are none."""
-    places = np.flatnonzero(judged.flagged)
-    places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
-    header = ["observation", value_name, "relative error", "leave-out residual", "robust residual"]
-    rows = []
-    for k in places.tolist():
-        studentized = judged.studentized[k]
-        residual_text = f"{studentized:+.1f}" if np.isfinite(studentized) else "-"
-        rows.append([describe(k), f"{values[k]:.6g}", f"{errors[k]:.1%}", residual_text, f"{judged.robust[k]:+.1f}"])
-    return header, rows

@@ -4,10 +4,16 @@ from perf_views.contents import (
     Action,
     Block,
     Cell,
+    Change,
     Chart,
+    Check,
+    Checkable,
     DataEndpoint,
+    Editable,
     Feed,
     Field,
+    FileEdit,
+    Fitting,
     Form,
     KeyFigure,
     KeyFigures,
@@ -18,6 +24,7 @@ from perf_views.contents import (
     NoViewError,
     Query,
     RunStretch,
+    Storable,
     Table,
     Text,
     Timeline,
@@ -27,7 +34,6 @@ from perf_views.contents import (
     link_to_timeline,
     nav_links,
 )
-from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
 
 __all__ = [
     "Action",

@@ -6,15 +6,21 @@ the viewable itself: its first view is ``()``. Where several stand side by side,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.hooks.options import NoOptions
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from perfcore.models.model import Model
 
 ViewPath = tuple[str, ...]
 
@@ -327,3 +333,129 @@ def link_to_timeline(view: View, timeline: Timeline, path: ViewPath, query: Quer
         return table(block) if isinstance(block, Table) else block
 
     return replace(view, blocks=tuple(map(led, view.blocks)))
+
+
+@dataclass(frozen=True)
+class FileEdit:
+    """A file that a change writes when it is kept."""
+
+    path: Path
+    before: bytes | None  # what it must hold until then, so that nobody else's work is lost
+    after: bytes | None  # what it holds then; None removes it
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an action would do, before it is kept."""
+
+    subject: Viewable  # what takes the place of the present one
+    summary: str  # in one line, for the preview, the button of undo, and other tabs
+    blocks: tuple[Block, ...]  # what becomes different, such as a table of R^2 before and after
+    files: tuple[FileEdit, ...] = ()  # written when the change is kept, each whole or not at all
+    path: ViewPath = ()  # the view to show afterwards
+    query: Query = field(default_factory=dict)  # its state
+
+
+@runtime_checkable
+class Editable(Viewable, Protocol):
+    """A viewable with actions."""
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """What an action would change; nothing is changed by asking."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is said of a field while it is typed."""
+
+    text: str  # one line
+    is_fine: bool = True  # false for a mistake
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """A viewable of one model, which can be saved."""
+
+    @property
+    def model(self) -> Model:
+        """The model that is shown."""
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A viewable on which models are fitted."""
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Models that were made on the page and stand in no file, each in a few words."""
+
+
+def unsaved_of(subject: Viewable) -> tuple[str, ...]:
+    """What stands in no file; nothing where a subject makes no models."""
+    return subject.unsaved if isinstance(subject, Fitting) else ()
+
+
+def content(path: Path) -> bytes | None:
+    """What a file holds; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def opener_of(path: str) -> tuple[str, Opener] | None:
+    """Name and opener of a file; None where it holds data or a fitted model, or is no file."""
+    file = Path(path)
+    if not file.is_file():  # a folder, a pattern, standard input; whoever reads it says when there is nothing
+        return None
+    best: tuple[float, str, Opener] | None = None
+    for name, entry in registry().entries("openers").items():
+        if entry.suffixes and file.suffix.lower() not in entry.suffixes:
+            continue
+        try:
+            opener: Opener = entry.load()()
+        except PerfError:  # one that lacks its library must not hide the others
+            continue
+        sure = opener.sniff(file)
+        if sure > 0.0 and (best is None or sure > best[0]):
+            best = sure, name, opener
+    return best and best[1:]
+
+
+class Opener(ABC):
+    """Opens files of a kind of its own for ``perf predict``, ``perf validate`` and ``perf explore``.
+
+    Its module imports nothing heavy before `open` is called: help asks every opener for its options.
+    """
+
+    Options: ClassVar[type] = NoOptions  # dataclass of options (`perfcore.hooks.options`)
+    predicts: ClassVar[bool] = False  # it has `predict`
+    parts: ClassVar[str | None] = None
+    takes_data: ClassVar[bool] = False  # the data file that follows on the command line belongs to it
+    Validation: ClassVar[type | None] = None  # dataclass of the options of `validate`, where it has that
+
+    @abstractmethod
+    def sniff(self, path: Path) -> float:
+        """How sure it is, 0 to 1, that an existing file is one of its own."""
+
+    @abstractmethod
+    def open(self, path: str, options: Any, data: str | None = None) -> Any:
+        """What the file holds: a result that a presenter shows."""
+
+    def predict(self, path: str, options: Any) -> Any:
+        """What the file predicts: a result with ``to_dict``, shown by its presenter."""
+        raise OptionError(f"{path} predicts nothing")
+
+    def validate(self, path: str, data: str, options: Any, output: str | None) -> Any:
+        """What the file predicts beside what happened: a result with ``to_dict``, shown by its presenter."""
+        raise OptionError(f"{path} predicts nothing")

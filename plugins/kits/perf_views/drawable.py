@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from perf_views.contents import (
     ViewPath,
 )
 from perfcore.models.model import Model
+from perfcore.models.presenter import ModelPresenter
 from perfcore.models.ranking import Candidate, Ranking
 from perfcore.results import Column, Presenter, Result, Tables, presenter_of
 from perfcore.results import Table as ResultTable
@@ -82,6 +84,8 @@ def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     blocks.extend(tables)
+    if closing := subject.closing():
+        blocks.append(Text(tuple(closing)))
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
@@ -116,11 +120,8 @@ def key_figures(model: Any) -> KeyFigures:
 
 def parameter_table(model: Any) -> Table:
     """Every number of a model with its standard error."""
-    rows = [
-        (p.name, f"{p.estimate:.6g}", "-" if p.standard_error is None else f"{p.standard_error:.3g}", p.unit or "")
-        for p in model.parameters
-    ]
-    return Table(("parameter", "estimate", "standard error", "unit"), tuple(rows), "Parameters", is_folded=True)
+    (table,) = ModelPresenter().tables(model)
+    return replace(Table.of(*table), title="Parameters", is_folded=True)
 
 
 def statistics_table(model: Any) -> Table:

@@ -16,6 +16,7 @@ from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.measurements import Measurements
 from perfcore.results import Presenter, presenter_of
+from perfcore.tables import as_table, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -277,12 +278,8 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
     ]
     if model is not None:
         parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
-        for caption, header, rows in model.tables():
-            parts.append("<table>" + (f"<caption>{html.escape(caption)}</caption>" if caption else ""))
-            parts.append("<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr>")
-            for row in rows:
-                parts.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
-            parts.append("</table>")
+        parts += [html_table(as_table(table)) for table in model.tables()]
+        parts += [f"<p>{html.escape(line)}</p>" for line in model.closing()]
         if model.formula:
             parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")
     parts.append("</body></html>\n")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import boxcox, inv_boxcox, softmax
+from scipy.special import softmax
 
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
@@ -19,6 +19,7 @@ from perfcore.stochastic import StochasticValue, checked_samples
 
 Floats = npt.NDArray[np.float64]
 
+_LEAST_SHAPE = 1e-9  # below, it is exponential to the precision of floats
 _PRIOR_QUANTILE, _PRIOR_SCALE = 0.25, 3.0  # section 3 of the paper
 _FEWEST_PLACES = 30  # section 3 too, with the square root of the number of samples beside
 
@@ -38,15 +39,20 @@ def fitted_excess(excesses: Floats) -> tuple[float, float]:
 
 
 def excess_of(share: Floats, scale: float, shape: float) -> Floats:
-    """By what the threshold is exceeded with a probability (...), as `scipy.stats.genpareto` has it."""
-    return np.asarray(-scale * boxcox(share, -shape))
+    """By what the threshold is exceeded with a probability (...), among what exceeds it; at 0 where the tail ends."""
+    with np.errstate(divide="ignore", over="ignore"):
+        if abs(shape) < _LEAST_SHAPE:
+            return np.asarray(-scale * np.log(share))
+        return np.asarray(scale * np.expm1(-shape * np.log(share)) / shape)
 
 
 def beyond(excess: Floats, scale: float, shape: float) -> Floats:
-    """Probability of a larger excess (...), among what exceeds the threshold; likewise."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    """Probability of a larger excess (...), among what exceeds the threshold."""
+    with np.errstate(divide="ignore", over="ignore"):
         scaled = np.maximum(excess, 0.0) / scale
-        return np.where(1.0 + shape * scaled > 0.0, inv_boxcox(-scaled, -shape), 0.0)
+        if abs(shape) < _LEAST_SHAPE:
+            return np.asarray(np.exp(-scaled))
+        return np.asarray(np.exp(-np.log(np.maximum(1.0 + shape * scaled, 0.0)) / shape))
 
 
 def misfit(excesses: Floats, scale: float, shape: float) -> float:

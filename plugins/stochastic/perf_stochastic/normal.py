@@ -225,9 +225,9 @@ def _power(base: Moments, exponent: Moments, correlation: float, steps: list[Mom
         if base.std == 0.0 and base.mean > 0.0:
             logarithm = Moments(math.log(base.mean), 0.0)
         else:
-            logarithm = _step("power", _log(0.0, base), steps)
+            logarithm = _step("power", _of_positive("log", base), steps)
         product = _step("power", multiply(logarithm, exponent, correlation), steps)
-        return _step("power", _exp(0.0, product), steps)
+        return _step("power", _exp(product), steps)
     p = exponent.mean
     if base.std == 0.0:
         return Moments(_number("power", lambda: float(base.mean**p)), 0.0)
@@ -256,7 +256,7 @@ def _number(operation: str, function: Callable[[], float]) -> float:
         raise DataError(f"{operation}: there is no such real number; the value is outside its domain") from None
 
 
-def _exp(correlation: float, x: Moments) -> Moments:
+def _exp(x: Moments) -> Moments:
     """The lognormal distribution's moments; the quadrature would miss its tail where the deviation is large."""
     mean = math.exp(x.mean + 0.5 * x.std**2)
     if x.std == 0.0:
@@ -265,33 +265,23 @@ def _exp(correlation: float, x: Moments) -> Moments:
     return Moments(mean, std, transformed(lambda v: np.exp(v - x.mean), x).error)
 
 
-def _log(correlation: float, x: Moments) -> Moments:
+def _of_positive(operation: str, x: Moments) -> Moments:
+    """The logarithm or the root."""
     if x.std == 0.0:
-        return Moments(_number("log", lambda: math.log(x.mean)), 0.0)
-    _check_positive("log", x)
-    return transformed(np.log, x, positive=True)
-
-
-def _sqrt(correlation: float, x: Moments) -> Moments:
-    if x.std == 0.0:
-        return Moments(_number("sqrt", lambda: math.sqrt(x.mean)), 0.0)
-    _check_positive("sqrt", x)
-    return transformed(np.sqrt, x, positive=True)
-
-
-def _absolute(correlation: float, x: Moments) -> Moments:
-    """The folded normal's moments are those of the larger of x and -x."""
-    return largest(x, Moments(-x.mean, x.std), -1.0)[0]
+        return Moments(_number(operation, lambda: float(getattr(math, operation)(x.mean))), 0.0)
+    _check_positive(operation, x)
+    return transformed(getattr(np, operation), x, positive=True)
 
 
 _SIMPLE: dict[str, Callable[..., Moments]] = {
     "subtract": lambda correlation, x, y: add(x, Moments(-y.mean, y.std), -correlation),
     "divide": lambda correlation, x, y: divide(x, y, correlation),
     "negative": lambda correlation, x: Moments(-x.mean, x.std),
-    "absolute": _absolute,
-    "exp": _exp,
-    "log": _log,
-    "sqrt": _sqrt,
+    # The folded normal's moments are those of the larger of x and -x.
+    "absolute": lambda correlation, x: largest(x, Moments(-x.mean, x.std), -1.0)[0],
+    "exp": lambda correlation, x: _exp(x),
+    "log": lambda correlation, x: _of_positive("log", x),
+    "sqrt": lambda correlation, x: _of_positive("sqrt", x),
 }
 
 

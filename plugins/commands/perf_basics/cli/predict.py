@@ -50,7 +50,7 @@ def command(
     """
     if as_json and table_format is not None:
         raise OptionError("--json and --table do not go together")
-    from perf_views.openers import opener_of
+    from perf_views.contents import opener_of
     from perfcore.models.fitting import NO_PARTS
 
     opened = opener_of(model)

@@ -48,7 +48,7 @@ def command(
     with reporting():
         import perfcore
         from perf_gate.api import verify
-        from perf_views.openers import opener_of
+        from perf_views.contents import opener_of
         from perf_views.picture import check_files, plot
         from perfcore.hooks.options import build
 

@@ -8,14 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_lost_cycles.categories.data import category_table, root_weights
-from perf_lost_cycles.categories.facts import category_facts
-from perf_lost_cycles.categories.options import CRITERIA
+from perf_lost_cycles.categories.data import category_facts, category_table, root_weights
 from perf_lost_cycles.default_models.sets import find_models
-from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
-from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
+from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit, FittedCategories, fit_categories
 from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.lca.options import LcaOptions
+from perf_lost_cycles.options import CRITERIA, LcaOptions
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing

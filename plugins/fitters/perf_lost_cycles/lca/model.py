@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_formulas.parser import FormulaError
-from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, term_values
-from perf_lost_cycles.categories.sum_rows import one_category
+from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, one_category, term_values
 from perf_lost_cycles.default_models.sets import VARIABLE
-from perf_lost_cycles.lca.fits import CategoryFit
+from perf_lost_cycles.lca.categories import CategoryFit
 from perfcore.models.design_rows import Rival
 from perfcore.models.model import Parameter, Points
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.categories.data import category_table, root_weights
-from perf_lost_cycles.categories.facts import category_facts
+from perf_lost_cycles.categories.data import category_facts, category_table, root_weights
 from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
-from perf_lost_cycles.modgen.options import ModgenOptions
+from perf_lost_cycles.options import ModgenOptions
 from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter

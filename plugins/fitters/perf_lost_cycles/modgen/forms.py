@@ -1,8 +1,8 @@
-"""Forms of models of several factors: sets of terms, each a product of one function of each factor.
+"""How well forms fit: many series, forms and sets of points at once, and what they are compared by.
 
-A term has a number: the indices of its functions, one for each factor, written as the digits of one integer. The digit
-0 is the constant function, so the product of terms of different factors is the sum of their numbers. Equal forms have
-equal numbers, which is what lets them be fitted together.
+Fits of one size go together, whatever categories and points they are of; series that share points and form share a
+factorisation. Scores need no coefficients, so QR does, with which scoring takes less than half as long as with singular
+values.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_formulas.formula import Formula
+from perf_statistics.batched import fit_subsets
+
+# Forms of models of several factors: sets of terms, each a product of one function of each factor.
+#
+# A term has a number: the indices of its functions, one for each factor, written as the digits of one integer. The
+# digit 0 is the constant function, so the product of terms of different factors is the sum of their numbers. Equal
+# forms have equal numbers, which is what lets them be fitted together.
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -127,3 +134,142 @@ def candidates(univariate: Sequence[Form]) -> list[Candidate]:
 def union(forms: Sequence[Form]) -> Form:
     """The terms of all forms."""
     return tuple(sorted(set().union(*forms)))
+
+
+TIE = 1e-9  # scores that differ by less are of forms that span the same functions
+
+# Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
+_EXACT = 1e-20
+
+# Ratio of singular values below which rank is no question; rounding hides a column at some 1e13 with 125 points.
+_SURELY_FULL_RANK = 1e8
+_LEVERAGE_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+# Numbers in the arrays of one part, 16 MB; 64 MB take a tenth longer.
+_NUMBERS_AT_ONCE = 1 << 21
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Measured points of a set of categories, and the terms of their models there."""
+
+    terms: Terms
+    functions: Sequence[Floats]  # values of each factor's functions
+    values: Floats  # categories
+    root_weight: Floats  # square roots of the points' weights, > 0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Figures of B fits."""
+
+    sum_of_squares: Floats  # weighted squares: of the residuals
+    leave_one_out: Floats
+    total: Floats
+    rank: Ints
+    n_terms: Ints
+    n_points: Ints
+
+
+def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints, Ints, Ints]) -> Scores:
+    """Fit each job, a form on a set of points to a series."""
+    of_form, of_set, of_series = which
+    n_jobs, n_points = len(of_form), sets.shape[1]
+    sizes = np.array([len(form) for form in forms], dtype=np.int64)[of_form]
+    scores = Scores(
+        sum_of_squares=np.empty(n_jobs),
+        leave_one_out=np.empty(n_jobs),
+        total=np.empty(n_jobs),
+        rank=np.empty(n_jobs, dtype=np.int64),
+        n_terms=sizes,
+        n_points=np.full(n_jobs, n_points),
+    )
+    for size in np.unique(sizes).tolist():
+        jobs = np.flatnonzero(sizes == size)
+        # Jobs of one design side by side, so that a part holds few designs.
+        key = of_form[jobs] * len(sets) + of_set[jobs]
+        order = np.argsort(key, kind="stable")
+        jobs, key = jobs[order], key[order]
+        length = max(1, _NUMBERS_AT_ONCE // (n_points * (2 * size + 3)))
+        for begin in range(0, len(jobs), length):
+            part, keys = jobs[begin : begin + length], key[begin : begin + length]
+            first = np.diff(keys, prepend=-1) > 0
+            form, set_index = np.divmod(keys[first], len(sets))
+            numbers = np.array([forms[k] for k in form.tolist()])
+            designs = _designs(grid, numbers, sets[set_index]) * grid.root_weight[sets[set_index]][:, :, None]
+            points = sets[of_set[part]]
+            targets = grid.values[of_series[part, None], points] * grid.root_weight[points]
+            projected = _project(designs, np.cumsum(first) - 1, targets)
+            scores.total[part] = np.einsum("bn,bn->b", targets, targets)
+            scores.sum_of_squares[part], scores.leave_one_out[part], scores.rank[part] = projected
+    return scores
+
+
+def _project(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, Floats, Ints]:
+    """Squared residuals, squared leave-one-out errors, and rank (B,), of series with designs (G, n, m).
+
+    With columns of unit norm, ``|R^-1|`` times the root of m bounds the ratio of the singular values from above. Where
+    it is small the orthonormal Q of X = QR is all that the figures need; elsewhere `fit_subsets` finds the rank.
+    """
+    n, m = designs.shape[1:]
+    if m > n:
+        return _decompose(designs, group, targets)
+    norms = np.linalg.norm(designs, axis=1)
+    norms[norms == 0.0] = 1.0
+    basis, triangles = np.linalg.qr(designs / norms[:, None, :])
+    # A triangle without a small pivot can be inverted.
+    sure = np.abs(np.diagonal(triangles, axis1=1, axis2=2)).min(axis=1) * _SURELY_FULL_RANK > 1.0
+    sure[sure] = np.linalg.norm(np.linalg.inv(triangles[sure]), axis=(1, 2)) * np.sqrt(m) < _SURELY_FULL_RANK
+    rest = 1.0 - np.einsum("gnm,gnm->gn", basis, basis)
+    job_basis = basis[group]
+    residuals = targets - np.einsum("bnm,bm->bn", job_basis, np.einsum("bnm,bn->bm", job_basis, targets))
+    squares = np.einsum("bn,bn->b", residuals, residuals)
+    # A point that is met whatever its value cannot be predicted from the others.
+    determined = rest > _LEVERAGE_ROUNDING * n
+    residuals /= np.where(determined, rest, 1.0)[group]
+    left_out = np.einsum("bn,bn->b", residuals, residuals)
+    left_out[~determined.all(axis=1)[group]] = np.inf
+    rank = np.full(len(group), m, dtype=np.int64)
+    if not sure.all():
+        doubtful = np.flatnonzero(~sure[group])
+        number = np.cumsum(~sure) - 1
+        decomposed = _decompose(designs[~sure], number[group[doubtful]], targets[doubtful])
+        squares[doubtful], left_out[doubtful], rank[doubtful] = decomposed
+    return squares, left_out, rank
+
+
+def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, Floats, Ints]:
+    """As `_project`, by singular values."""
+    fits = fit_subsets(designs, group, targets, [list(range(designs.shape[2]))])
+    return fits.sum_of_squares[:, 0], fits.leave_one_out[:, 0], fits.rank[group, 0]
+
+
+def _designs(grid: Grid, numbers: Ints, points: Ints) -> Floats:
+    """Terms (B, m) at points (B, r): (B, r, m)."""
+    designs = np.ones((*points.shape, numbers.shape[1]))
+    for of_factor, stride in zip(grid.functions, grid.terms.strides, strict=True):
+        digits = numbers // stride % of_factor.shape[1]
+        designs *= of_factor[points[:, :, None], digits[:, None, :]]
+    return designs
+
+
+def criterion(scores: Scores, name: str) -> Floats:
+    """What forms are compared by (B,), smaller is better; infinite where the points do not determine a fit to judge."""
+    freedom = scores.n_points - scores.rank
+    if name == "loo":
+        values = scores.leave_one_out
+    elif name == "adjusted":
+        values = np.divide(scores.sum_of_squares, freedom, out=np.full(len(freedom), np.inf), where=freedom > 0)
+    else:
+        values = scores.sum_of_squares
+    return np.where(freedom > 0, np.maximum(values, _EXACT * scores.total), np.inf)
+
+
+def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> Floats:
+    """Centered R^2 of series (..., n) about their weighted mean; NaN where a series is constant."""
+    weight = root_weight**2
+    mean = (weight * values).sum(axis=-1, keepdims=True) / weight.sum(axis=-1, keepdims=True)
+    centered = (weight * (values - mean) ** 2).sum(axis=-1)
+    varies = centered > _EXACT * (weight * values**2).sum(axis=-1)
+    share = np.divide(sum_of_squares, centered, out=np.full(np.shape(centered), np.nan), where=varies)
+    return np.asarray(1.0 - share)

@@ -32,8 +32,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.modgen.forms import Candidate, Form, FormList, candidates, union
-from perf_lost_cycles.modgen.scores import TIE, Grid, Scores, criterion, score_forms, weighted_r2
+from perf_lost_cycles.modgen.forms import (
+    TIE,
+    Candidate,
+    Form,
+    FormList,
+    Grid,
+    Scores,
+    candidates,
+    criterion,
+    score_forms,
+    union,
+    weighted_r2,
+)
 from perf_statistics.batched import fit_subsets
 from perfcore.base.errors import DataError
 

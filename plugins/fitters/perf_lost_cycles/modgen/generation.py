@@ -11,13 +11,10 @@ import numpy.typing as npt
 import perfcore
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for
-from perf_lost_cycles.modgen.forms import Form, Terms
+from perf_lost_cycles.modgen.forms import Form, Grid, Terms, weighted_r2
 from perf_lost_cycles.modgen.generate import Generated, generate
-from perf_lost_cycles.modgen.history import Generation, generation_of
-from perf_lost_cycles.modgen.model import ModgenModel
-from perf_lost_cycles.modgen.options import ModgenOptions
-from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
-from perf_lost_cycles.modgen.scores import Grid, weighted_r2
+from perf_lost_cycles.modgen.model import CategoryFit, Generation, Measured, ModgenModel, UsedModel, generation_of
+from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
 from perf_tables.category_table import CategoryTable
 from perfcore.base.errors import DataError, listing

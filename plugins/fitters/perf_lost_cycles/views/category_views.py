@@ -17,29 +17,34 @@ from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.views.formulae import formula_checks, formulae_blocks, formulae_edit
-from perf_lost_cycles.views.paths import (
+from perf_lost_cycles.views.subject import (
     CATEGORY,
     FORMULAE,
     OVER,
     SHADES,
     STEPS,
     VERIFY,
+    Candidate,
+    ModgenSubject,
+    Subject,
     category_path,
     fit_path,
     fitting_path,
     formulae_path,
     r2_cell,
     r2_text,
+    steps_blocks,
     steps_path,
+    subject_of,
 )
-from perf_lost_cycles.views.steps import steps_blocks
-from perf_lost_cycles.views.subject import Candidate, ModgenSubject, Subject, subject_of
 from perf_lost_cycles.views.verify import verify_blocks
 from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.contents import (
     Block,
     Cell,
+    Change,
     Chart,
+    Check,
     Field,
     Form,
     Link,
@@ -52,7 +57,6 @@ from perf_views.contents import (
     ViewPath,
 )
 from perf_views.drawable import chosen_figures
-from perf_views.edits import Change, Check
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perfcore.base.errors import OptionError, PerfError

@@ -24,16 +24,21 @@ from perf_lost_cycles.default_models.sets import (
 )
 from perf_lost_cycles.lca.categories import fit_categories
 from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.lca.options import LcaOptions
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
-from perf_lost_cycles.modgen.options import ModgenOptions
-from perf_lost_cycles.views.paths import SHADES, formulae_path, r2_cell
-from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject, Subject, subject_of
+from perf_lost_cycles.options import LcaOptions, ModgenOptions
+from perf_lost_cycles.views.subject import (
+    SHADES,
+    LcaSubject,
+    ModgenSubject,
+    Subject,
+    formulae_path,
+    r2_cell,
+    subject_of,
+)
 from perf_tables.category_table import CategoryTable
 from perf_tables.names import plain_name
-from perf_views.contents import Action, Block, Cell, Field, Notice, Query, Table, Text
-from perf_views.edits import Check, FileEdit, content
+from perf_views.contents import Action, Block, Cell, Check, Field, FileEdit, Notice, Query, Table, Text, content
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.hooks.options import build
 

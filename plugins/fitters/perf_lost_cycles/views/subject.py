@@ -11,12 +11,101 @@ import numpy.typing as npt
 
 from perf_formulas.formula import renamed
 from perf_lost_cycles.categories.category_sum import CategorySum
-from perf_lost_cycles.default_models.linear_terms import formula_over
+from perf_lost_cycles.default_models.sets import formula_over
 from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.modgen.history import Generation
-from perf_lost_cycles.modgen.model import ModgenModel
-from perf_lost_cycles.modgen.scores import weighted_r2
-from perf_lost_cycles.modgen.tables import overview
+from perf_lost_cycles.modgen.forms import weighted_r2
+from perf_lost_cycles.modgen.model import Generation, ModgenModel
+from perf_lost_cycles.presenters import overview
+from perf_views.contents import Block, Cell, Link, Table, Text, ViewPath
+
+CATEGORY, STEPS, OVER, FORMULAE, VERIFY = "category", "steps", "over", "formulae", "verify"
+
+_DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
+SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the times do not vary"
+
+
+def category_path(category: str) -> ViewPath:
+    """The view of a category's model."""
+    return (CATEGORY, category)
+
+
+def steps_path(category: str) -> ViewPath:
+    """The view of how that model was put together."""
+    return (CATEGORY, category, STEPS)
+
+
+def fitting_path(category: str, symbol: str) -> ViewPath:
+    """The view of all lines of a category over a factor."""
+    return (CATEGORY, category, OVER, symbol)
+
+
+def fit_path(category: str, symbol: str, line: int) -> ViewPath:
+    """The view of one of them."""
+    return (CATEGORY, category, OVER, symbol, str(line))
+
+
+def formulae_path(category: str, symbol: str) -> ViewPath:
+    """The view that changes what is fitted to them."""
+    return (CATEGORY, category, OVER, symbol, FORMULAE)
+
+
+def r2_text(value: float | None) -> str:
+    """A determination coefficient as it is shown."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def r2_cell(value: float | None, link: Link | None = None) -> Cell:
+    """A determination coefficient with its colour."""
+    shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
+    return Cell(r2_text(value), link, shade)
+
+
+_MOST_TUPLES = 60
+
+
+def steps_blocks(subject: ModgenSubject, category: str) -> tuple[Block, ...]:
+    """The steps from the lines through each tuple to the one form of all points."""
+    generation, place = subject.generation(category)
+    forms = [form_text(form, subject.names) for form in generation.forms]
+    category_steps = [step for step in generation.steps if step.category == place]
+    steps = []
+    for number, step in enumerate(category_steps, 1):
+        action = "a term was dropped" if step.form < 0 else "taken" if number == 1 else "added"
+        steps.append(
+            (
+                str(number),
+                action,
+                forms[step.form] if step.form >= 0 else "-",
+                str(step.n_tuples) if step.form >= 0 else "-",
+                forms[step.result],
+                f"{step.score:.4g}",
+            )
+        )
+    tuples = [
+        (subject.point_text(point), forms[chosen[place]] if chosen[place] >= 0 else "passed over", r2_cell(r2[place]))
+        for point, chosen, r2 in zip(generation.tuples, generation.tuple_forms, generation.tuple_r2, strict=True)
+    ]
+    tuples.sort(key=lambda row: float(row[2].text) if row[2].text != "-" else 2.0)
+    note = SHADES
+    if len(tuples) > _MOST_TUPLES:
+        note = f"The worst {_MOST_TUPLES} of {len(tuples):,}. {note}"
+    criterion = str(subject.model.origin.options["criterion"])
+    return (
+        Text(
+            (
+                "Through each tuple of levels run lines of every factor. Their forms, added or multiplied, "
+                "give the tuple's model; the tuples' models are then combined, judged on all points.",
+            )
+        ),
+        Table(
+            ("step", "what", "form of the tuples", "chosen by", "result", "criterion"),
+            tuple(steps),
+            "From the tuples to one model",
+            f"chosen by: number of tuples; criterion ({criterion}): on all points, smaller is better",
+        ),
+        Table(("tuple", "its best combination", "R^2"), tuple(tuples[:_MOST_TUPLES]), "Tuples, worst first", note),
+    )
+
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

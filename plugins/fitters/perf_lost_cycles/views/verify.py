@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, term_values
-from perf_lost_cycles.categories.points import CATEGORY, TOTAL
-from perf_lost_cycles.views.paths import VERIFY, r2_text
-from perf_lost_cycles.views.subject import Subject, held_text
+from perf_lost_cycles.categories.category_sum import CATEGORY, TOTAL, CategorySum, figures_of_total, term_values
+from perf_lost_cycles.views.subject import VERIFY, Subject, held_text, r2_text
 from perf_views.colours import DARK, INK, LIGHT, MODEL, PALE, RULE, SERIES
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table, Text
 from perf_views.names import shortened

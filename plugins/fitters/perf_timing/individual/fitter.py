@@ -12,11 +12,17 @@ import perfcore
 from perf_statistics.goodness import CRITERIA, information, r_squared
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
-from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
+from perf_timing.individual.fits import (
+    BEST_OF_EACH,
+    LEAST_FREEDOM,
+    IndividualFits,
+    PairFit,
+    fit_individually,
+    freedom_warning,
+    subsets,
+)
 from perf_timing.individual.model import IndividualModel
-from perf_timing.individual.options import IndividualOptions
-from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit, freedom_warning
-from perf_timing.options import number_of_terms, registered_functions
+from perf_timing.options import IndividualOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
 from perfcore.base.errors import DataError, OptionError, PerfError

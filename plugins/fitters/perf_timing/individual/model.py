@@ -13,8 +13,7 @@ from perf_statistics.goodness import Outliers, find_outliers, information, r_squ
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points import Places, check_coverage
 from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.fits import subsets
-from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit
+from perf_timing.individual.fits import BEST_OF_EACH, LEAST_FREEDOM, PairFit, subsets
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError

@@ -15,14 +15,22 @@ import perfcore
 from perf_statistics.goodness import find_outliers, information, r_squared
 from perf_timing.characteristic import by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.joint.descent import is_worth_compiling
-from perf_timing.joint.intervals import profile_intervals, reciprocal
 from perf_timing.joint.model import Interval, JointModel
-from perf_timing.joint.options import JOINT_CRITERIA, JointOptions
 from perf_timing.joint.problem import JointProblem, components
-from perf_timing.joint.resampling import bootstrap, leave_one_cell_out, leave_one_out_residuals
+from perf_timing.joint.resampling import (
+    How,
+    Outcome,
+    bootstrap,
+    compare_part,
+    fitted,
+    leave_one_cell_out,
+    leave_one_out_residuals,
+    packed,
+    profile_intervals,
+    reciprocal,
+)
 from perf_timing.joint.solver import JointFit, JointStatus
-from perf_timing.joint.tasks import How, Outcome, compare_part, fitted, packed
-from perf_timing.options import number_of_terms, registered_functions
+from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
 from perf_timing.single_thread import single_thread

@@ -6,20 +6,339 @@ than it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_statistics import trust_region
 from perf_statistics.trust_region import JacobianFactor
+from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import JointFit
-from perf_timing.joint.tasks import bootstrap_part, left_out_part, packed_fit
+from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit, JointStatus, data_driven_start, refine, search, solve
+from perf_timing.single_thread import single_thread
 from perfcore.base.executors import as_they_end, in_order
 
+# What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
+#
+# Parts are the same whoever does them, and nothing but texts, numbers and bytes goes in and out: so any number of
+# workers gives the digits of this process.
+
 Floats = npt.NDArray[np.float64]
+
+# Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
+_TUNING = 1.345
+
+
+class How(msgspec.Struct, frozen=True):
+    """How a joint model is fitted."""
+
+    starts: int  # starting points of a fit, and what the random ones of them come from
+    seed: int
+    positive: bool
+    loss: str
+    compiled: bool  # as of `perf_timing.joint.solver.solve`
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What is told of the fit of one combination."""
+
+    status: JointStatus
+    sum_of_squares: float
+    rank: int
+    n_parameters: int
+    has_negative: bool  # whether a parameter is negative; without one value for each, none is
+
+
+class _Table(msgspec.Struct, frozen=True):
+    """A joint problem as lists."""
+
+    basis: list[list[float]]
+    target: list[float]
+    code: list[int]
+    system: list[int]
+    n_codes: int
+    n_systems: int
+    reference: int
+
+    def problem(self, members: Sequence[int] | None = None) -> JointProblem:
+        """With some of the functions, by default all."""
+        basis = np.array(self.basis, dtype=np.float64).reshape(len(self.target), -1)
+        return JointProblem(
+            basis if members is None else basis[:, members],
+            np.array(self.target, dtype=np.float64),
+            np.array(self.code, dtype=np.int64),
+            np.array(self.system, dtype=np.int64),
+            self.n_codes,
+            self.n_systems,
+            self.reference,
+        )
+
+
+class _Fit(msgspec.Struct, frozen=True):
+    """A joint problem with its fit, as far as refits need it."""
+
+    table: _Table
+    theta: list[float]
+    positive: bool
+    loss: str
+    loss_scale: float
+    compiled: bool
+
+
+class _Combinations(msgspec.Struct, frozen=True):
+    """A joint problem of all functions, and how each combination of them is fitted."""
+
+    table: _Table
+    how: How
+
+
+def packed(problem: JointProblem, how: How) -> bytes:
+    """The problem of all functions, for `compare_part`."""
+    return msgspec.json.encode(_Combinations(_table(problem), how))
+
+
+def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
+    """A problem with its fit, for `bootstrap_part` and `left_out_part`."""
+    fit_document = _Fit(_table(problem), fit.theta.tolist(), fit.positive, fit.loss, fit.loss_scale, fit.compiled)
+    return msgspec.json.encode(fit_document)
+
+
+def fitted(problem: JointProblem, how: How) -> JointFit:
+    """The fit; a robust loss takes its scale from the residuals of least squares."""
+    options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
+    fit = solve(problem, **options, compiled=how.compiled)
+    if how.loss == "linear":
+        return fit
+    from scipy.stats import median_abs_deviation
+
+    scale = float(median_abs_deviation(fit.residuals, scale="normal"))
+    if scale == 0.0:
+        return fit
+    return solve(problem, **options, loss=how.loss, loss_scale=_TUNING * scale)
+
+
+def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
+    """A task: an `Outcome` for each combination, as MessagePack."""
+    combined = msgspec.json.decode(message, type=_Combinations)
+    with single_thread():
+        return msgspec.msgpack.encode([_outcome(combined, members) for members in combinations])
+
+
+def _outcome(combined: _Combinations, members: Sequence[int]) -> Outcome:
+    # One start each where starts cost time, which a doubled function always does: nothing compiled fits it. The chosen
+    # model is fitted again with all starts.
+    cheap = combined.how.compiled and len(set(members)) == len(members)
+    how = combined.how if cheap else msgspec.structs.replace(combined.how, starts=1)
+    fit = fitted(combined.table.problem(members), how)
+    negative = bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
+    return Outcome(fit.status, fit.sum_of_squares, fit.rank, len(fit.theta), negative)
+
+
+def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> bytes:
+    """A task: the parameters (k, P) of the refits that converge, as bytes."""
+    fit = msgspec.json.decode(message, type=_Fit)
+    problem, theta = fit.table.problem(), np.array(fit.theta)
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
+    cells, cell = np.unique(problem.cell, return_inverse=True)
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
+    estimates = []
+    with single_thread():
+        for _ in range(draws):
+            weights = generator.standard_exponential(len(cells))
+            quick = compressed.weighted(cells, weights).descend(theta) if compressed else None
+            if quick is not None:
+                estimates.append(quick.theta)
+            elif (refit := _refit(problem.weighted(weights[cell]), fit)).status is trust_region.Status.CONVERGED:
+                estimates.append(refit.theta)
+    return np.array(estimates, dtype="<f8").tobytes()
+
+
+def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
+    """A task: predictions of the observations of each cell from all others, cell after cell, as bytes."""
+    fit = msgspec.json.decode(message, type=_Fit)
+    problem, theta = fit.table.problem(), np.array(fit.theta)
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
+    with single_thread():
+        predictions = [_without(one, problem, theta, compressed, fit) for one in cells]
+    return np.concatenate(predictions).astype("<f8").tobytes()
+
+
+def _without(
+    cell: int, problem: JointProblem, theta: Floats, compressed: CompressedProblem | None, fit: _Fit
+) -> Floats:
+    """Predictions of a cell's observations by all others; NaN where these do not determine them."""
+    left = problem.cell == cell
+    quick = compressed.weighted(np.array([cell]), np.zeros(1)).descend(theta) if compressed else None
+    if quick is not None:
+        return problem.subset(left).predict(quick.theta)
+    nothing = np.full(int(left.sum()), np.nan)
+    if left.all():
+        return nothing
+    rest = _refit(problem.subset(~left), fit)
+    free = ~rest.at_bound
+    removed = problem.subset(left)
+    determined = JacobianFactor.of(rest.jacobian[:, free]).determines(removed.jacobian(rest.theta)[:, free])
+    if rest.status is not trust_region.Status.CONVERGED:
+        return nothing
+    return np.where(determined, removed.predict(rest.theta), np.nan)
+
+
+def _refit(problem: JointProblem, known: _Fit) -> trust_region.Solution:
+    how: dict[str, Any] = {"positive": known.positive, "loss": known.loss, "loss_scale": known.loss_scale}
+    near = refine(problem, np.array(known.theta), **how, polish=False)
+    if near.status is trust_region.Status.CONVERGED:
+        return near
+    # The optimum has moved far away, and the way there is lost more easily than found anew.
+    return search(problem, data_driven_start(problem), **how)
+
+
+def _table(problem: JointProblem) -> _Table:
+    return _Table(
+        problem.basis.tolist(),
+        problem.target.tolist(),
+        problem.code.tolist(),
+        problem.system.tolist(),
+        problem.n_codes,
+        problem.n_systems,
+        problem.reference_system,
+    )
+
+
+# Profile-likelihood intervals of the joint model: where they differ from the asymptotic ones, these mislead.
+#
+# Source: D. M. Bates and D. G. Watts, "Nonlinear Regression Analysis and Its Applications", 1988, section 6.1.
+
+# The search goes out to 2^14 times the asymptotic interval; one that is wider says no more than an open one.
+_DOUBLINGS = 14
+# Ends are found to this part of the asymptotic half-width: far below what anyone reads from an interval.
+_PRECISION = 1e-6
+
+
+@dataclass(frozen=True)
+class ProfileIntervals:
+    """Intervals of single parameters."""
+
+    lower: Floats  # infinite where the interval does not close; NaN without degrees of freedom
+    upper: Floats
+    converged: npt.NDArray[np.bool_]  # did every refit converge? If not, the interval may be too narrow
+    lowest: float  # least sum of squares met on the way
+
+
+def profile_intervals(
+    problem: JointProblem,
+    fit: JointFit,
+    parameters: Sequence[int],
+    *,
+    level: float = 0.95,
+    advance: Callable[[int], None] = lambda amount: None,
+) -> ProfileIntervals:
+    """Find where holding a parameter raises the least sum of squares to SSE (1 + F(1, n - P) / (n - P)).
+
+    All other parameters are fitted anew for each value that is tried, so that the curvature of the model counts. For a
+    linear model the result is the asymptotic interval.
+    """
+    from scipy.stats import t as student
+
+    if fit.loss != "linear":
+        raise ValueError(f"profile intervals need least squares, the fit has the loss {fit.loss!r}; use the bootstrap")
+    ends: list[tuple[float, float]] = []
+    converged = []
+    lowest = fit.sum_of_squares
+    for index in parameters:
+        complete = True
+        if fit.degrees_of_freedom <= 0:
+            ends.append((np.nan, np.nan))
+        elif fit.undetermined[index]:
+            ends.append((0.0 if fit.positive else -np.inf, np.inf))
+        else:
+            profile = _Profile(problem, fit, index)
+            limit = float(student.ppf(0.5 + 0.5 * level, fit.degrees_of_freedom))
+            ends.append((profile.end(-1.0, limit), profile.end(1.0, limit)))
+            lowest = min(lowest, profile.lowest)
+            complete = profile.converged
+        converged.append(complete)
+        advance(1)
+    lower, upper = np.array(ends, dtype=float).reshape(-1, 2).T
+    return ProfileIntervals(lower, upper, np.array(converged, dtype=bool), lowest)
+
+
+def reciprocal(lower: Floats, upper: Floats, estimate: Floats) -> tuple[Floats, Floats]:
+    """Intervals of speeds r = 1/v from those of inverse speeds v."""
+    with np.errstate(divide="ignore"):
+        low, high = 1.0 / upper, 1.0 / lower
+    open_above = (lower <= 0.0) & (estimate >= 0.0)
+    open_below = (upper >= 0.0) & (estimate < 0.0)
+    return np.where(open_below, -np.inf, low), np.where(open_above, np.inf, high)
+
+
+class _Profile:
+    """The least sum of squares as a function of one parameter, as distance from the optimum in standard errors."""
+
+    def __init__(self, problem: JointProblem, fit: JointFit, index: int) -> None:
+        self.problem, self.fit, self.index = problem, fit, index
+        self.others = np.arange(problem.n_parameters) != index
+        self.variance = fit.sum_of_squares / fit.degrees_of_freedom
+        self.estimate = float(fit.theta[index])
+        error = float(np.sqrt(fit.covariance[index, index]))
+        # A parameter at a bound has no error of its own.
+        self.unit = error if error > 0.0 else max(abs(self.estimate), _PRECISION)
+        self.compressed = CompressedProblem.of(problem) if fit.compiled else None
+        self.known = {self.estimate: (0.0, fit.theta[self.others])}
+        self.lowest = fit.sum_of_squares
+        self.converged = True
+
+    def distance(self, value: float) -> float:
+        """Root of the rise of the sum of squares over its variance, >= 0; linear in the value for a linear model."""
+        if value in self.known:
+            return self.known[value][0]
+        nearest = min(self.known, key=lambda other: abs(other - value))
+        others, start = self.others, self.known[nearest][1]
+
+        def whole(part: Floats) -> Floats:
+            theta = np.empty(len(others))
+            theta[others], theta[self.index] = part, value
+            return theta
+
+        if self.compressed is not None and (quick := self.compressed.descend(whole(start), self.index)) is not None:
+            return self._remember(value, quick.objective, quick.theta[others])
+        solution = trust_region.solve(
+            lambda part: self.problem.residuals(whole(part)),
+            lambda part: self.problem.jacobian(whole(part))[:, others],
+            start,
+            lower=np.zeros(int(others.sum())) if self.fit.positive else None,
+            max_evaluations=MOST_EVALUATIONS,
+            polish=False,
+        )
+        self.converged &= solution.status is trust_region.Status.CONVERGED
+        return self._remember(value, solution.sum_of_squares, solution.theta)
+
+    def _remember(self, value: float, squares: float, others: Floats) -> float:
+        """Keep the least sum of squares at a value with the other parameters there; its distance."""
+        self.lowest = min(self.lowest, squares)
+        rise = max(squares - self.fit.sum_of_squares, 0.0)
+        self.known[value] = (float(np.sqrt(rise / self.variance)), others)
+        return self.known[value][0]
+
+    def end(self, direction: float, limit: float) -> float:
+        """Where the distance first reaches the limit on one side; infinite where it does not."""
+        from scipy.optimize import brentq
+
+        bound = 0.0 if self.fit.positive else -np.inf
+        inner, width = self.estimate, limit * self.unit
+        for _ in range(_DOUBLINGS):
+            outer = max(self.estimate + direction * width, bound)
+            if outer == inner:
+                return bound
+            if self.distance(outer) >= limit:
+                return float(brentq(lambda x: self.distance(x) - limit, inner, outer, xtol=_PRECISION * width))
+            inner, width = outer, 2.0 * width
+        return direction * np.inf
+
 
 # A row whose leverage is 1 is fitted exactly whatever its value; rounding leaves it a little less.
 _FULL_LEVERAGE = 1.0 - 1e-10

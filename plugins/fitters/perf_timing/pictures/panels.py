@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,22 +12,146 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from perf_tables.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
-from perf_timing.pictures.selection import MOST_BANDS, Selection, is_drawn_everywhere, named_places, select
+from perf_timing.pictures.diagnostics import (
+    MOST_BANDS,
+    MOST_FUNCTIONS,
+    Selection,
+    draw_residuals,
+    is_drawn_everywhere,
+    named_places,
+    select,
+)
 from perf_timing.scaling_model import ScalingModel
-from perf_views.colours import DARK, LIGHT, PAPER
+from perf_views.colours import DARK, LIGHT, PAPER, RULE, SERIES
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
+from perf_views.style import (
+    LABEL_POINTS,
+    MOST_VECTORS,
+    SMALL_POINTS,
+    TINY_POINTS,
+    add_legend,
+    set_logarithmic,
+    set_plain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# Pictures of codes on systems: points with the model and its bounds, residuals, and a joint model's numbers.
+#
+# This file lays the parts out; `selection` chooses what is drawn, and each part has a file of its own.
+
+
+def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) -> None:
+    """Draw a panel for each code, the residuals, their quantiles, and the parameters of a joint model."""
+    selection = select(model, data)
+    count = len(selection.codes)
+    rows, columns, height = _layout(selection)
+    heights = [height]
+    if count > 1:
+        heights.append(2.9)
+    if isinstance(model, JointModel):
+        stacked = 2 if len(model.functions) > 2 else 1
+        heights.append(stacked * (0.9 + 0.19 * max(count, len(selection.systems))))
+    figure.set_size_inches(11.0, sum(heights) + 0.6)
+    title = [shortened(model.title, 110), *textwrap.wrap("; ".join(selection.remarks), 150)]
+    figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10, parse_math=False)
+    parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+    above, below = parts[:2] if count > 1 else parts[0].subfigures(1, 2, width_ratios=[1.5, 1.0])
+    draw_panels(selection, above, above.subplots(rows, columns, sharex=True, squeeze=False))
+    ratios = {"width_ratios": [1.5, 1.0]} if count > 1 else {}
+    residuals, quantiles = below.subplots(*((1, 2) if count > 1 else (2, 1)), **ratios)
+    draw_residuals(selection, below, residuals, quantiles)
+    if isinstance(model, JointModel):
+        draw_parameters(selection, model, parts[-1])
+
+
+def draw_curves(selection: Selection, figure: Figure) -> None:
+    """Draw the panels of the codes alone, into an empty figure whose size is set."""
+    rows, columns, height = _layout(selection)
+    figure.set_size_inches(11.0, height + 0.3)
+    draw_panels(selection, figure, figure.subplots(rows, columns, sharex=True, squeeze=False))
+
+
+def _layout(selection: Selection) -> tuple[int, int, float]:
+    """Rows and columns of the panels, and the height in inches that they and their legends need."""
+    count = len(selection.codes)
+    columns = 1 if count == 1 else 2 if count in (2, 4) else 3 if count <= 9 else 4
+    rows = -(-count // columns)
+    legend = 0.17 * -(-len(selection.systems) // legend_columns(selection))
+    return rows, columns, {1: 4.4, 2: 3.4}.get(columns, 2.3) * rows + 0.9 + legend
+
+
+def draw_parameters(selection: Selection, model: JointModel, area: FigureBase) -> None:
+    """Draw work of the codes and speed of the systems with their standard errors, function by function."""
+    unit = f" ({model.coefficient_unit})" if model.coefficient_unit else ""
+    systems = [model.systems[system] for system in selection.systems if model.systems[system] != model.reference]
+    blocks = [("w", [model.codes[code] for code in selection.codes], f"work{unit}")]
+    if systems:
+        blocks.append(("r", systems, f"speed over that of {shortened(model.reference)}"))
+    functions = model.functions[:MOST_FUNCTIONS]
+    # Names of systems are often the longer ones; beside each other each block gets the width that it needs.
+    widths = [80 + max(len(shortened(name)) for name in names) for _, names, _ in blocks]
+    if len(functions) > 2:
+        grid = area.subfigures(len(blocks), 1, squeeze=False)
+    else:
+        grid = area.subfigures(1, len(blocks), width_ratios=widths, squeeze=False)
+    place = {name: k for k, name in enumerate(model.parameter_names)}
+    for part, (letter, names, label) in zip(grid.flat, blocks, strict=True):
+        panels = part.subplots(1, len(functions), sharey=True, squeeze=False)[0]
+        for i, (axes, function) in enumerate(zip(panels, functions, strict=True), 1):
+            _draw_estimates(model, axes, [place[f"{letter}_{i}^{name}"] for name in names])
+            axes.set_title(f"{letter}_{i}: {shortened(function, 24)}", fontsize=LABEL_POINTS, parse_math=False)
+        panels[0].set_yticks(range(len(names)), [shortened(name) for name in names], parse_math=False)
+        panels[0].set_ylim(len(names) - 0.5, -0.5)
+        part.supxlabel(label, fontsize=LABEL_POINTS, parse_math=False)
+
+
+def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
+    """Estimates with their standard errors, one below the other.
+
+    The axis is that of estimates which are larger than their errors, up to three times as long for the others; what
+    lies beyond it is printed at its end.
+    """
+    parameters = [model.parameters[k] for k in places]
+    value = np.array([parameter.estimate for parameter in parameters])
+    error = np.array([parameter.standard_error or 0.0 for parameter in parameters])
+    is_open = np.array([model.undetermined[k] for k in places])
+    is_endless = np.array([parameter.name.startswith("1/r_") for parameter in parameters])
+    determined = ~is_open & ~is_endless
+    sure = determined & (error <= np.abs(value))
+    ends = np.array([0.0, *(value - error)[sure], *(value + error)[sure]])
+    reach = np.ptp(ends) if sure.any() else np.inf
+    ends = np.array([*ends, *value[determined & (np.abs(value) <= 3.0 * reach)]])
+    margin = 0.06 * float(np.ptp(ends) or 1.0)
+    left, right = float(ends.min()) - margin, float(ends.max()) + margin
+    for row, (x, e) in enumerate(zip(value, error, strict=True)):
+        if determined[row] and left <= x <= right:
+            axes.errorbar(x, row, xerr=e, fmt="o", color=SERIES[0], markersize=4, elinewidth=1.0, capsize=2)
+            continue
+        if not determined[row]:
+            place, side, text = 0.5, "center", "not determined" if is_open[row] else "without end"
+        elif x < left:
+            place, side, text = 0.02, "left", f"← {x:.3g} ± {e:.3g}"
+        else:
+            place, side, text = 0.98, "right", f"{x:.3g} ± {e:.3g} →"
+        axes.text(place, row, text, transform=axes.get_yaxis_transform(), ha=side, va="center", fontsize=TINY_POINTS,
+                  color=DARK, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})  # fmt: skip
+    axes.axvline(0.0, color=RULE, linewidth=0.7, zorder=1.0)
+    axes.set_xlim(left, right)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    set_plain(axes)
+
 
 Floats = npt.NDArray[np.float64]
 
