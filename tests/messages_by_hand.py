@@ -24,8 +24,7 @@ def by_hand(calls, messages=(), collectives=(), ends=None, start=0):
     finish = column(number(message.get("done", message["send"])) for message in messages)
     post = column(number(message.get("post", message["receive"])) for message in messages)
     size, tag = (column(message.get(key, 0) for message in messages) for key in ("bytes", "tag"))
-    times = enters[send], leaves[send], enters[post], leaves[receive]
-    sent = Messages(send, finish, post, receive, size, tag, np.ones(len(send), np.int64), *times)
+    sent = Messages(send, finish, post, receive, size, tag, np.ones(len(send), np.int64))
     members = [(k, number(place), place == root) for k, (places, root) in enumerate(collectives) for place in places]
     joined = Collectives(
         np.array([table.operation[number(places[0])] for places, _ in collectives], np.int32),

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import ModelFileError, OptionError, PluginError, UnknownNameError
+from perfcore.base.errors import ModelFileError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_bytes
 from perfcore.data.roles import shown_names
 from perfcore.hooks.registry import registry
@@ -169,21 +169,6 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             This one has none, for lack of data.
         """
         return None
-
-    def with_parameters(self, values: Mapping[str, float]) -> Model:
-        """The model with other values of some parameters, by default of the fields of their names.
-
-        Raises
-        ------
-        OptionError
-            A parameter is no field.
-        """
-        if unknown := [name for name in values if name not in self.__struct_fields__]:
-            raise OptionError(
-                f"the parameter {unknown[0]!r} is no field of a model of the kind {self.kind!r}; how it looks with "
-                "another value its method `with_parameters` would have to say"
-            )
-        return msgspec.structs.replace(self, **values)
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """Models near this one in the ranking that it was chosen from; none where there was no ranking."""

@@ -225,45 +225,45 @@ WORLEY = ("fit", "worley")
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch):
+def fits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()  # beside the data
     return Session(DataViews(CURVE, "runs/c.csv"))
 
 
-def form_of(session, query):
+def form_of(fits, query):
     """What the form that saves is sent with."""
-    (action,) = (block for block in session.view(WORLEY, query).blocks if isinstance(block, Action))
+    (action,) = (block for block in fits.view(WORLEY, query).blocks if isinstance(block, Action))
     assert action.path == WORLEY
     return {item.name: item.value for item in action.fields}
 
 
-def test_a_fit_is_saved_beside_its_data_as_it_is_shown(session):
+def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
     query = {"fit.degree": "0", "phases": "3", "from": "5"}
-    form = form_of(session, query)
+    form = form_of(fits, query)
     assert form.pop("save_as") == "runs/c-worley.json"
     assert form == query
-    kept = session.keep(WORLEY, {**form, "save_as": "runs/c-worley.json"}, "0")
+    kept = fits.keep(WORLEY, {**form, "save_as": "runs/c-worley.json"}, "0")
     assert (kept.path, kept.query) == (WORLEY, query)
     saved = perfcore.load("runs/c-worley.json")
     assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula
 
 
-def test_what_is_there_is_not_replaced_in_silence(session):
+def test_what_is_there_is_not_replaced_in_silence(fits):
     Path("x.json").write_text("mine")
-    form = {**form_of(session, {}), "save_as": "x.json"}
-    (notice,) = (block for block in session.preview(WORLEY, form, "0").blocks if isinstance(block, Notice))
+    form = {**form_of(fits, {}), "save_as": "x.json"}
+    (notice,) = (block for block in fits.preview(WORLEY, form, "0").blocks if isinstance(block, Notice))
     assert notice.kind == "warning"
     assert notice.text.startswith("x.json exists: what it holds (4 bytes, of ")
     assert Path("x.json").read_text() == "mine"
-    session.keep(WORLEY, form, "0")
+    fits.keep(WORLEY, form, "0")
     with pytest.raises(OptionError, match=r"x\.json holds this model already"):
-        session.preview(WORLEY, form, "1")
-    session.undo("1")
+        fits.preview(WORLEY, form, "1")
+    fits.undo("1")
     assert Path("x.json").read_text() == "mine"
 
 
-def test_a_changed_fit_that_cannot_be_saved_is_not_saved_as_it_was(session):
+def test_a_changed_fit_that_cannot_be_saved_is_not_saved_as_it_was(fits):
     class Changed:
         title = "changed"
 
@@ -271,8 +271,8 @@ def test_a_changed_fit_that_cannot_be_saved_is_not_saved_as_it_was(session):
 
         def paths(self): ...
 
-    session.view(WORLEY, {})
-    session.subject._changed = {("worley", ()): Changed()}
+    fits.view(WORLEY, {})
+    fits.subject._changed = {("worley", ()): Changed()}
     with pytest.raises(OptionError, match="a fit of worley that was changed cannot be saved"):
-        session.preview(WORLEY, {"save_as": "x.json"}, "0")
-    assert session.unsaved == ("worley (with changed formulas)",)
+        fits.preview(WORLEY, {"save_as": "x.json"}, "0")
+    assert fits.unsaved == ("worley (with changed formulas)",)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import find_function, functions_of
+from perf_formulas.formula import Formula, find_function, functions_of
+from perf_formulas.parser import FUNCTIONS, INFIX, PREFIX, FormulaError
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.contracts import Function
+from perfcore.data.roles import FORMULA_WORDS
 from perfcore.hooks.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
@@ -18,11 +20,7 @@ EQUATION_3 = {
     "log(p)": np.log,
     "p": lambda p: p,
 }
-OF_TIME = {
-    "reciprocal": lambda t: 1 / (1 + t),
-    "log": np.log1p,
-    "exp": lambda t: np.exp(-t),
-}
+OF_TIME = {"reciprocal": lambda t: 1 / (1 + t), "log": np.log1p, "exp": lambda t: np.exp(-t)}
 PROCESSORS = np.array([1.0, 2.0, 3.0, 25.0, 1024.0, 1e6])
 TIMES = np.array([0.0, 1e-3, 1.0, 7.0, 300.0])
 
@@ -93,18 +91,6 @@ def test_a_function_takes_arrays_of_any_shape_and_leaves_them_alone(text):
     assert function({"p": np.array([])}).shape == (0,)
 
 
-def test_a_name_is_the_same_as_its_formula_in_other_words():
-    typed, registered = find_function("log(p) / p", ("p",)), find_function("log(p)/p", ("p",))
-    assert typed.name == registered.name
-    np.testing.assert_array_equal(typed({"p": PROCESSORS}), registered({"p": PROCESSORS}))
-
-
-def test_typed_functions_do_not_share_anything():
-    one, two = find_function("p^3", ("p",)), find_function("n^3", ("n",))
-    assert (one.name, two.name) == ("p^3", "n^3")
-    assert (one.variables, two.variables) == (("p",), ("n",))
-
-
 @pytest.mark.parametrize(
     ("text", "variables", "problem"),
     [
@@ -125,3 +111,13 @@ def test_what_is_no_function_of_the_data_is_refused_in_one_line(text, variables,
 def test_a_misspelt_name_suggests_the_nearest():
     with pytest.raises(OptionError, match="did you mean 'reciprocal'"):
         find_function("recipocal", ("t",))
+
+
+def test_they_are_those_that_formulas_give_a_meaning_to():
+    assert {word for word in (*FUNCTIONS, *INFIX, *PREFIX) if word.isidentifier()} == FORMULA_WORDS
+
+
+@pytest.mark.parametrize("word", sorted(FORMULA_WORDS))
+def test_none_of_them_is_a_variable(word):
+    with pytest.raises(FormulaError):
+        Formula(word)

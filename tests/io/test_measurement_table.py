@@ -193,12 +193,6 @@ def test_names_that_look_like_numbers_stay_apart(write, first):
     assert seen.codes == (first, second)
 
 
-def test_numbers_in_text_are_read_to_the_last_bit(write):
-    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 4.35]
-    rows = "".join(f"{k + 1},{value!r}\n" for k, value in enumerate(values))
-    assert perfcore.read(write("p,time_s\n" + rows)).table["time_s"].tolist() == values
-
-
 def test_decimals_dates_and_truth_values_of_parquet(tmp_path):
     import duckdb
 
@@ -262,12 +256,6 @@ def test_types_of_pandas_are_written(tmp_path, ending):
     assert (back["p"].tolist(), back["time_s"].tolist()[0]) == ([1, 2], 8.5)
     assert back["time_s"].isna().tolist() == [False, True]
     assert back["when"].tolist()[0].startswith("2020-05-17")
-
-
-def test_parquet_keeps_that_they_are_measurements(tmp_path):
-    data = Measurements(pd.DataFrame({"x": [1, 2], "y": [8.0, 4.0]}), "x", "y")
-    perfcore.write(data, tmp_path / "runs.parquet")
-    assert isinstance(perfcore.read(tmp_path / "runs.parquet"), Measurements)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

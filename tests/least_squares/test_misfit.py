@@ -13,7 +13,6 @@ from perf_statistics.model_average import (
     _given,
     drift_covariance,
     expected_runs,
-    misfits,
     positions,
     run_variance,
     shape_weights,
@@ -30,13 +29,6 @@ def test_covariance_of_the_drift_is_the_integral_over_its_slopes(first, second):
     assert found == pytest.approx(area, rel=1e-6)
 
 
-def test_drifts_of_parameters_add_up():
-    places = np.array([[0.5, -1.0], [1.5, 0.3]])
-    both = drift_covariance(places, places)
-    alone = sum(drift_covariance(places[:, [k]], places[:, [k]]) for k in range(2))
-    np.testing.assert_allclose(both, alone, rtol=1e-12)
-
-
 def test_positions_do_not_depend_on_units_and_pass_over_what_has_no_logarithm():
     one = positions({"p": P, "n": P - 2.0}, {"p": P[:2], "n": P[:2]})
     other = positions({"p": 1e3 * P}, {"p": 1e3 * P[:2]})
@@ -48,10 +40,6 @@ def test_run_variance_pools_relative_spreads():
     """Two degrees of freedom of 4 squares each, and one of a hundredth."""
     repetitions, spread = np.array([2.0, 2.0, 1.0]), np.array([0.2, 0.2, np.nan])
     assert run_variance(repetitions, spread) == pytest.approx((2 * 0.04 + 1e-4) / 3)
-
-
-def test_misfits_are_a_distribution():
-    assert np.exp([misfit.log_prior for misfit in misfits()]).sum() == pytest.approx(1.0)
 
 
 def test_quantiles_of_a_mixture_are_roots_of_its_distribution():

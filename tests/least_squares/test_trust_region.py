@@ -1,7 +1,4 @@
-"""Nonlinear least squares against NIST's certified values, and on bounds, losses and failures.
-
-``python tests/least_squares/test_trust_region.py`` prints the table of digits.
-"""
+"""Nonlinear least squares against NIST's certified values, and on bounds, losses and failures."""
 
 import re
 from pathlib import Path
@@ -9,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize, nnls
+from scipy.optimize import least_squares, minimize, nnls
 
 from perf_statistics import trust_region
-from perf_statistics.trust_region import JacobianFactor, Status
+from perf_statistics.trust_region import LOSSES, JacobianFactor, Status, influence
 
 DATA = Path(__file__).parent / "nist" / "nonlinear"
 
@@ -109,16 +106,6 @@ def solve_nist(name, start):
         digits(found.sum_of_squares, problem.squares),
     )
     return found, reached
-
-
-def print_digits():
-    print(f"{'problem':10s} start  parameters  deviations  squares  evaluations  status")
-    for name in MODELS:
-        for start in (0, 1):
-            found, (a, b, c) = solve_nist(name, start)
-            print(
-                f"{name:10s} {start + 1:5d} {a:11.1f} {b:11.1f} {c:8.1f} {found.evaluations:12d}  {found.status.value}"
-            )
 
 
 @pytest.mark.parametrize("start", [0, 1])
@@ -229,11 +216,74 @@ def test_failures_are_told():
     assert "try another start" in stuck.status.value
 
 
-def test_no_parameters():
-    found = trust_region.solve(lambda b: np.array([3.0, 4.0]), lambda b: np.zeros((2, 0)), np.zeros(0))
-    assert found.status is Status.CONVERGED
-    assert found.sum_of_squares == 25.0
+RNG_SEED = 5
 
 
-if __name__ == "__main__":
-    print_digits()
+@pytest.fixture
+def jacobian():
+    rng = np.random.default_rng(RNG_SEED)
+    return rng.standard_normal((30, 5)) * np.array([1e-8, 1.0, 30.0, 1e6, 1e-3])
+
+
+def test_step_covariance_and_leverage(jacobian):
+    residuals = np.random.default_rng(1).standard_normal(30)
+    factor = JacobianFactor.of(jacobian)
+    scale = np.linalg.norm(jacobian, axis=0)
+    assert factor.rank == 5
+    assert not factor.undetermined.any()
+    expected = -np.linalg.lstsq(jacobian / scale, residuals)[0]
+    assert factor.step(residuals) * scale == pytest.approx(expected, rel=1e-11)
+    inverse = np.linalg.inv((jacobian / scale).T @ (jacobian / scale))
+    assert factor.inverse_normal * np.outer(scale, scale) == pytest.approx(inverse, rel=1e-11, abs=1e-13)
+    q = np.linalg.qr(jacobian / scale)[0]
+    assert factor.leverage == pytest.approx((q**2).sum(axis=1), rel=1e-11)
+
+
+def test_units_of_the_parameters_do_not_matter(jacobian):
+    jacobian[:, 4] = jacobian[:, 0] / 1e-8 + jacobian[:, 1]
+    factor = JacobianFactor.of(jacobian)
+    rescaled = JacobianFactor.of(jacobian * np.array([1e12, 1.0, 1e-9, 1.0, 1e5]))
+    assert factor.rank == rescaled.rank == 4
+    assert factor.undetermined.tolist() == rescaled.undetermined.tolist() == [True, True, False, False, True]
+
+
+def test_functions_that_the_data_determine(jacobian):
+    """With column 4 the sum of columns 0 and 1, only what sees both alike is determined."""
+    jacobian = jacobian / np.linalg.norm(jacobian, axis=0)
+    jacobian[:, 4] = jacobian[:, 0] + jacobian[:, 1]
+    gradients = np.array([[1.0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [1, 1, 0, 0, 2], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
+    assert JacobianFactor.of(jacobian).determines(gradients).tolist() == [False, True, True, True, True]
+
+
+def test_fewer_rows_than_parameters():
+    factor = JacobianFactor.of(np.array([[1.0, 2.0, 0.0]]))
+    assert factor.rank == 1
+    assert factor.null.shape == (3, 2)
+    assert factor.undetermined.all()
+    # Scaled to unit columns both parameters count alike: the shortest step takes half of the residual from each.
+    assert factor.step(np.array([4.0])) == pytest.approx([-2.0, -1.0, 0.0])
+    assert factor.leverage == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_same_cost_as_scipy(loss):
+    """One residual that no parameter changes: scipy's cost is half of the objective."""
+    for residual in (0.2, 3.0, 40.0):
+        found = least_squares(lambda x, e=residual: np.array([e]) + 0 * x, [0.0], loss=loss, f_scale=1.7)
+        assert 1.7**2 * LOSSES[loss](np.array([(residual / 1.7) ** 2]))[0, 0] == pytest.approx(
+            2 * found.cost, rel=1e-14
+        )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_influence_is_half_of_the_slope_of_the_objective(loss):
+    scale, step = 2.5, 1e-5
+    e = np.array([-30.0, -2.0, -0.1, 0.4, 3.0, 100.0])
+
+    def objective(residuals):
+        return scale**2 * LOSSES[loss]((residuals / scale) ** 2)[0]
+
+    psi, derivative = influence(loss, e, scale)
+    assert psi == pytest.approx((objective(e + step) - objective(e - step)) / (4 * step), rel=1e-5)
+    further = [influence(loss, e + sign * step, scale)[0] for sign in (1, -1)]
+    assert derivative == pytest.approx((further[0] - further[1]) / (2 * step), rel=1e-5, abs=1e-9)

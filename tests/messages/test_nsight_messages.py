@@ -65,10 +65,10 @@ def test_messages_and_collectives_of_ranks(run):
     assert found.remarks() == {}
     assert len(found.calls) == 12
     names, messages = found.calls.operations, found.messages
-    rows = zip(
-        found.sender.tolist(), found.receiver.tolist(), messages.bytes.tolist(), messages.logical_send_ns.tolist(),
-        messages.logical_receive_ns.tolist(), messages.physical_receive_ns.tolist(), strict=True,
-    )  # fmt: skip
+    enter, leave = found.calls.enter_ns, found.calls.leave_ns
+    times = enter[messages.send_call], enter[messages.post_call], leave[messages.receive_call]
+    ends = found.sender, found.receiver, messages.bytes
+    rows = zip(*(column.tolist() for column in (*ends, *times)), strict=True)
     assert sorted(rows) == [(0, 1, 40, 200, 195, 220), (0, 1, 100, 20, 10, 61), (1, 0, 100, 20, 10, 60)]
     ends = {names[code] for code in found.calls.operation[messages.send_done_call]}
     assert ends == {"MPI_Waitall", "MPI_Send"}

@@ -74,7 +74,7 @@ def test_paraver(tmp_path):
     messages = found.messages
     assert (found.sender.tolist(), found.receiver.tolist()) == ([0], [1])
     assert (messages.bytes.tolist(), messages.tag.tolist()) == ([512], [7])
-    assert (messages.physical_send_ns.tolist(), messages.physical_receive_ns.tolist()) == ([21], [40])
+    assert (messages.send_call.tolist(), messages.receive_call.tolist()) == ([1], [4])
     assert [found.calls.operations[code] for code in found.collectives.operation] == ["MPI_Init", "MPI_Bcast"]
     assert found.collectives.communicator.tolist() == [-1, 1]
     assert found.collectives.bytes.tolist() == [0, 64]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.comparison import compare_models
+from perf_gate.comparison import compare_models, surely
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -55,6 +55,51 @@ def test_bounds_of_the_ratio_hold(few):
     for place in (0, 1):
         bounds = np.concatenate([found.part_draws(place).bounds() for found in few])
         assert ((bounds[:, 0] <= 1.0) & (bounds[:, 1] >= 1.0)).mean() >= 0.928
+
+
+@pytest.fixture(scope="module")
+def many():
+    return unchanged(200)
+
+
+ALARMS = {
+    "total": lambda found, place: found.total_draws().above(1.1)[place] >= 0.95,
+    "any path": lambda found, place: surely(found.part_draws(place).above(1.1), 0.95).any(),
+    "any law": lambda found, _: surely(np.array([change.worse for change in found.growth.values()]), 0.95).any(),
+}
+
+
+@pytest.mark.parametrize("alarm", ALARMS)
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_did_not_change_gives_no_alarm(few, alarm, place):
+    assert sum(bool(ALARMS[alarm](found, place)) for found in few) <= 0.05 * 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alarm", ALARMS)
+@pytest.mark.parametrize("place", [0, 1])
+def test_alarms_of_200_pairs(many, alarm, place):
+    assert sum(bool(ALARMS[alarm](found, place)) for found in many) <= 0.05 * 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [0, 1])
+def test_without_a_margin_alarms_are_as_many_as_the_confidence_says(many, place):
+    """5 % of 200 are 10; twice their binomial spread of 3.1 more may be."""
+    assert sum(found.total_draws().above(1.0)[place] >= 0.95 for found in many) <= 16
+    assert sum(surely(found.part_draws(place).above(1.0), 0.95).any() for found in many) <= 16
+
+
+@pytest.mark.parametrize("errors", ["fwer", "fdr"])
+def test_the_gate_of_unchanged_paths_seldom_fails(errors):
+    """Ten paths, five runs of each version in turn, 30 times; the 99.9 % limit of 5 % is 6."""
+    rng = np.random.default_rng(7)
+    index = pd.MultiIndex.from_product([range(5), ["old", "new"], NAMES], names=["round", "version", "bench"])
+    failed = 0
+    for _ in range(30):
+        times = np.exp(rng.normal(0.0, np.tile(np.geomspace(0.005, 0.1, PATHS), 10)))
+        failed += perfcore.gate(pd.DataFrame({"time_s": times}, index).reset_index(), errors=errors).outcome == "failed"
+    assert failed <= 6
 
 
 @pytest.fixture(scope="module")

@@ -98,14 +98,8 @@ def term(exponent):
         (lambda content: content["data"][0].update(spread=-1.0), "noise of a path"),
         (lambda content: content["settings"].__setitem__(0, [0.0, 0.0, 3.0]), "no positive number"),
         (lambda content: content["data"][0]["means"].__setitem__(0, 1e300), "no positive numbers"),
-        (
-            lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 99.0, 0]]]]),
-            "no powers of a term",
-        ),
-        (
-            lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 0.0, 0]]]]),
-            "constant",
-        ),
+        (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 99.0, 0]]]]), "no powers of a term"),
+        (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 0.0, 0]]]]), "constant"),
     ],
 )
 def test_a_file_that_was_edited_wrongly_is_refused(model, tmp_path, change, message):

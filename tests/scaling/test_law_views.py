@@ -107,11 +107,6 @@ def test_lists_stay_lists(names):
     assert tree.names == tuple(names)
 
 
-def test_a_function_called_arrow_is_one_region():
-    tree = tree_of(["main->ptr::operator->->get", "main"], [0, 1])
-    assert tree.names == ("main", "ptr::operator->", "get")
-
-
 def test_names_that_differ_in_blanks_are_two_paths():
     tree = tree_of(["a -> b", "a->b", "a"], [0, 1, 2])
     assert sorted(tree.paths) == [0, 1, 2]
@@ -346,12 +341,7 @@ def test_two_parameters_have_a_panel_and_a_class_each():
     views = fitted(data, parameter="p,n", at="p=256,n=100").views()
     found = table(views.view((), {"at.n": "320"}), "Paths")
     assert column(found, "growth over p")["x"] in ("logarithmic", "logarithmic to sublinear", "sublinear")
-    assert column(found, "growth over n")["y"] in (
-        "linear",
-        "sublinear",
-        "sublinear to linear",
-        "sublinear to n log n",
-    )
+    assert column(found, "growth over n")["y"] in ("linear", "sublinear", "sublinear to linear", "sublinear to n log n")
     assert "at p = 256, n = 320 (s)" in found.header
     path = views.view(("path", "x"), {})
     assert len(next(chart for chart in blocks(path, Chart)).tables) == 3  # two curves, and residuals of all points

@@ -70,7 +70,8 @@ def test_the_files_of_ranks_fit_together(tmp_path):
     assert sorted(pairs) == [(0, 1, 100), (1, 2, 100), (2, 3, 100), (3, 0, 100)]
     times = {row.operation: (row.timed, row.until_all_ns, row.after_ns) for row in collective_rows(found)}
     assert times == {"nccl:allreduce": (1, 6_000, 68_000), "nccl:_allgather_base": (4, 0, 86_000)}
-    assert (found.messages.logical_send_ns - found.messages.physical_receive_ns == -30_000).all()
+    enter, leave = found.calls.enter_ns[found.messages.send_call], found.calls.leave_ns[found.messages.receive_call]
+    assert (enter - leave == -30_000).all()
 
 
 def test_of_one_rank_the_others_are_missing(tmp_path):
@@ -189,7 +190,8 @@ def test_a_batch_of_messages_is_one_kernel_after_their_records(tmp_path):
         (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
     found = communication_of(perfcore.read(tmp_path))
     assert (found.remarks(), found.messages.bytes.tolist()) == ({}, [200, 200])
-    assert sorted(found.messages.physical_receive_ns.tolist()) == [10_000, 11_000]  # from the first kernel on
+    received = found.calls.leave_ns[found.messages.receive_call]
+    assert sorted(received.tolist()) == [10_000, 11_000]  # from the first kernel on
 
 
 @pytest.mark.real_data

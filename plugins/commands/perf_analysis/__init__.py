@@ -22,7 +22,7 @@ _FORMER = {"overheads": ("--set=--label",), "summarize": ("merge", "--on=--paral
 _PRESENTERS = (
     ("perf_analysis.overhead_profile:OverheadProfile", "overhead_presenters:Profile", "where the cycles of a run go"),
     ("perf_analysis.overheads:OverheadRuns", "overhead_presenters:Runs", "where the cycles of several runs go"),
-    ("perfcore.data.trace:Trace#overheads", "overhead_presenters:Trace", "a trace's time by overhead category"),
+    ("perfcore.data.trace:Trace#overheads", "overhead_views:Trace", "a trace's time by overhead category"),
     ("perf_analysis.profiles:Profiles", "profile_presenter:Profiles", "the time of every function"),
     ("perf_analysis.replay_answers:Answers", "whatif_presenter:Answers", "what would be if"),
     (

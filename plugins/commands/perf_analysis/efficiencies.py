@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError
-
-if TYPE_CHECKING:
-    from perf_analysis.overhead_profile import OverheadProfile
 
 COMPUTING = "computing"
 
@@ -121,7 +118,7 @@ _OF_GPUS = {
 _EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
 
 
-def of_gpus(profile: OverheadProfile) -> bool:
+def of_gpus(profile: Any) -> bool:
     """Whether each location is a GPU, of which it is known when any of its streams computes."""
     return bool(profile.devices) and tuple(each.device for each in profile.devices) == profile.locations
 
@@ -131,7 +128,7 @@ def is_of_mpi(part: str) -> bool:
     return part in _OF_MPI
 
 
-def losses_of(profile: OverheadProfile, with_network: bool = True) -> tuple[float, dict[str, float]]:
+def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str, float]]:
     """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds."""
 
     def time_in(names: tuple[str, ...]) -> Any:  # of each location in some classes, as far as the set has them
@@ -180,7 +177,7 @@ def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -
     return {name: shares[name] for name in FACTORS if name in shares}
 
 
-def level_factors(profile: OverheadProfile) -> dict[str, float]:
+def level_factors(profile: Any) -> dict[str, float]:
     """Factors of MPI x OpenMP, or of GPUs; none of a run that has neither, or in which nothing computes."""
     if not (profile.threads or of_gpus(profile)) or COMPUTING not in profile.classes:
         return {}
@@ -191,6 +188,6 @@ def level_factors(profile: OverheadProfile) -> dict[str, float]:
     return {name: factors[name] for name in meanings(profile) if name in factors}
 
 
-def meanings(profile: OverheadProfile) -> dict[str, str]:
+def meanings(profile: Any) -> dict[str, str]:
     """What each of the `level_factors` means."""
     return _OF_GPUS if of_gpus(profile) else _OF_THREADS

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_analysis.overhead_profile import OverheadProfile
-    from perf_analysis.overheads import ExternalMetrics, OverheadRuns
+    from perf_analysis.overheads import OverheadRuns
     from perf_analysis.predicted_efficiencies import Predicted
+    from perf_analysis.scaling_efficiencies import ExternalMetrics
 
 
 # How far a factor stands below those whose product it is part of.

@@ -14,16 +14,12 @@ from perf_analysis.overhead_profile import OverheadProfile
 from perf_analysis.overheads import By, OverheadRuns, check_same_categories, common_notes, stacked
 from perf_analysis.scaling_efficiencies import burst_table, burst_tables, limit, scaling_tables, work_differs
 from perf_views.names import short_name, unique_suffixes
-from perfcore.base.errors import PerfError
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from perf_views.contents import Viewable
-    from perfcore.data.trace import Trace
 
 
 _MOST_MARKERS = 30
@@ -273,29 +269,3 @@ class RunsPresenter(Presenter):
             result[0].draw(figure)
         else:
             draw_comparison(result, self.title(result), figure)
-
-
-class TracePresenter(Presenter):
-    """What the page of a trace, and that of a model of it, have of lost cycles."""
-
-    def title(self, result: Trace) -> str:
-        """On the link that leads there."""
-        return "Where the cycles go"
-
-    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
-        """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""
-        from perf_analysis.overhead_views import TraceViews
-
-        return TraceViews(result, data)
-
-    def commands(self, result: Trace, file: str) -> list[str]:
-        """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
-        from perf_analysis.categories import classify, read_categories
-        from perf_traces.joined_trace import run_of
-
-        try:
-            classify(result, read_categories())
-            run_of(result)
-        except PerfError:
-            return []
-        return [f"perf overheads {file}"]

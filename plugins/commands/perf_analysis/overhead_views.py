@@ -7,6 +7,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,13 @@ from perf_views.contents import (
     Table,
     Text,
     View,
+    Viewable,
     ViewPath,
 )
 from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
+from perfcore.results import Presenter
 
 
 def class_stretches(trace: Trace, profile: OverheadProfile) -> dict[str, RunStretch]:
@@ -251,3 +254,27 @@ def _shaded(row: Sequence[str]) -> list[Cell | str]:
 
 def _is_share(text: str) -> bool:
     return text.endswith("%") and text[:-1].replace(".", "", 1).isdecimal()
+
+
+class TracePresenter(Presenter):
+    """What the page of a trace, and that of a model of it, have of lost cycles."""
+
+    def title(self, result: Trace) -> str:
+        """On the link that leads there."""
+        return "Where the cycles go"
+
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
+        """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""
+        return TraceViews(result, data)
+
+    def commands(self, result: Trace, file: str) -> list[str]:
+        """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
+        from perf_analysis.categories import classify, read_categories
+        from perf_traces.joined_trace import run_of
+
+        try:
+            classify(result, read_categories())
+            run_of(result)
+        except PerfError:
+            return []
+        return [f"perf overheads {file}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -14,6 +14,7 @@ from perf_analysis.efficiencies import COMPUTING, FACTORS
 from perf_analysis.messages import read_trace
 from perf_analysis.overhead_profile import OverheadProfile, add_communication_metrics, whole_run_only
 from perf_analysis.predicted_efficiencies import Predicted, predicted_efficiencies, sizes_at
+from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
 from perf_traces.messages.bursts import Definition, refuse_different_programs
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -29,47 +30,6 @@ from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_RUN_COLUMNS = ("region", "run")  # what tells runs of one file apart, beside p
-
-
-@dataclass(frozen=True)
-class ExternalMetrics:
-    """Efficiencies of one run, or of a region of it."""
-
-    source: str  # the file, with the region
-    p: int  # locations
-    factors: Mapping[str, float]  # shares by name
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"source": self.source, "p": self.p, **self.factors}
-
-
-def runs_of_table(table: Measurements, names: Collection[str]) -> list[ExternalMetrics]:
-    """Runs of a table with a row for each factor of each run."""
-    frame = table.table
-    if "metric" not in frame.columns and table.roles.value in names:
-        frame = frame.rename(columns={table.roles.value: "value"}).assign(metric=table.roles.value)
-    has_columns = {"p", "metric", "value"} <= set(frame.columns)
-    if has_columns:
-        frame = frame[frame["metric"].isin(list(names)) & (frame["p"] >= 1)]
-    if not has_columns or not len(frame):
-        raise DataError(
-            f"{table.source} holds measurements, but no efficiencies of runs; give traces, and beside them "
-            "JSON of TALP or modelfactors.csv"
-        )
-    key_columns = [column for column in (*_RUN_COLUMNS, "p") if column in frame.columns]
-    runs = []
-    for key, rows in frame.groupby(key_columns, sort=False):
-        labels: dict[str, Any] = dict(zip(key_columns, key, strict=True))
-        source = f"{table.source}: {labels['region']}" if "region" in labels else table.source
-        if "run" in labels and (frame["p"] == labels["p"]).sum() > len(rows):
-            source += f" (run {labels['run']})"
-        factors = dict(zip(rows["metric"].astype(str), rows["value"].astype(float), strict=True))
-        runs.append(ExternalMetrics(source, int(labels["p"]), factors))
-    return runs
 
 
 By = Literal["category", "location", "phase", "marker", "burst"]
@@ -104,8 +64,6 @@ class OverheadRuns(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All profiles as plain data, see `OverheadProfile.to_dict`; of several runs also their efficiencies."""
-        from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses_as_data
-
         scaling: dict[str, Any] = {}
         if len(self.profiles) > 1:
             scaling = {

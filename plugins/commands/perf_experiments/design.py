@@ -23,6 +23,7 @@ from perfcore.results import Result
 
 Level = int | float | str
 Point = Mapping[str, Level]
+Key = tuple[tuple[str, Level], ...]
 
 # What a table of runs holds beside factors and values; `cores` is what constraints call the processors.
 COLUMNS = (
@@ -106,6 +107,11 @@ def level_text(level: Level) -> str:
 def point_text(point: Point) -> str:
     """A point as messages name it."""
     return " ".join(f"{name}={level_text(level)}" for name, level in point.items())
+
+
+def point_key(point: Mapping[str, Any]) -> Key:
+    """A point as something that a dictionary takes, whatever the order of its factors."""
+    return tuple(sorted(point.items()))
 
 
 def available_cores() -> int:
@@ -242,14 +248,11 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
 
 def blocked_order(points: Sequence[Point]) -> list[Point]:
     """Points in the same order, but those together that differ in the version alone: what they meet is the same."""
-    groups: dict[tuple[object, ...], list[Point]] = {}
+    groups: dict[Key, list[Point]] = {}
     for point in points:
-        groups.setdefault(_without_version(point), []).append(point)
+        without = {name: level for name, level in point.items() if name != VERSION}
+        groups.setdefault(point_key(without), []).append(point)
     return [point for group in groups.values() for point in group]
-
-
-def _without_version(point: Mapping[str, object]) -> tuple[object, ...]:
-    return tuple(sorted((name, level) for name, level in point.items() if name != VERSION))
 
 
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
@@ -309,8 +312,8 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def chosen(self) -> list[Point]:
         """The points to measure, in the order of their levels."""
         points, refused = self.candidates()
-        without = {_key(point) for point in _listed(self.left_out, check_factors(self.factors), "left_out")}
-        kept = [point for point in points if _key(point) not in without]
+        without = {point_key(point) for point in _listed(self.left_out, check_factors(self.factors), "left_out")}
+        kept = [point for point in points if point_key(point) not in without]
         if not kept:
             why = ", ".join(f"{text} refuses {count}" for text, count in refused.items() if count)
             raise OptionError(f"no point is left to measure{': ' + why if why else ''}; change levels or constraints")
@@ -321,9 +324,9 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def counts(self, points: Sequence[Point]) -> list[int]:
         """How often each of these points is measured."""
         point_counts = {
-            _key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point
+            point_key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point
         }
-        return [point_counts.get(_key(point), self.replications) for point in points]
+        return [point_counts.get(point_key(point), self.replications) for point in points]
 
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
         """The points in the random order of one replication, counted from 1; versions of one point together."""
@@ -335,13 +338,9 @@ def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:
     return {name: level for name, level in point.items() if name != "replications"}
 
 
-def _key(point: Point) -> tuple[tuple[str, Level], ...]:
-    return tuple(sorted(point.items()))
-
-
 def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[Level]], key: str) -> list[Point]:
     """Points that a file lists, each once and in the factors' order."""
-    listed: dict[tuple[tuple[str, Level], ...], Point] = {}
+    listed: dict[Key, Point] = {}
     for entry in points:
         if set(entry) != set(factors):
             raise OptionError(f"{key}: {point_text(entry)}: a level for each of {', '.join(factors)} is expected")
@@ -350,7 +349,7 @@ def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[
                 level_names = ", ".join(map(level_text, levels))
                 raise OptionError(f"{key}: {point_text(entry)}: {name} has the levels {level_names}; add it there")
         point: Point = {name: levels[levels.index(entry[name])] for name, levels in factors.items()}
-        listed.setdefault(_key(point), point)
+        listed.setdefault(point_key(point), point)
     return list(listed.values())
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perf_experiments.design import Design, Point, design_of_points
-from perf_experiments.run_records import Run, point_key
+from perf_experiments.design import Design, Point, design_of_points, point_key
+from perf_experiments.run_records import Run
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
@@ -60,9 +60,7 @@ def runs_for_precision(spread: float, freedom: float, precision: float, most: in
     Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
     quantile.
     """
-    from scipy.stats import t
-
-    reach = float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread / precision
+    reach = _half_width(spread, freedom) / precision
     return int(min(max(np.ceil(min(reach, 1e6) ** 2 * (1.0 - 1e-12)), 1), most))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_experiments.design import Level, Point, point_text
+from perf_experiments.design import Key, Point, point_key, point_text
 from perfcore.base.errors import OptionError
 from perfcore.results import Result
 
@@ -146,14 +146,6 @@ class Job:
     replication: int
     name: str | None  # what the scheduler calls it; None where `perf experiment run` ended while it handed it over
     handed_over: float  # seconds since 1970
-
-
-Key = tuple[tuple[str, Level], ...]
-
-
-def point_key(point: Point) -> Key:
-    """A point as something that a dictionary takes, whatever the order of its factors."""
-    return tuple(sorted(point.items()))
 
 
 @dataclass(frozen=True, repr=False)

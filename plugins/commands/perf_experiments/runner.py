@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from perf_experiments.costs import costs_by_runs, duration_text
-from perf_experiments.design import VERSION, Design, Point
+from perf_experiments.design import VERSION, Design, Key, Point, point_key
 from perf_experiments.measurement import Measuring, environment, filled, launcher_words, parse_patterns
-from perf_experiments.run_records import History, Key, RunOptions, Summary, point_key
+from perf_experiments.run_records import History, RunOptions, Summary
 from perf_experiments.store import Store
 from perfcore.base import progress
 from perfcore.base.errors import OptionError

@@ -16,7 +16,7 @@ from perf_explore.page import MOST_VIEWS, report_text
 from perf_views.colours import PAGE
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
-from perfcore.results import Presenter, Result, Tables
+from perfcore.results import Column, Presenter, Result, Table, Tables
 
 
 def report(
@@ -134,7 +134,8 @@ class InlinePresenter(Presenter):
 
     def tables(self, result: Inline) -> Tables:
         """What it is, and what it adds to the notebook."""
-        return [("", ["shown", "kB"], [[result.name, f"{len(result.page.encode()) / 1e3:.0f}"]])]
+        columns = [Column("shown", 0), Column("size", 1, "kB", ".0f", key="kB")]
+        return [Table(columns, [(result.name, len(result.page.encode()) / 1e3)])]
 
 
 def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read = read_file, **options: Any) -> Inline:

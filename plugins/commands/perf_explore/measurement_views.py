@@ -11,7 +11,8 @@ from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table,
 from perf_views.data_pictures import draw_measurements
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.results import Presenter, Tables
+from perfcore.results import Column, Presenter, Tables
+from perfcore.results import Table as ResultTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,16 +79,14 @@ class MeasurementsViews:
             yield Notice(str(error), "warning")
 
     def _rows(self) -> Table:
-        title, header, rows = _first_rows(self._data, _MOST_ROWS)
-        return Table(tuple(header), tuple(map(tuple, rows)), title)
+        return Table.of(*_first_rows(self._data, _MOST_ROWS))
 
 
-def _first_rows(data: Measurements, most: int) -> tuple[str, list[str], list[list[str]]]:
-    table = data.table
-    rows = [[_shown(value) for value in row] for row in table.head(most).itertuples(index=False)]
-    title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
-    return title, list(table.columns), rows
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _first_rows(data: Measurements, most: int) -> ResultTable:
+    head, count = data.table.head(most), len(data.table)
+    title = f"The first {len(head)} of {count:,} rows" if len(head) < count else "All rows"
+    columns = [
+        Column(str(name), head[name], format=".6g" if head[name].dtype.kind == "f" else "", key=str(name))
+        for name in head.columns
+    ]
+    return ResultTable(columns, title=title, drops_empty=False)

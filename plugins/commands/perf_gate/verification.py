@@ -54,12 +54,11 @@ class Verification(Result):
     def figures(self, kept: Booleans) -> dict[str, float | int | None]:
         """How well the points of a group are predicted."""
         measured, predicted, errors = self.measured[kept], self.predicted[kept], np.abs(self.errors[kept])
-        around = float(((measured - measured.mean()) ** 2).sum())
         bounded = kept & np.isfinite(self.lower)
         inside = (self.lower <= self.measured) & (self.measured <= self.upper)
         return {
             "n_points": int(kept.sum()),
-            "r2_centered": 1.0 - float(((measured - predicted) ** 2).sum()) / around if around > 0.0 else None,
+            "r2_centered": _r2_centered(measured, predicted),
             "median_relative_error": float(np.median(errors)),
             "max_relative_error": float(errors.max()),
             "coverage": float(inside[bounded].mean()) if bounded.any() else None,
@@ -78,13 +77,11 @@ class Verification(Result):
             if not finite.any():
                 continue
             measured, predicted, total = measured[finite], predicted[finite], self.measured[kept][finite]
-            around = float(((measured - measured.mean()) ** 2).sum())
-            squares = float(((measured - predicted) ** 2).sum())
             rows.append(
                 {
                     "category": name,
                     "share": float(measured.sum() / self.measured[kept].sum()),
-                    "r2_centered": 1.0 - squares / around if around > 0.0 else None,
+                    "r2_centered": _r2_centered(measured, predicted),
                     "error_of_total": float(np.median(np.abs(predicted - measured) / total)),
                 }
             )
@@ -107,6 +104,12 @@ class Verification(Result):
             },
             "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         }
+
+
+def _r2_centered(measured: Floats, predicted: Floats) -> float | None:
+    """About the mean of these points; None where all are the same."""
+    around = float(((measured - measured.mean()) ** 2).sum())
+    return 1.0 - float(((measured - predicted) ** 2).sum()) / around if around > 0.0 else None
 
 
 @runtime_checkable

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_forecast.model import Ahead, ForecastModel
@@ -20,12 +19,11 @@ from perf_tables.names import check_durations
 from perf_tables.series import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-
-Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
 _KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them

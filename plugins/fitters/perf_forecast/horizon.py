@@ -11,8 +11,7 @@ from scipy.special import ndtri
 
 from perf_forecast import options
 from perf_forecast.options import JUDGED_COVERAGES
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 LEVELS: Floats = np.array(options.LEVELS)
 _OUTERMOST = 5e-4  # probability beyond the first and the last edge, which are no infinite quantiles

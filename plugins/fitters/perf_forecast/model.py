@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_forecast.options import JUDGED_COVERAGES, LEVELS
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
@@ -18,8 +18,6 @@ from perfcore.models.model import Model, Parameter
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-
-Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds in summary and picture
 NOTEWORTHY = 0.25  # probability of a value of its own

@@ -15,6 +15,8 @@ import pandas as pd
 from scipy import fft, stats
 from scipy.signal import lfilter
 
+from perfcore.base.arrays import Floats
+
 # One-step forecasts of a sequence by many simple predictors at once, each from the samples before.
 #
 # Source: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", Cluster
@@ -25,7 +27,6 @@ from scipy.signal import lfilter
 # choose
 # at each step among the fixed windows the one with the least recent error, which needs no loop over samples.
 
-Floats = npt.NDArray[np.float64]
 
 _MEAN_WINDOWS = (5, 10, 20, 50)
 _MEDIAN_WINDOWS = (5, 11, 21, 51)  # odd, so that the median is a sample

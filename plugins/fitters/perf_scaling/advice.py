@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_scaling.posterior.family import changes
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
 
 # Measurements at a candidate are sorted into so many bins of equal probability; within one, the target is what a
 # measurement of that size leaves open. Of 512 draws, 32 are in a bin.
@@ -66,9 +66,6 @@ def measurable(model: ScalingModel, largest: float) -> Floats:
     is_before = (points <= limit).all(axis=1) & ~(points == model.target_point).all(axis=1)
     return points[is_before] if is_before.any() else points
 
-
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 _REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
 _DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them

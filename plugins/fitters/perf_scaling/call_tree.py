@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 ARROW = "->"
 # C++ has functions of the name operator-> and operator->*. What is looked for comes first: that is ten times as fast.
@@ -135,8 +133,6 @@ def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:
             return parted
     return [(name,) for name in names]
 
-
-Booleans = npt.NDArray[np.bool_]
 
 _ROUNDED = 1e-3  # sums in files are rounded
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import Spread, pooled_runs, refuse_unnamed_factors, refuse_unnamed_names, spread_of_rows
 from perf_tables.names import is_speed, no_number, what_zero_means
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
@@ -84,10 +84,6 @@ def _numbers(data: Measurements, name: str) -> np.ndarray[tuple[int], np.dtype[n
     values = pd.to_numeric(data.table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return values if np.isfinite(values).all() else None
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 PATH = "path"  # the variable of a model that names one

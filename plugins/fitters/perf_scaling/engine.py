@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.posterior import Posterior
+from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
 
 _MANY = 30  # levels from which on more than one may deviate
 _ROUNDS = 2

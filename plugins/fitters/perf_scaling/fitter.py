@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_scaling.data import ScalingData, scaling_data
@@ -17,13 +16,12 @@ from perf_scaling.posterior.family import run_variance
 from perf_scaling.posterior.posterior import Posterior, stored
 from perf_scaling.posterior.several import left_out
 from perf_tables.arguments import parse_values
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-
-Floats = npt.NDArray[np.float64]
 
 _LESS = 0.25  # of what a mean counts by its runs
 _BEYOND = 4.0  # the scale to look at where none is given, times the largest level
@@ -101,11 +99,7 @@ class ScalingFitter(Fitter):
             columns=dict(measurements.columns),
             value_name=measurements.value_name,
             unit=measurements.unit,
-            notes=(
-                *measurements.notes,
-                *([fewer] if fewer else []),
-                *_far_levels(measurements, posterior),
-            ),
+            notes=(*measurements.notes, *([fewer] if fewer else []), *_far_levels(measurements, posterior)),
             points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
             paths=measurements.paths,
             metrics=measurements.metrics,

@@ -7,18 +7,16 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.family import DRIFTS_FREELY
 from perf_scaling.posterior.posterior import SIDES, Draws
 from perf_scaling.terms import Law
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 CLASSES = (
     "falling",

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.family import DRIFTS_FREELY, deviating_variances
 from perf_scaling.terms import Factor, Law, product_text, product_values
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 Form = tuple[tuple[Factor, ...], ...]  # the terms of a law beside the constant
 
@@ -185,7 +183,7 @@ def leading_laws(model: ScalingModel) -> tuple[LeadingLaw, ...]:
     return tuple(laws)
 
 
-def _have_trend(model: ScalingModel) -> npt.NDArray[np.bool_]:
+def _have_trend(model: ScalingModel) -> Booleans:
     """Whether the means of each path rise or fall as a power of a parameter, by far more than they scatter about it."""
     logs = np.log(model.measured)
     have_trend = np.empty(len(model.means), dtype=np.bool_)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES, SURE
@@ -17,6 +16,7 @@ from perf_scaling.rows import PathRow
 from perf_views.colours import PALE, RULE, STEPS, pale
 from perf_views.contents import Cell, Field, Form, Link, Query, Text, ViewPath
 from perf_views.style import SMALL_POINTS, add_legend
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from perf_scaling.growth import Growth
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
 
 PATH_VIEW, GROWTH = "path", "growth"  # beginnings of the paths of views
 ORDERS = ("call tree", "largest share", "fastest growth", "least sure", "by name")

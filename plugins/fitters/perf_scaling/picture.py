@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_views.colours import INK, MODEL, SERIES
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, tick_base
+from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.model import ScalingModel
 
-
-Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of all bounds
 _MOST_PANELS = 6
@@ -217,15 +215,7 @@ def _kinds(model: ScalingModel, paths: Sequence[int]) -> dict[str, Any]:
         "median of what the data leave open": Line2D([], [], **line),
         f"{COVERAGE:.0%} of the mean": Patch(facecolor=_COLOUR, alpha=0.41),
         f"{COVERAGE:.0%} of single runs": Patch(facecolor=_COLOUR, alpha=0.13),
-        "target": Line2D(
-            [],
-            [],
-            color=_TARGET,
-            marker="D",
-            markersize=5,
-            linestyle=":",
-            linewidth=0.9,
-        ),
+        "target": Line2D([], [], color=_TARGET, marker="D", markersize=5, linestyle=":", linewidth=0.9),
     }
     if any(_reaches_beyond(model, path, symbol) for path in paths for symbol in model.symbols):
         kinds["not measured: predicted"] = Line2D([], [], linestyle="--", **line)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_tables.confounders import spread_columns
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import named_columns
@@ -19,8 +19,6 @@ from perfcore.data.units import unit_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # A run further from the median of its point than this many robust standard deviations counts less; of few runs these
 # are known so badly that the limit is wider. Of paths with normal noise then less than 1 % have such a run.

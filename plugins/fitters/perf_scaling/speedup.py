@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.posterior import DRAWS
+from perfcore.base.arrays import Floats
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
 
 _HALF = 0.5
 _FALLS = 1.2  # less is what a problem that grows with the processors may gain by caches or noise

@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES
 from perf_scaling.outlook import (
@@ -33,12 +30,12 @@ from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Notice, T
 from perf_views.drawable import chosen_figures
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = npt.NDArray[np.float64]
 
 _NARROWEST = 0.002  # of the width; narrower ones are not drawn, so that there are a few hundred at most in a row
 _DEEPEST = 14  # rows; deeper regions are seen below one that is chosen

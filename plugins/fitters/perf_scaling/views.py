@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.advice import advice, expected_spread, measurable
 from perf_scaling.call_tree import CallTree
@@ -32,6 +31,7 @@ from perf_views.colours import AREAS, FAINT, INK, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from perf_scaling.model import ScalingModel
 
-Floats = npt.NDArray[np.float64]
 
 _MOST_LAWS = 12
 _CURVE_ROWS = 13

@@ -166,17 +166,17 @@ def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -
         by_name = unlike(activities[0].shares, activities[1].shares) <= _SAME_NAMES
     shapes = (_shape_of(one, scales[0], by_name is True), _shape_of(other, scales[1], by_name is True))
     pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
-    sides = [
-        tuple(
-            side_of(model, phases, factor) if phases else None
-            for model, phases, factor in zip(models, pair, factors, strict=True)
+    sides = tuple(
+        (
+            side_of(one, pair.first, factors[0]) if pair.first else None,
+            side_of(other, pair.second, factors[1]) if pair.second else None,
         )
         for pair in pairs
-    ]
+    )
     first, second = (
         side_of(model, range(len(model.phases)), factor) for model, factor in zip(models, factors, strict=True)
     )
-    return PhaseComparison(names, models, one.time_unit, tuple(sides), (first, second), cost, by_name)
+    return PhaseComparison(names, models, one.time_unit, sides, (first, second), cost, by_name)
 
 
 def _activity(phases: Sequence[Any]) -> Activity | None:
@@ -281,19 +281,19 @@ class PhaseComparisonPresenter(Presenter):
         """A row for each pair, and the totals."""
         unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
 
-        def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: str) -> list[Column]:
+        def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: Any) -> list[Column]:
             return [
                 Column(
                     f"{name} {run}",
-                    [None if pair[k] is None else value(pair[k]) for pair in pairs],
-                    key=tuple(f"{key}_{side}" for key in keys),
+                    [None if side is None else value(side) for side in sides],
+                    key=tuple(f"{key}_{which}" for key in keys),
                     **how,
                 )
-                for k, (run, side) in enumerate(zip(result.names, ("first", "second"), strict=True))
+                for run, which, sides in zip(result.names, ("first", "second"), zip(*pairs, strict=True), strict=True)
             ]
 
-        def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: str) -> Column:
-            return Column(name, [None if None in pair else value(*pair) for pair in pairs], key=key, **how)
+        def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: Any) -> Column:
+            return Column(name, [value(a, b) if a and b else None for a, b in pairs], key=key, **how)
 
         columns = of_each("phases", _numbers, "phases")
         for column in columns:

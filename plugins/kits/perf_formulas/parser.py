@@ -62,10 +62,7 @@ INFIX = {
     **_rules(POWER, (ATOM, SIGN), {"^": "power"}),
 }
 INFIX["**"] = INFIX["^"]
-PREFIX = {
-    **_rules(NOT, (NOT,), {"not": "logical_not"}),
-    **_rules(SIGN, (SIGN,), {"-": "negative", "+": "positive"}),
-}
+PREFIX = {**_rules(NOT, (NOT,), {"not": "logical_not"}), **_rules(SIGN, (SIGN,), {"-": "negative", "+": "positive"})}
 FUNCTIONS = {
     **_rules(ATOM, (OR,), {name: name for name in _ONE_ARGUMENT}),
     **_rules(ATOM, (OR, OR), {"max": "maximum", "min": "minimum"}, most=None),

@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -72,7 +71,7 @@ class _Factors(NamedTuple):
     left: Floats  # (B, H, m, r): W', zero beyond the rank
     solution: Floats  # (B, H, m, m): D_S^-1 V Sigma^-1, zero beyond the rank
     deletion: Floats  # (B, H, n): 1 / (1 - h), which makes a residual a leave-one-out residual; zero where h is 1
-    undetermined: npt.NDArray[np.bool_]  # (B, H): h is 1 at some point
+    undetermined: Booleans  # (B, H): h is 1 at some point
     rank: Ints  # (B, H)
     condition: Floats  # (B, H)
 
@@ -263,7 +262,7 @@ class NonnegativeFits:
 
     subsets: Ints  # the functions of each hypothesis
     coefficients: Floats  # >= 0, in the order of `subsets`
-    active: npt.NDArray[np.bool_]  # functions that the fit uses; the coefficients of the others are zero
+    active: Booleans  # functions that the fit uses; the coefficients of the others are zero
     standard_errors: Floats  # of the fit with the active functions alone, as if they had been chosen beforehand
     sum_of_squares: Floats  # squared residuals, summed up
     leave_one_out: Floats  # PRESS of the fit with the active functions alone

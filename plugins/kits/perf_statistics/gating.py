@@ -26,10 +26,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
 SURE = 0.95  # of each bound, and of a verdict
@@ -45,7 +43,7 @@ class Estimates:
     freedom: Floats  # degrees of freedom of the standard error
     rounding: Floats  # by how much the values' last digits may have moved the logarithm
     rounds: Ints  # runs of each version that count
-    may_pass: npt.NDArray[np.bool_]
+    may_pass: Booleans
     sure: float = SURE  # how sure either bound is: more than 95 % where it is looked at again and again
 
     def __len__(self) -> int:
@@ -90,7 +88,7 @@ class Estimates:
         enough &= (distance > 0.0)[:, None]
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
 
-    def _tail(self, distance: Floats, counts: npt.NDArray[np.bool_]) -> Floats:
+    def _tail(self, distance: Floats, counts: Booleans) -> Floats:
         """One-sided probability that chance makes a distance this large."""
         from scipy.stats import t
 
@@ -127,9 +125,6 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(probabilities), dtype=np.float64)
-
-
-Booleans = npt.NDArray[np.bool_]
 
 
 class Outcome(StrEnum):
@@ -297,10 +292,7 @@ WORST = 0.25
 
 
 def unpaired_test(
-    first: Sequence[Floats],
-    second: Sequence[Floats],
-    between: float | None = None,
-    last_digits: Floats | None = None,
+    first: Sequence[Floats], second: Sequence[Floats], between: float | None = None, last_digits: Floats | None = None
 ) -> Estimates:
     """Of runs of two sessions."""
     sides = [trimmed_means([np.asarray(each) for each in side]) for side in (first, second)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Booleans, Floats
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
 
@@ -69,14 +69,11 @@ class Outliers:
 
     studentized: Floats
     robust: Floats  # residual over the normal-consistent median absolute deviation
-    flagged: npt.NDArray[np.bool_]
+    flagged: Booleans
 
 
 def find_outliers(
-    residuals: Floats,
-    leave_out: Floats,
-    degrees_of_freedom: npt.ArrayLike,
-    sum_of_squares: npt.ArrayLike | None = None,
+    residuals: Floats, leave_out: Floats, degrees_of_freedom: npt.ArrayLike, sum_of_squares: npt.ArrayLike | None = None
 ) -> Outliers:
     """Judge the residuals of a fit."""
     from scipy.stats import median_abs_deviation, t

@@ -16,11 +16,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.gating import FEWEST_ROUNDS, Estimates, resolution_error
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Booleans, Floats
 
 _PHI = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95)
 _PHI_WITH_WHITE = (0.5, 0.7, 0.8, 0.9, 0.95)
@@ -53,10 +51,7 @@ _SHRINK = 0.2
 
 
 def blocked_test(
-    series: Sequence[Floats],
-    is_second: Sequence[npt.NDArray[np.bool_]],
-    log_threshold: float,
-    last_digits: Floats | None = None,
+    series: Sequence[Floats], is_second: Sequence[Booleans], log_threshold: float, last_digits: Floats | None = None
 ) -> Estimates:
     """Of runs whose order is known, in any layout."""
     count = len(series)
@@ -77,7 +72,7 @@ def blocked_test(
     )
 
 
-def _step(y: Floats, second: npt.NDArray[np.bool_], log_threshold: float) -> tuple[float, float, float]:
+def _step(y: Floats, second: Booleans, log_threshold: float) -> tuple[float, float, float]:
     """Size of the step, the standard error that a t statistic of the likelihood ratio has, spread of single runs."""
     n = len(y)
     rows = np.stack([np.ones(n), second.astype(float), y - np.median(y)])

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats, Ints
 
 _NOISES = (0.01, 0.03, 0.08, 0.2, 0.5)  # of a level, relative; equally likely
 _DRIFTS = {0.0: 0.3, 0.06: 0.3, 0.25: 0.25, 1.0: 0.15}  # of the slope for each root of ln x, and how likely
@@ -172,7 +172,7 @@ class Shapes:
     tilts_asked: Floats
     variance: Floats  # of each proportion about the shape's
     log_prior: Floats
-    families: npt.NDArray[np.int64]
+    families: Ints
 
 
 class GatheredShapes:
@@ -312,9 +312,7 @@ def _averaged(
     return evidence, means, variances
 
 
-def _by_family(
-    evidence: Floats, means: Floats, variances: Floats, families: npt.NDArray[np.int64]
-) -> tuple[Floats, Floats, Floats]:
+def _by_family(evidence: Floats, means: Floats, variances: Floats, families: Ints) -> tuple[Floats, Floats, Floats]:
     """Each family as one member with the moments of its shapes: (G, F), (G, F, k), (G, F, k)."""
     weights = np.exp(evidence - evidence.max())
     sums = np.maximum(np.add.reduceat(weights, families, axis=1), np.finfo(np.float64).tiny)

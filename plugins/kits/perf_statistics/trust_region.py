@@ -17,9 +17,9 @@ from enum import Enum
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Booleans, Floats
+
 Loss = Callable[[Floats], Floats]
 
 
@@ -98,11 +98,11 @@ class JacobianFactor:
         return len(self.singular)
 
     @property
-    def undetermined(self) -> npt.NDArray[np.bool_]:
+    def undetermined(self) -> Booleans:
         """(P,) bool: parameters with a part in a direction that the data do not determine."""
         if self.null.shape[1] == 0:
             return np.zeros(len(self.scale), dtype=bool)
-        moved: npt.NDArray[np.bool_] = np.abs(self.null).max(axis=1) > _PART_OF_A_DIRECTION
+        moved: Booleans = np.abs(self.null).max(axis=1) > _PART_OF_A_DIRECTION
         return moved
 
     @property
@@ -124,11 +124,11 @@ class JacobianFactor:
         """(rank,) float: the part of residuals (n,) that a change of parameters would remove; 0 at an optimum."""
         return np.asarray(self.left.T @ residuals)
 
-    def determines(self, gradients: Floats) -> npt.NDArray[np.bool_]:
+    def determines(self, gradients: Floats) -> Booleans:
         """(k,) bool: do the data determine the linear functions of the parameters with these gradients (k, P)?"""
         scaled = gradients / self.scale
         length = np.linalg.norm(scaled, axis=1)
-        determined: npt.NDArray[np.bool_] = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
+        determined: Booleans = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
         return determined
 
 
@@ -165,7 +165,7 @@ class Solution:
     sum_of_squares: float  # sum of the squared residuals
     residuals: Floats
     jacobian: Floats  # both at `theta`
-    at_bound: npt.NDArray[np.bool_]  # parameters that lie on a bound and would leave it for a better fit
+    at_bound: Booleans  # parameters that lie on a bound and would leave it for a better fit
     status: Status
     evaluations: int  # number of evaluations of the residuals
 
@@ -227,7 +227,7 @@ class _Point:
     """A place in parameter space, with the weighted least-squares problem that touches the objective there."""
 
     theta: Floats
-    held: npt.NDArray[np.bool_]
+    held: Booleans
     objective: float
     residuals: Floats
     jacobian: Floats
@@ -262,7 +262,7 @@ class _Search:
     loss: Callable[[Floats], Floats]
     loss_scale: float
 
-    def at(self, theta: Floats, fixed: npt.NDArray[np.bool_]) -> _Point:
+    def at(self, theta: Floats, fixed: Booleans) -> _Point:
         residuals = np.asarray(self.model(theta), dtype=float)
         rho, weights, _ = self.loss((residuals / self.loss_scale) ** 2)
         objective = float(self.loss_scale**2 * rho.sum())
@@ -298,7 +298,7 @@ class _Search:
         # Rounding may let a parameter seem to press; then all stay inside, next to their bounds.
         return point if point.objective <= reached.objective * (1.0 + _SAME_OBJECTIVE) else reached
 
-    def pressing(self, point: _Point, low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
+    def pressing(self, point: _Point, low: Floats, high: Floats) -> Booleans:
         """(P,) bool: would a Gauss-Newton step of the parameter alone carry it past its bound?"""
         gradient = point.jacobian.T @ (point.root_weights**2 * point.residuals)
         curvature = np.einsum("n,nk,nk->k", point.root_weights**2, point.jacobian, point.jacobian)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -37,55 +37,44 @@ def write_chrome_json(trace: Trace, stream: IO[bytes], inside_ns: tuple[int, int
     Locations are threads; those of one process, or of one GPU, are shown together. A call that has callees is one event
     around theirs, where the trace still knows its calls. The category of an event is the class of its state.
     """
-    run = run_of(trace)
-    origin = run[0] if shown_origin(*run) else 0
-    places = _Places(trace)
+    start, end = run_of(trace)
+    origin = start if shown_origin(start, end) else 0
+    devices, processes, nodes = (level_names(trace, level) for level in ("device", "process", "node"))
+    source = Path(trace.source).name or "trace"
+    several = len({name for name in nodes if name}) > 1
+    names = [
+        f"{node} / {device or process or source}" if several and node else device or process or source
+        for node, device, process in zip(nodes, devices, processes, strict=True)
+    ]
+    numbers = _numbers(dict.fromkeys(names))
+    of_markers = max(numbers.values()) + 1
+    ids = [f'"pid":{numbers[name]},"tid":{thread}' for thread, name in enumerate(names, 1)]
     lines = itertools.chain(
-        places.metadata(),
-        _states(trace, places, origin, inside_ns),
-        _markers(trace, places.of_markers, origin, inside_ns),
+        _metadata(trace, names, numbers, of_markers),
+        _states(trace, ids, np.array([bool(name) for name in devices], dtype=np.int64), origin, inside_ns),
+        _markers(trace, of_markers, origin, inside_ns),
     )
-    stream.write(f'{{"displayTimeUnit":"ns",{_described(trace, origin)}"traceEvents":[\n'.encode())
+    rank_facts = {name: trace.facts[name] for name in ("rank", "world_size") if name in trace.facts}
+    busy = [_writable(state) for state in trace.busy_states]
+    run = {"span_ns": [start - origin, end - origin], "time_unit": trace.time_unit, "busy_states": busy}
+    ranks = f'"distributedInfo":{json.dumps(rank_facts)},' if rank_facts else ""
+    described = f'{ranks}"baseTimeNanoseconds":{trace.facts.get("epoch_ns", 0) + origin},"perfcore":{json.dumps(run)},'
+    stream.write(f'{{"displayTimeUnit":"ns",{described}"traceEvents":[\n'.encode())
     stream.write(next(lines).encode())
     while block := list(itertools.islice(lines, _ROWS)):
         stream.write((",\n" + ",\n".join(block)).encode())
     stream.write(b"\n]}\n")
 
 
-class _Places:
-    """Numbers of processes and threads, and which of them are on GPUs."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._threads = trace.locations
-        devices = level_names(trace, "device")
-        processes = level_names(trace, "process")
-        nodes = level_names(trace, "node")
-        source = Path(trace.source).name or "trace"
-        several = len({name for name in nodes if name}) > 1
-        self._names = [
-            f"{node} / {device or process or source}" if several and node else device or process or source
-            for node, device, process in zip(nodes, devices, processes, strict=True)
-        ]
-        self._processes = _numbers(dict.fromkeys(self._names))
-        self.of_markers = max(self._processes.values()) + 1
-        self._process_of = [self._processes[name] for name in self._names]
-        self.on_gpu = np.array([bool(name) for name in devices], dtype=np.int64)
-
-    def metadata(self) -> Iterator[str]:
-        """Events that name processes and threads, and keep their order; then one that names what markers are on."""
-        for place, (name, number) in enumerate(self._processes.items()):
-            yield _named("process", number, 0, name=name)
-            yield _sorted("process", number, 0, place)
-        for thread, (name, process, above) in enumerate(
-            zip(self._threads, self._process_of, self._names, strict=True), 1
-        ):
-            yield _named("thread", process, thread, name=name.removeprefix(f"{above} / "), location=name)
-            yield _sorted("thread", process, thread, thread)
-        yield _named("process", self.of_markers, 0, name="markers")
-
-    def texts(self) -> list[str]:
-        """The process and the thread of each location, as events have them."""
-        return [f'"pid":{process},"tid":{thread}' for thread, process in enumerate(self._process_of, 1)]
+def _metadata(trace: Trace, names: Sequence[str], numbers: Mapping[str, int], of_markers: int) -> Iterator[str]:
+    """Events that name processes and threads, and keep their order; then one that names what markers are on."""
+    for order, (name, number) in enumerate(numbers.items()):
+        yield _named("process", number, 0, name=name)
+        yield _sorted("process", number, 0, order)
+    for thread, (location, name) in enumerate(zip(trace.locations, names, strict=True), 1):
+        yield _named("thread", numbers[name], thread, name=location.removeprefix(f"{name} / "), location=location)
+        yield _sorted("thread", numbers[name], thread, thread)
+    yield _named("process", of_markers, 0, name="markers")
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
@@ -101,7 +90,9 @@ def _numbers(names: Iterable[str]) -> dict[str, int]:
     return {name: numbers[name] if name in numbers else next(free) for name in names}
 
 
-def _states(trace: Trace, places: _Places, origin: int, inside_ns: tuple[int, int] | None) -> Iterator[str]:
+def _states(
+    trace: Trace, ids: Sequence[str], on_gpu: npt.NDArray[np.int64], origin: int, inside_ns: tuple[int, int] | None
+) -> Iterator[str]:
     """Calls around others first: of two events of the same times, the first is the outer one."""
     kinds = state_classes(trace.states, trace.busy_states)
     names = [
@@ -109,17 +100,15 @@ def _states(trace: Trace, places: _Places, origin: int, inside_ns: tuple[int, in
             trace.states, kinds, strict=True)]
         for prefix in ("", _ON_GPU)
     ]  # fmt: skip
-    where = places.texts()
     for group in _calls(trace):
-        which = _overlapping(group[2], group[3], inside_ns)
-        for first in range(0, len(which), _ROWS):
-            location, state, start, end = (column[which[first : first + _ROWS]] for column in group)
-            rows = zip(
-                places.on_gpu[location].tolist(), location.tolist(), state.tolist(), (start - origin).tolist(),
-                (end - start).tolist(), strict=True,
-            )  # fmt: skip
-            for on_gpu, place, code, begin, length in rows:
-                yield f'{names[on_gpu][code]}{where[place]},"ts":{_us(begin)},"dur":{_us(length)}}}'
+        rows = np.arange(len(group[2]))
+        if inside_ns is not None:
+            rows = np.flatnonzero((group[2] < inside_ns[1]) & (group[3] > inside_ns[0]))
+        for first in range(0, len(rows), _ROWS):
+            location, state, start, end = (column[rows[first : first + _ROWS]] for column in group)
+            columns = on_gpu[location], location, state, start - origin, end - start
+            for gpu, place, code, begin, length in zip(*(column.tolist() for column in columns), strict=True):
+                yield f'{names[gpu][code]}{ids[place]},"ts":{_us(begin)},"dur":{_us(length)}}}'
 
 
 def _calls(trace: Trace) -> Iterator[Columns]:
@@ -140,28 +129,6 @@ def _markers(trace: Trace, process: int, origin: int, inside_ns: tuple[int, int]
                 f'{{"ph":"X","name":{_quoted(name)},"cat":"{_MARKER}","pid":{process},"tid":0,'
                 f'"ts":{_us(start - origin)},"dur":{_us(end - start)}}}'
             )
-
-
-def _overlapping(
-    start_ns: npt.NDArray[np.int64], end_ns: npt.NDArray[np.int64], inside_ns: tuple[int, int] | None
-) -> npt.NDArray[np.int64]:
-    if inside_ns is None:
-        return np.arange(len(start_ns))
-    return np.flatnonzero((start_ns < inside_ns[1]) & (end_ns > inside_ns[0]))
-
-
-def _described(trace: Trace, origin: int) -> str:
-    """What stands beside the events: which rank it is, the moment from which times count, and the span of the run."""
-    rank_facts = {name: trace.facts[name] for name in ("rank", "world_size") if name in trace.facts}
-    base = trace.facts.get("epoch_ns", 0) + origin
-    start, end = run_of(trace)
-    run = {
-        "span_ns": [start - origin, end - origin],
-        "time_unit": trace.time_unit,
-        "busy_states": [_writable(state) for state in trace.busy_states],
-    }
-    ranks = f'"distributedInfo":{json.dumps(rank_facts)},' if rank_facts else ""
-    return f'{ranks}"baseTimeNanoseconds":{base},"perfcore":{json.dumps(run)},'
 
 
 def _named(what: str, process: int, thread: int, **names: str) -> str:

@@ -84,6 +84,8 @@ def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
     blocks.extend(tables)
+    if closing := subject.closing():
+        blocks.append(Text(tuple(closing)))
     if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)

@@ -279,6 +279,7 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
     if model is not None:
         parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
         parts += [html_table(as_table(table)) for table in model.tables()]
+        parts += [f"<p>{html.escape(line)}</p>" for line in model.closing()]
         if model.formula:
             parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")
     parts.append("</body></html>\n")

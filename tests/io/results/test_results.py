@@ -361,16 +361,22 @@ def test_efficiencies(read):
     assert factors(data, p=2)["serialisation"] == pytest.approx(0.99842)
 
 
+@pytest.fixture
+def table(real_data):
+    def table(name, **options):
+        return perfcore.read(real_data / "benchresults" / name, **options).table
+
+    return table
+
+
 @pytest.mark.real_data
-def test_real_files(real_data):
-    folder = real_data / "benchresults"
-    table = lambda name, **options: perfcore.read(folder / name, **options).table  # noqa: E731
+def test_real_files(real_data, table):
     (lu,) = table("npb/lu-D-16-16.out").to_dict("records")
     assert (lu["benchmark"], lu["class"], lu["processes"], lu["time_s"]) == ("LU", "D", 16, 2166.09)
     # NPB's operation count of LU: 1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010 for each iteration, n = 408.
     operations = 300 * (1984.77 * 408**3 - 10923.3 * 408**2 + 27770.9 * 408 - 144010)
     assert operations / lu["time_s"] / 1e6 == pytest.approx(lu["mops_total"], rel=1e-5)
-    (imb_file,) = folder.glob("imb_*.out")
+    (imb_file,) = (real_data / "benchresults").glob("imb_*.out")
     imb = perfcore.read(imb_file).table
     assert imb["bytes"].tolist() == [2**k for k in range(16)]
     assert imb["processes"].unique().tolist() == [16384]
@@ -394,13 +400,11 @@ def test_real_files(real_data):
 
 
 @pytest.mark.real_data
-def test_real_files_of_test_suites_and_schedulers(real_data):
-    folder = real_data / "benchresults"
-    table = lambda name, **options: perfcore.read(folder / name, **options).table  # noqa: E731
+def test_real_files_of_test_suites_and_schedulers(real_data, table):
     elapsed = {100000: 0.001767873764038086, 200000: 0.019390583038330078}
     for name in ("reframe_report.json", "reframe_perflog.log"):
         assert table(name).set_index("n")["elapsed"].to_dict() == elapsed
-    flops = perfcore.read(folder / "reframe_perflog_excalibur.log")
+    flops = perfcore.read(real_data / "benchresults" / "reframe_perflog_excalibur.log")
     assert flops.table["flops"].tolist() == [0.67, 1.23, 0.67, 1.23, 1.23, 0.67, 1.23, 0.67, 1.31, 0.67, 0.67, 1.29]
     assert (list(flops.roles.parameters.values()), flops.roles.unit) == (["num_tasks", "num_cpus_per_task"], "Gflop/s")
     assert table("jube_iterations.dat")["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [1, 1, 2, 2, 4, 4]

@@ -6,19 +6,11 @@ from trace_samples import CALIPER_TRACE
 import perfcore
 from perfcore.base.errors import InputError
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text=CALIPER_TRACE):
-        path = tmp_path / "trace.cali"
-        path.write_text(text)
-        return path
-
-    return write
+FILE = "trace.cali"
 
 
 def test_the_innermost_region_counts(write):
-    trace = perfcore.read(write())
+    trace = perfcore.read(write(CALIPER_TRACE))
     assert trace.locations == ("rank 0", "rank 1")
     assert trace.busy_states == ("main",)
     curve = trace.utilization()

@@ -159,28 +159,13 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     Of the combinations of little weight every so many stay, each for all that are near it, in the order of what they
     predict far beyond the last level.
 
-    Parameters
-    ----------
-    logs, noise : (K, k) float
-        Logarithm of the mean at each level, and the variance that runs give it.
-    shapes : (k + 1, S) float
-        Logarithm of each shape at the levels and far beyond them.
-    log_weight, group : (S,) float and int
-    log_prior : (H, G) float
-        Of each noise and group.
-    tau, kappa, length, which_drift : (H,)
-        Noises; number of each in `drifts`.
-    drifts : (D, k + 1, k + 1) float
-        Covariances of the drift for a slope of variance 1; the last is far beyond the levels.
-    deviates, deviating_variance, deviating_factor, first_variance : float
-        Probability that one level deviates, and its further variance: a constant, a multiple of tau squared, and what
-        comes on top for the first level.
-    parts : int
-        A weight of less than one part in so many is little.
-    law, setting, level, weight : (K, C) int and float
-        Written: shape, noise, level that deviates or -1, and weight of each component.
-    count : (K,) int
-        Written: how many components.
+    `logs` and `noise` (K, k) are the logarithm of the mean at each level, and the variance that runs give it; `shapes`
+    (k + 1, S) the logarithm of each shape at the levels and far beyond them, of a `group` and a `log_weight` in it.
+    `log_prior` (H, G) is of each noise and group; noises are `tau`, `kappa`, `length` (H,), with the number of each in
+    `drifts` (D, k + 1, k + 1): covariances of the drift for a slope of variance 1. One level deviates with the
+    probability `deviates`, by a constant further variance, a multiple of tau squared, and what comes on top for the
+    first level. A weight of less than one part in so many is little. Written are shape, noise, level that deviates or
+    -1, and weight of each component (K, C), and how many there are.
     """
     n_paths, k = logs.shape
     n_shapes, n_noises = shapes.shape[1], len(tau)

@@ -26,8 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Booleans, Floats, Ints
 
 TAUS = (0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5)
 KAPPAS = (0.0, 0.06, 0.25, 1.0)
@@ -82,7 +81,7 @@ def _noises() -> Noises:
 NOISES = _noises()
 
 
-def block_log_prior(present: npt.NDArray[np.bool_], prior: Floats = PRIOR) -> Floats:
+def block_log_prior(present: Booleans, prior: Floats = PRIOR) -> Floats:
     """Logarithm of the prior of each noise and group (H, G): that of its block, flat over the noises of its class."""
     shares = prior * present
     with np.errstate(divide="ignore"):

@@ -23,9 +23,7 @@ from perf_scaling.posterior.family import (
     shapes_of,
 )
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from perfcore.base.arrays import Floats, Ints
 
 PARTS = 256
 _PATHS_AT_ONCE = 200

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perf_scaling.posterior.family import changes, deviating_rate, deviating_variance, deviating_variances
 from perf_scaling.terms import Factor, Law, PathData, Term
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.executors import thread_count
 
 Result = TypeVar("Result")
@@ -31,9 +32,6 @@ def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 DRAWS = 512  # of each path
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
@@ -312,7 +310,7 @@ def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law,
     return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
 
 
-def _renumbered(numbers: Ints, used: npt.NDArray[np.bool_], count: int) -> tuple[Ints, Ints]:
+def _renumbered(numbers: Ints, used: Booleans, count: int) -> tuple[Ints, Ints]:
     """Numbers below a count that are used, rising; and the place of each among these, -1 where it is not used."""
     occurs = np.zeros(count, dtype=np.bool_)
     occurs[numbers[used]] = True

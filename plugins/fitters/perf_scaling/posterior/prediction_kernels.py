@@ -288,18 +288,8 @@ def draw_paths(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Coherent draws of the logarithm at points, equally probable.
 
-    Parameters
-    ----------
-    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, places
-        As `predict_components`.
-    weight : (K, C) float
-        Of each component, adding up to 1.
-    normals : (N, D) float
-        Standard normal; D is at least n + 2 q (n + T).
-    values : (K, N, T) float
-        Written.
-    component_of_draw : (K, N) int
-        Written: the component that each draw is of.
+    Arguments are as of `predict_components`, with the weight (K, C) of each component, adding up to 1, and standard
+    normal numbers (N, D), D at least n + 2 q (n + T). Written are values (K, N, T) and the component of each draw.
     """
     n_paths, n = logs.shape
     n_draws, n_places = len(normals), len(places)

@@ -14,14 +14,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _PARTS, _PARTS_OF_MANY = 192, 96  # draws of a law of each path
 _MANY = 500  # paths, of which fewer draws do, as nobody looks at each
@@ -175,7 +172,7 @@ def _given(
 
 def _laws(
     forms: Sequence[_Form], allowed: Sequence[tuple[float, int]] | None, q: int, positive: bool
-) -> tuple[npt.NDArray[np.bool_], Floats, Ints, list[_Form]]:
+) -> tuple[Booleans, Floats, Ints, list[_Form]]:
     """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms.
 
     Beside free exponents logarithms come where all levels are above 1 (`positive`).
@@ -223,7 +220,7 @@ def _slopes(levels: Floats, values: Floats) -> Floats:
 
 
 def _stored_laws(
-    forms: Sequence[_Form], uses: Ints, free: npt.NDArray[np.bool_], fixed: Floats, logs: Ints, n_shares: Ints,
+    forms: Sequence[_Form], uses: Ints, free: Booleans, fixed: Floats, logs: Ints, n_shares: Ints,
     theta: Floats, form_of: Ints, top: Floats,
 ) -> Laws:  # fmt: skip
     """Coefficients and exponents of all draws in the units of the parameters."""

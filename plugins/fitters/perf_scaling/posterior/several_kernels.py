@@ -94,32 +94,13 @@ def weigh_forms(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Components of each path: draws of a law, a noise, and which level deviates.
 
-    Parameters
-    ----------
-    points : (n, q) float
-        Logarithms of the levels over the largest.
-    base_logs : (n, q) float
-        Base-2 logarithms of the levels over those of the largest.
-    logs, noise : (K, n) float
-        Logarithm of each mean, NaN where there is none, and its variance by the noise of runs.
-    floors, uses, free, fixed, logarithms, sizes : (F,), (F, M, q), (F,), (F, M, q), (F, M, q), (F,)
-        Forms of laws, see `law_gradient`; how many numbers theta has.
-    slopes, scales : (K, q) and (A,) float
-        Slopes of each path over the parameters; of these so many times are where the search for exponents begins.
-    middle, precision : (F, P) float
-        Of the prior of theta.
-    log_form : (F,) float
-        Logarithm of the prior of each form.
-    settings, log_setting, deviating : (H, 3), (H,), (H,) float
-        Scatter, drift and its length, their prior, and the further variance of a level that deviates.
-    drifting : float
-        Probability that one level deviates, for each level; at most 1/2 in all.
-    reference : float
-        Variance of a level with which theta is searched for.
-    normals : (N, P) float
-        Standard normal.
-    theta_out, form_out, setting, level, weight : (K, N, P), (K, N), (K, N), (K, N), (K, N)
-        Written.
+    `points` and `base_logs` (n, q) are logarithms of the levels over the largest, natural and to base 2; `logs` and
+    `noise` (K, n) logarithms of the means, NaN where there is none, and their variances by the noise of runs. Forms of
+    laws are as of `law_gradient`, with so many numbers in theta (`sizes`), whose prior has `middle` and `precision`
+    (F, P) and each form `log_form`; the search for exponents begins at `slopes` (K, q) times `scales`, with a variance
+    `reference` of a level. `settings` (H, 3) are scatter, drift and its length, with their prior, and the further
+    variance of a level that deviates, which one does with the probability `drifting` for each level, at most 1/2 in
+    all. `normals` (N, P) are standard normal. Written are theta_out (K, N, P), form_out, setting, level, weight (K, N).
     """
     n_paths, n = logs.shape
     n_forms, n_settings, n_draws = len(sizes), len(settings), len(normals)
@@ -132,12 +113,8 @@ def weigh_forms(  # type: ignore[no-untyped-def]
             if not math.isnan(logs[path, i]):
                 measured[k] = i
                 k += 1
-        log_means, of_logs, base_points, weights = (
-            np.empty(k),
-            np.empty((k, q_count)),
-            np.empty((k, q_count)),
-            np.empty(k),
-        )
+        log_means, weights = np.empty(k), np.empty(k)
+        of_logs, base_points = np.empty((k, q_count)), np.empty((k, q_count))
         for i in range(k):
             log_means[i] = logs[path, measured[i]]
             weights[i] = 1.0 / (reference + noise[path, measured[i]])
@@ -195,17 +172,9 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         for a in range(size):
                             trial[a] = theta[a] + min(max(step[a], -2.0), 2.0)
                         law_gradient(
-                            of_logs,
-                            trial,
-                            floors[f],
-                            uses[f],
-                            free[f],
-                            fixed[f],
-                            logarithms[f],
-                            base_points,
-                            value,
+                            of_logs, trial, floors[f], uses[f], free[f], fixed[f], logarithms[f], base_points, value,
                             trial_gradient,
-                        )
+                        )  # fmt: skip
                         for i in range(k):
                             trial_residuals[i] = log_means[i] - value[i]
                         trial_cost = _cost(trial_residuals, weights, trial, middle[f], precision[f], size)
@@ -226,17 +195,9 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         best_theta[f, a] = theta[a]
             least = min(least, costs[f])
             law_gradient(
-                of_logs,
-                best_theta[f],
-                floors[f],
-                uses[f],
-                free[f],
-                fixed[f],
-                logarithms[f],
-                base_points,
-                values[f],
+                of_logs, best_theta[f], floors[f], uses[f], free[f], fixed[f], logarithms[f], base_points, values[f],
                 gradients[f],
-            )
+            )  # fmt: skip
         probability = min(0.5, drifting * k)
         log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
         masses = np.zeros((n_settings, n_forms, k + 1))
@@ -365,17 +326,9 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 linear_cost += 0.5 * normals[number, a] ** 2
                                 theta[a] += solution[a] + middle[f, a]
                             law_gradient(
-                                of_logs,
-                                theta,
-                                floors[f],
-                                uses[f],
-                                free[f],
-                                fixed[f],
-                                logarithms[f],
-                                base_points,
-                                value,
-                                gradient,
-                            )
+                                of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], base_points,
+                                value, gradient,
+                            )  # fmt: skip
                             exact, base_cost = 0.0, 0.0
                             for turn_of in range(2):
                                 for i in range(k):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,12 +13,6 @@ from perf_worley.options import MinimaxOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
-
-if TYPE_CHECKING:
-    from perf_worley.factor_tree import FactorTree
-    from perf_worley.moment_tree import MomentTree
-
-    ErrorTree = MomentTree | FactorTree
 
 _MACHINE_EPSILON = 2.0**-52
 _MAX_EVALUATIONS = 400
@@ -65,6 +59,22 @@ def bracket_root(
 #
 # Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
 # constant, linear and quadratic heuristic with its rules for the final element is section 5.1.
+
+
+class ErrorTree(Protocol):
+    """What computes local errors: the moment tree, the factor tree, or Worley's linear update."""
+
+    duration: float
+    n_steps: int
+
+    def reach(self, begin: float, step: int, limit: float, degree: int, gap: float) -> Any:
+        """Longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
+
+    def rest(self, begin: float, step: int) -> Any:
+        """Summary from ``begin`` to the end of the curve."""
+
+    def error(self, summary: Any, degree: int) -> float:
+        """Squared error of a summary."""
 
 
 class Element(NamedTuple):

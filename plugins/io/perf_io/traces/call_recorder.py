@@ -41,17 +41,17 @@ class CallRecorder:
 
     def begin(self, place: int) -> None:
         """The events that follow are of this location."""
-        self._place, self._depth, self._entered = place, 0, 0
+        self._place, self._depth = place, 0
         self._sending: dict[int, int] = {}
-        self._posted: dict[int, tuple[int, int, int]] = {}
+        self._posted: dict[int, tuple[int, int]] = {}
 
     def enter(self, tick: int, region: int) -> None:
         """A region is entered."""
         if region in self._regions:
             self._depth += 1
             if self._depth == 1:
-                self._entered = min(tick, _LARGEST)
-                self._calls.extend((self._place, self._entered, self._entered, self._regions[region]))
+                entered = min(tick, _LARGEST)
+                self._calls.extend((self._place, entered, entered, self._regions[region]))
                 self.n_calls += 1
         self._ends[self._place] = tick
 
@@ -67,47 +67,46 @@ class CallRecorder:
         """The last record of the location, where that neither enters nor leaves a region."""
         self._ends[self._place] = tick
 
-    def send(self, tick: int, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
+    def send(self, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
         """A message is sent, now or with a request."""
         to = self._rank(communicator, receiver)
         if not self._depth or to is None:
             self._lost += 1
             return
-        number = len(self._sends) // 8
+        number = len(self._sends) // 7
         completion = self.n_calls - 1
         if request is not None:
             self._sending[request], completion = number, UNKNOWN
-        size, when = min(size, _LARGEST), min(tick, _LARGEST)
-        self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, completion, when))
+        size = min(size, _LARGEST)
+        self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, completion))
 
     def sent(self, request: int) -> None:
         """A send completes."""
         if self._depth and (number := self._sending.pop(request, None)) is not None:
             self._done[number] = self.n_calls - 1
 
-    def post(self, tick: int, request: int) -> None:
+    def post(self, request: int) -> None:
         """A receive is announced."""
         if self._depth:
             self._sequence += 1
-            self._posted[request] = self.n_calls - 1, min(tick, _LARGEST), self._sequence
+            self._posted[request] = self.n_calls - 1, self._sequence
 
     def cancelled(self, request: int) -> None:
         """A request comes to nothing."""
         self._posted.pop(request, None)
         self._sending.pop(request, None)
 
-    def receive(self, tick: int, sender: int, communicator: int, tag: int, request: int | None) -> None:
+    def receive(self, sender: int, communicator: int, tag: int, request: int | None) -> None:
         """A message has come."""
         origin = self._rank(communicator, sender)
         self._sequence += 1
-        posted = self.n_calls - 1, self._entered, self._sequence
+        posted = self.n_calls - 1, self._sequence
         if request is not None:
             posted = self._posted.pop(request, posted)
         if not self._depth or origin is None:
             self._lost += 1
             return
-        when = min(tick, _LARGEST)
-        self._receives.extend((origin, self._place, communicator, tag, *posted, self.n_calls - 1, when))
+        self._receives.extend((origin, self._place, communicator, tag, *posted, self.n_calls - 1))
 
     def collective(self, communicator: int, root: int, size: int) -> None:
         """A collective is over."""
@@ -166,21 +165,15 @@ class CallRecorder:
         return Communication(tuple(locations), start_ns, ends, calls, messages, together, unmatched, source)
 
     def _messages(self, new: Integers) -> tuple[Messages, int]:
-        sends, receives = (
-            np.array(self._sends, np.int64).reshape(-1, 8),
-            np.array(self._receives, np.int64).reshape(-1, 9),
-        )
+        sends, receives = (np.array(rows, np.int64).reshape(-1, 7) for rows in (self._sends, self._receives))
         for number, call in self._done.items():
             sends[number, 6] = call
-        receives = receives[np.argsort(receives[:, 6], kind="stable")]
+        receives = receives[np.argsort(receives[:, 5], kind="stable")]
         sent, received = paired_in_order(list(sends[:, :4].T), list(receives[:, :4].T))
         n_alone = len(sends) + len(receives) - 2 * len(sent)
         sends, receives = sends[sent], receives[received]
-        sent_ns = self._times(sends[:, 7])
-        messages = Messages(
-            new[sends[:, 5]], new[sends[:, 6]], new[receives[:, 4]], new[receives[:, 7]], sends[:, 4], sends[:, 3],
-            sends[:, 2], sent_ns, sent_ns, self._times(receives[:, 5]), self._times(receives[:, 8]),
-        )  # fmt: skip
+        ends = new[sends[:, 5]], new[sends[:, 6]], new[receives[:, 4]], new[receives[:, 6]]
+        messages = Messages(*ends, sends[:, 4], sends[:, 3], sends[:, 2])
         return messages, n_alone
 
     def _times(self, ticks: Integers) -> Integers:

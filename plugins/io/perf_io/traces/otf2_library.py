@@ -335,27 +335,27 @@ def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
     """Let a recorder take what concerns messages, by functions that must live as long as events are read."""
 
     def send(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int) -> None:
-        recorder.send(time, to, comm, tag, size, None)
+        recorder.send(to, comm, tag, size, None)
 
     def isend(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int, key: int) -> None:
-        recorder.send(time, to, comm, tag, size, key)
+        recorder.send(to, comm, tag, size, key)
 
     def isend_complete(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
         recorder.sent(key)
 
     def post(_l: int, time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
-        recorder.post(time, key)
+        recorder.post(key)
 
     def cancelled(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
         recorder.cancelled(key)
 
     def receive(_l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int) -> None:
-        recorder.receive(time, origin, comm, tag, None)
+        recorder.receive(origin, comm, tag, None)
 
     def ireceive(
         _l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int, key: int
     ) -> None:
-        recorder.receive(time, origin, comm, tag, key)
+        recorder.receive(origin, comm, tag, key)
 
     def collective(
         _l: int, _time: int, _p: int, _d: Any, _a: Any, _kind: int, comm: int, root: int, sent: int, received: int

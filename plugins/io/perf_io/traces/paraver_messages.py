@@ -303,9 +303,7 @@ def _messages(rows: Integers, calls: Calls, first: Integers, unmatched: dict[str
     blocks = np.array([_NONBLOCKING_SEND.fullmatch(name) is None for name in calls.operations], bool)
     completion = np.where(blocks[calls.operation[send]], send, -1) if len(send) else send
     none = np.zeros(len(send), np.int64)  # records do not say the communicator
-    return Messages(
-        send, completion, post, receive, rows[:, 6], rows[:, 7], none, rows[:, 1], rows[:, 2], rows[:, 4], rows[:, 5]
-    )
+    return Messages(send, completion, post, receive, rows[:, 6], rows[:, 7], none)
 
 
 def _collective_calls(

@@ -177,10 +177,10 @@ class _NewFormat(_Format):
                 if record == _ENTER:
                     recorder.enter(event_time, event)
                     if event == _SEND and partner is not None:
-                        recorder.send(event_time, partner, 0, data[1], data[0], None)
+                        recorder.send(partner, 0, data[1], data[0], None)
                     continue
                 if event == _RECEIVE and partner is not None:
-                    recorder.receive(event_time, partner, 0, data[1], None)
+                    recorder.receive(partner, 0, data[1], None)
                 recorder.leave(event_time, event)
             recorder.end(self._last[place])
         if not recorder.n_calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,6 @@ import numpy.typing as npt
 from perf_traces.messages.communication import Communication, communication_of, replayable_communication_of
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
-
-if TYPE_CHECKING:
-    from perf_traces.messages.replay import Replay
 
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
@@ -86,19 +83,15 @@ def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None
     values = []
     for name in (INSTRUCTIONS, CYCLES):
         value = readings[name].within(location, trace.start_ns[rows], trace.end_ns[rows], len(trace.locations))
-        _refuse_some_locations(trace, name, location, value)
+        computing, counted = np.unique(location), np.unique(location[value >= 0])
+        if 0 < len(counted) < len(computing):
+            lacking = [trace.locations[k] for k in np.setdiff1d(computing, counted).tolist()]
+            raise DataError(
+                f"{trace.source}: {name} was read at {len(counted)} of {len(computing)} locations that compute, not at "
+                f"{listing(lacking, 4)}"
+            )
         values.append(value)
     return (values[0], values[1]) if (values[0] >= 0).any() else None
-
-
-def _refuse_some_locations(trace: Trace, name: str, location: Integers, value: Integers) -> None:
-    computing, counted = np.unique(location), np.unique(location[value >= 0])
-    if 0 < len(counted) < len(computing):
-        lacking = [trace.locations[k] for k in np.setdiff1d(computing, counted).tolist()]
-        raise DataError(
-            f"{trace.source}: {name} was read at {len(counted)} of {len(computing)} locations that compute, not at "
-            f"{listing(lacking, 4)}"
-        )
 
 
 BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
@@ -136,16 +129,12 @@ class BurstClasses:
 
     def to_dict(self) -> list[dict[str, Any]]:
         """A row for each class, as plain data."""
-        return [
-            {
-                "burst": name,
-                "time_ns": int(times.sum()),
-                "longest_ns": int(times.max()),
-                "instructions": None if self.instructions is None else int(self.instructions[index]),
-                "cycles": None if self.cycles is None else int(self.cycles[index]),
-            }
-            for index, (name, times) in enumerate(zip(self.names, self.time_ns, strict=True))
-        ]
+        rows = []
+        for name, times in zip(self.names, self.time_ns, strict=True):
+            instructions, cycles = self.counted(name) or (None, None)
+            spent = {"time_ns": int(times.sum()), "longest_ns": int(times.max())}
+            rows.append({"burst": name, **spent, "instructions": instructions, "cycles": cycles})
+        return rows
 
 
 def burst_classes(trace: Trace) -> BurstClasses | None:
@@ -300,7 +289,12 @@ def pop_factors(
     longest = int(useful.max())
     if not longest:
         return None
-    outside = _between_calls(replay) if definition == "bsc" and processes is None else longest
+    outside = longest
+    if definition == "bsc" and processes is None:  # the longest time that a location is outside of calls
+        location = np.concatenate([communication.calls.location, np.arange(len(communication.locations))])
+        outside_ns = np.zeros(len(communication.locations), np.int64)
+        np.add.at(outside_ns, location, replay.burst_ns)
+        outside = int(outside_ns.max())
     serialisation = outside / ideal
     return PopFactors(
         definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
@@ -323,18 +317,6 @@ def _without_helpers(communication: Communication, processes: Sequence[str]) -> 
     with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}
     kept = calling | np.array([process not in with_caller for process in processes])
     place = (np.cumsum(kept) - 1).astype(np.int32)
-    return replace(
-        communication,
-        locations=tuple(name for name, keep in zip(communication.locations, kept.tolist(), strict=True) if keep),
-        end_ns=communication.end_ns[kept],
-        calls=replace(communication.calls, location=place[communication.calls.location]),
-    )
-
-
-def _between_calls(replay: Replay) -> int:
-    """The longest time that a location is outside of calls."""
-    communication = replay.communication
-    location = np.concatenate([communication.calls.location, np.arange(len(communication.locations))])
-    outside = np.zeros(len(communication.locations), np.int64)
-    np.add.at(outside, location, replay.burst_ns)
-    return int(outside.max())
+    locations = tuple(name for name, keep in zip(communication.locations, kept.tolist(), strict=True) if keep)
+    calls = replace(communication.calls, location=place[communication.calls.location])
+    return replace(communication, locations=locations, end_ns=communication.end_ns[kept], calls=calls)

@@ -47,13 +47,9 @@ class Messages:
     send_done_call: Integers
     post_call: Integers
     receive_call: Integers
-    bytes: Integers  # the communicator as the file calls it
+    bytes: Integers
     tag: Integers
-    communicator: Integers
-    logical_send_ns: Integers  # when the sender asked and when data left
-    physical_send_ns: Integers
-    logical_receive_ns: Integers
-    physical_receive_ns: Integers
+    communicator: Integers  # as the file calls it
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -100,10 +96,6 @@ class Collectives:
     def n_incomplete(self) -> int:
         """Those of which the trace holds not all members."""
         return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
-
-
-_NONE = np.zeros(0, np.int64)
-NO_COLLECTIVES = Collectives(_NONE.astype(np.int32), _NONE, _NONE, _NONE, _NONE, _NONE, np.zeros(0, np.bool_))
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,11 +228,8 @@ def _messages(
     send, post = sends[sent], receives[received]
     fits = of["bytes"][send] <= of["bytes"][post]
     send, post = send[fits], post[fits]
-    receive = of["done"][post]
-    messages = Messages(
-        send, of["done"][send], post, receive, of["bytes"][send], of["tag"][send], of["group"][send],
-        calls.enter_ns[send], calls.enter_ns[send], calls.enter_ns[post], calls.leave_ns[receive],
-    )  # fmt: skip
+    ends = send, of["done"][send], post, of["done"][post]
+    messages = Messages(*ends, of["bytes"][send], of["tag"][send], of["group"][send])
     return messages, {
         f"sends or receives name ranks that do not exist{named}": int(strange.sum()),
         "sends or receives have no partner in the files": len(both) - int(strange.sum()) - 2 * len(send),
