@@ -161,4 +161,4 @@ def register_presenters(register: Register) -> None:
 
 @hookspec
 def register_openers(register: Register) -> None:
-    """Announce how files that are neither data nor fitted models are opened (contract: `perf_views.contents.Opener`)."""
+    """Announce how files that are neither data nor fitted models are opened (`perf_views.contents.Opener`)."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_lost_cycles.figures import category_figures, shares
 from perf_lost_cycles.lca.categories import term_values
-from perf_lost_cycles.presenters import category_figures, shares
 from perf_views.colours import DARK, INK, LIGHT, PAPER, RULE, SERIES
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, set_plain

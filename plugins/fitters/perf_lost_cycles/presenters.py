@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_lost_cycles.figures import POOR_R2, category_figures, overview, shares
 from perf_lost_cycles.lca.model import LcaModel
-from perf_lost_cycles.modgen.model import ModgenModel, mean_r2
+from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.options import CRITERIA
 from perfcore.results import Column, Presenter, Table, Tables
 
@@ -76,13 +77,6 @@ def _lca_tables(model: LcaModel) -> Tables:
     ]
 
 
-def shares(model: LcaModel) -> list[float]:
-    """The part of all measured time that each category took."""
-    times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
-    total = sum(model.total)
-    return [time / total if total > 0 else 0.0 for time in times]
-
-
 def _candidates(fit: CategoryFit, factor: str) -> Table:
     columns = [
         Column("model", [each.form(factor) for each in fit.candidates]),
@@ -117,7 +111,6 @@ def _unsigned_zero(value: float) -> str:
 Floats = npt.NDArray[np.float64]
 
 _MOST_SHOWN = 40
-POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
 _NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
 
 
@@ -198,28 +191,6 @@ def _modgen_tables(model: ModgenModel) -> Tables:
         Table([category, *sizes, formula], title=f"Models{kept}", limit=_MOST_SHOWN),
         Table([category, *sizes, *lines, *of_all, formula], importance="data"),
     ]
-
-
-def overview(model: ModgenModel) -> dict[str, list[float | None]]:
-    """Average R^2 of each category (C,): by factor over its lines, and under ``tuples`` over the cross-tuples."""
-    averages: dict[str, list[float | None]] = {
-        name: [None] * len(model.categories) for name in [*model.columns, "tuples"]
-    }
-    for each in model.generations:
-        tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
-        for name, rows in tables.items():
-            for category, value in zip(each.categories, mean_r2(rows), strict=True):
-                averages[name][category] = value
-    return averages
-
-
-def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
-    """Share of the total time, and median absolute error as a share of the total of its point, of categories (C,)."""
-    measured, total = model.measured()
-    each, _ = model.predicted()
-    filled = np.where(np.isfinite(measured), measured, 0.0)
-    shares = filled.sum(axis=0) / total.sum()
-    return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
 
 
 def _constants(model: ModgenModel) -> tuple[list[bool], list[float]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_formulas.formula import Formula, functions_of, split_formulas
-from perf_statistics.goodness import CRITERIA
+from perf_statistics import CRITERIA
 from perfcore.base.errors import OptionError
 from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option

@@ -47,15 +47,6 @@ def relative_errors(predicted: Floats, measured: Floats) -> Floats:
     return np.abs(predicted - measured) / measured
 
 
-# What models can be compared by: smaller is better.
-CRITERIA = {
-    "loo": "leave-one-out error: how well each point is predicted from the others",
-    "aicc": "Akaike's information criterion, corrected for few points",
-    "bic": "Bayes' information criterion",
-    "sse": "sum of squared errors: rewards every further function",
-}
-
-
 _SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
 _ROBUST_LIMIT = 3.5

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_statistics.goodness import CRITERIA, information, r_squared
+from perf_statistics import CRITERIA
+from perf_statistics.goodness import information, r_squared
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design, refuse_unused
 from perf_timing.individual.fits import (
