@@ -22,7 +22,7 @@ from perfcore.data.roles import is_processors, shown_names
 from perfcore.models.observed import Observed, measurements_for
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.fitted import FittedModel
 
 _SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
 # Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
@@ -371,7 +371,7 @@ def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
     return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]
 
 
-def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
+def observed_by_path(model: FittedModel, data: Any, where: str | None = None) -> Observed:
     """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
     import pandas as pd
 

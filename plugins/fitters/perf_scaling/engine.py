@@ -12,7 +12,7 @@ from perf_scaling.posterior.posterior import Posterior
 from perfcore.base.arrays import Floats
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.fitted import FittedModel
 
 
 _MANY = 30  # levels from which on more than one may deviate
@@ -93,7 +93,7 @@ class HoldoutCheck(NamedTuple):
         return f"the last level, left out: median {error}, {self.inside:.0%} inside the bounds ({self.paths:,} paths)"
 
 
-def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
+def check_holdout(model: FittedModel) -> HoldoutCheck | None:
     """Fit each path without its largest level of the first parameter, and compare; the paths with the largest means.
 
     None where no path has four levels of that parameter.

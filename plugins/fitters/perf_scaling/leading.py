@@ -17,7 +17,7 @@ from perf_scaling.terms import Factor, Law, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.fitted import FittedModel
 
 
 Form = tuple[tuple[Factor, ...], ...]  # the terms of a law beside the constant
@@ -95,7 +95,7 @@ def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
     return any(abs(e * 60.0 - round(e * 60.0)) > 1e-6 for e in exponents)
 
 
-def forms_of(model: ScalingModel) -> tuple[list[Form], Ints]:
+def forms_of(model: FittedModel) -> tuple[list[Form], Ints]:
     """Forms of all laws, and the number of that of each."""
     forms = [form_of(law) for law in model.laws]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(forms))}
@@ -108,7 +108,7 @@ def form_text(form: Form, names: Mapping[str, str], reciprocal: bool = False) ->
     return f"1/(c + {text})" if reciprocal and text else text or "a constant"
 
 
-def leading_laws(model: ScalingModel) -> tuple[LeadingLaw, ...]:
+def leading_laws(model: FittedModel) -> tuple[LeadingLaw, ...]:
     """The likeliest law of each path; its coefficients >= 0 by least squares relative to what is predicted."""
     posterior = model.posterior
     forms, form_of_law = forms_of(model)
@@ -183,7 +183,7 @@ def leading_laws(model: ScalingModel) -> tuple[LeadingLaw, ...]:
     return tuple(laws)
 
 
-def _have_trend(model: ScalingModel) -> Booleans:
+def _have_trend(model: FittedModel) -> Booleans:
     """Whether the means of each path rise or fall as a power of a parameter, by far more than they scatter about it."""
     logs = np.log(model.measured)
     have_trend = np.empty(len(model.means), dtype=np.bool_)
@@ -247,7 +247,7 @@ def _simple(mean: float, deviation: float) -> float:
     return mean
 
 
-def _local_laws(model: ScalingModel, paths: Ints, probability: Floats) -> Iterator[LeadingLaw]:
+def _local_laws(model: FittedModel, paths: Ints, probability: Floats) -> Iterator[LeadingLaw]:
     """Of some paths, through their medians at the largest levels."""
     if len(paths):
         values = model.band([model.measured.max(axis=0)], 0.5, paths.tolist())[:, 0, 0]
@@ -256,7 +256,7 @@ def _local_laws(model: ScalingModel, paths: Ints, probability: Floats) -> Iterat
 
 
 def _local_law(
-    model: ScalingModel, path: int, value: float, slopes: tuple[tuple[str, float, float], ...], probability: float
+    model: FittedModel, path: int, value: float, slopes: tuple[tuple[str, float, float], ...], probability: float
 ) -> LeadingLaw:
     """A power of each parameter through a value at the largest levels, with the slopes there."""
     top = model.measured.max(axis=0)
@@ -287,7 +287,7 @@ def _sums(number: Ints, weight: Floats, count: int) -> Floats:
     return np.asarray(sums.reshape(len(number), count))
 
 
-def _slopes(model: ScalingModel, paths: Ints) -> list[tuple[tuple[str, float, float], ...]]:
+def _slopes(model: FittedModel, paths: Ints) -> list[tuple[tuple[str, float, float], ...]]:
     """Mean and deviation of the exponent of each parameter between the largest levels and twice these."""
     top = model.measured.max(axis=0)
     places = np.tile(top, (1 + len(top), 1))
@@ -300,7 +300,7 @@ def _slopes(model: ScalingModel, paths: Ints) -> list[tuple[tuple[str, float, fl
     return slopes
 
 
-def _root_weights(model: ScalingModel) -> Floats:
+def _root_weights(model: FittedModel) -> Floats:
     """One over the standard deviation of each mean (K, n); 0 where a path was not measured."""
     posterior = model.posterior
     tau = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 0], 0.0)

@@ -11,7 +11,7 @@ from perf_scaling.growth import SURE, Growth, growths_of_draws, slope_points
 from perf_scaling.leading import LeadingLaw
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.fitted import FittedModel
 
 
 _COVERAGE = 0.95
@@ -36,7 +36,7 @@ class PathRow(NamedTuple):
     is_constant: bool  # the likeliest law has no term
 
 
-def path_rows(model: ScalingModel, leading: Sequence[LeadingLaw]) -> tuple[PathRow, ...]:
+def path_rows(model: FittedModel, leading: Sequence[LeadingLaw]) -> tuple[PathRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     growths: list[tuple[Growth, ...]] = []

@@ -13,7 +13,7 @@ from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
 if TYPE_CHECKING:
-    from perf_scaling.model import ScalingModel
+    from perf_scaling.fitted import FittedModel
 
 
 _HALF = 0.5
@@ -48,7 +48,7 @@ class Speedup(NamedTuple):
     is_told: bool  # whether the table or the user says so; otherwise it is strong, since the time falls
 
 
-def speedup(model: ScalingModel, path: int | None = None) -> Speedup | None:
+def speedup(model: FittedModel, path: int | None = None) -> Speedup | None:
     """Speedup and efficiency over the first parameter, others held at the target."""
     symbol = model.symbols[0]
     whole = model.whole
@@ -84,21 +84,21 @@ def speedup(model: ScalingModel, path: int | None = None) -> Speedup | None:
     )
 
 
-def is_open(model: ScalingModel) -> bool:
+def is_open(model: FittedModel) -> bool:
     """Whether speedup is left out for one reason: nobody says which scaling it is, and the time does not fall."""
     return _is_of_processors(model) and not model.scaling and not _falls(model)
 
 
-def is_apart(model: ScalingModel) -> bool:
+def is_apart(model: FittedModel) -> bool:
     """Whether speedup is left out for one reason: paths are of several metrics or systems, and have no sum."""
     return model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
 
 
-def _is_of_processors(model: ScalingModel) -> bool:
+def _is_of_processors(model: FittedModel) -> bool:
     return not model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
 
 
-def _falls(model: ScalingModel) -> bool:
+def _falls(model: FittedModel) -> bool:
     """Whether the time at the largest measured level is clearly less than at the smallest."""
     points = np.tile(model.target_point, (2, 1))
     points[:, 0] = model.measured[:, 0].min(), model.measured[:, 0].max()
@@ -107,7 +107,7 @@ def _falls(model: ScalingModel) -> bool:
     return bool(first > _FALLS * last)
 
 
-def _is_time(model: ScalingModel) -> bool:
+def _is_time(model: FittedModel) -> bool:
     if model.unit is not None:
         return is_time(model.unit)
     name = model.value_name
@@ -118,7 +118,7 @@ def _counts_processors(column: str) -> bool:
     return bool(guess_roles([column], {column}).parameters)
 
 
-def _drawn_sums(model: ScalingModel, points: Floats, paths: Sequence[int]) -> Floats:
+def _drawn_sums(model: FittedModel, points: Floats, paths: Sequence[int]) -> Floats:
     """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
     rng = np.random.default_rng(_SEED)
     sums = np.zeros((DRAWS, len(points)))

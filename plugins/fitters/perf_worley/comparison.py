@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from perf_views.colours import AREAS, RULE
 from perf_worley.activity import Activity, joined
+from perfcore.base.arrays import Floats
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Column, Presenter, Result, Table, Tables
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-
-    from perf_worley.phase_model import PhaseModel
 
 
 # Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it, where
@@ -111,6 +110,22 @@ _SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names te
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
+class _HasPhases(Protocol):
+    """What is asked here of a `perf_worley.phase_model.PhaseModel`, which compares itself by these functions."""
+
+    @property
+    def phases(self) -> Sequence[Any]: ...
+    @property
+    def time_unit(self) -> str: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def end(self) -> float: ...
+    @property
+    def n_locations(self) -> int | None: ...
+    def evaluate(self, phase: Any, times: Floats) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class Side:
     """Some neighbouring phases of one run together; times in the unit of the comparison."""
@@ -129,7 +144,7 @@ class PhaseComparison(Result):
     """Two runs, phase by phase."""
 
     names: tuple[str, str]
-    models: tuple[PhaseModel, PhaseModel]
+    models: tuple[_HasPhases, _HasPhases]
     time_unit: str  # of all times here
     pairs: tuple[tuple[Side | None, Side | None], ...]  # the same phases of both, in order; None without partner
     totals: tuple[Side, Side]  # both runs as wholes
@@ -151,7 +166,7 @@ class PhaseComparison(Result):
         }
 
 
-def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -> PhaseComparison:
+def compare_phases(one: _HasPhases, other: _HasPhases, names: tuple[str, str]) -> PhaseComparison:
     """Match the phases of two runs and compare them."""
     models = (one, other)
     factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
@@ -185,7 +200,7 @@ def _activity(phases: Sequence[Any]) -> Activity | None:
     return joined(parts) if all(part is not None for part in parts) else None
 
 
-def _mean(model: PhaseModel, begin: float, end: float) -> float:
+def _mean(model: _HasPhases, begin: float, end: float) -> float:
     """Mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
@@ -196,7 +211,7 @@ def _mean(model: PhaseModel, begin: float, end: float) -> float:
     return total / (end - begin)
 
 
-def _shape_of(model: PhaseModel, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
+def _shape_of(model: _HasPhases, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
@@ -212,7 +227,7 @@ def _shape_of(model: PhaseModel, scale: float, by_name: bool) -> Callable[[int, 
     return shape
 
 
-def side_of(model: PhaseModel, phases: range, factor: float = 1.0) -> Side:
+def side_of(model: _HasPhases, phases: range, factor: float = 1.0) -> Side:
     """Some neighbouring phases of a run together, at least one; times in the model's unit times a factor."""
     chosen = [model.phases[k] for k in phases]
     begin, end = chosen[0].start, chosen[-1].end

@@ -7,8 +7,8 @@ import weakref
 import numpy as np
 import numpy.typing as npt
 
+from perf_worley.bracketing import bracket_root
 from perf_worley.moment_tree import MomentTree, Reach, relative_edges
-from perf_worley.segmenters.minimax import bracket_root
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError

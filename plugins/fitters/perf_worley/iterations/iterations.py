@@ -18,7 +18,6 @@ from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates, signal_of
-from perf_worley.iterations.presenter import in_a_line
 from perf_worley.phase_model import Phase, Repetition
 from perf_worley.search import Found, PhaseMaker, with_errors
 from perfcore.base.errors import DataError, OptionError
@@ -451,3 +450,25 @@ def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found
     phases = with_errors(maker, curve, maker.phases(Segmentation(breaks, None)), _OBJECTIVE)
     named = [replace(phase, marker=label) for phase, label in zip(phases, labels, strict=True)]
     return Found(maker, named, [], None, _OBJECTIVE, {})
+
+
+def ordinal(number: int) -> str:
+    """A number in an order."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
+    """Number, duration, spread, and the iteration that differs."""
+    text = f"{count} x {rounded(period, unit)}"
+    if spread is not None:
+        text += f", spread {spread:.1%}"
+    if unusual is not None:
+        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%} from the median"
+        text += f": {unusual.reason}" if unusual.reason else ""
+    return text
+
+
+def rounded(duration: float, unit: str) -> str:
+    """A duration in a readable unit, with four digits."""
+    return readable(float(f"{duration:.4g}"), unit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_views.colours import CAREFUL, DATA, FAINT, RULE
+from perf_worley.iterations.iterations import Iterations, in_a_line, ordinal, rounded
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Column, Presenter, Table, Tables
 
@@ -16,32 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from perf_worley.iterations.iterations import Iterations
-
 
 _MOST_ROWS = 40
 _LEAST_SHARE = 0.01
-
-
-def ordinal(number: int) -> str:
-    """A number in an order."""
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
-    """Number, duration, spread, and the iteration that differs."""
-    text = f"{count} x {_rounded(period, unit)}"
-    if spread is not None:
-        text += f", spread {spread:.1%}"
-    if unusual is not None:
-        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%} from the median"
-        text += f": {unusual.reason}" if unusual.reason else ""
-    return text
-
-
-def _rounded(duration: float, unit: str) -> str:
-    return readable(float(f"{duration:.4g}"), unit)
 
 
 class IterationsPresenter(Presenter):
@@ -158,13 +136,13 @@ def _differences(result: Iterations) -> list[str]:
     excess = length - result.period
     parts = sorted(differences.shares_of_slowest.items(), key=lambda part: -abs(part[1]))
     texts = [
-        f"{name} {'+' if share > 0.0 else '-'}{_rounded(abs(share) * excess, result.time_unit)}"
+        f"{name} {'+' if share > 0.0 else '-'}{rounded(abs(share) * excess, result.time_unit)}"
         for name, share in parts
         if abs(share) >= _LEAST_SHARE
     ]
     lines.append(
-        f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean: "
-        f"{_rounded(excess, result.time_unit)}, of which on a location {', '.join(texts)}"
+        f"slowest: the {label}, {rounded(length, result.time_unit)}, {longer:.1%} above the mean: "
+        f"{rounded(excess, result.time_unit)}, of which on a location {', '.join(texts)}"
     )
     lines.append(f"what makes the difference: of the variance of durations {_in_words(differences.shares_of_variance)}")
     return lines
