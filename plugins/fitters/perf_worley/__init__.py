@@ -86,7 +86,7 @@ def register_presenters(register: Register) -> None:
     )
     register(
         "perf_worley.comparison:PhaseComparison",
-        "perf_worley.comparison:PhaseComparisonPresenter",
+        "perf_worley.presenter:PhaseComparisonPresenter",
         help="two runs phase by phase",
     )
     register(

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from perf_views.colours import AREAS, RULE
 from perf_worley.activity import Activity, joined
 from perfcore.base.arrays import Floats
 from perfcore.data.units import NANOSECONDS
-from perfcore.results import Column, Presenter, Result, Table, Tables
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from matplotlib.figure import Figure
 
 
 # Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it, where
@@ -262,114 +259,3 @@ def _facts(side: Side | None) -> dict[str, Any] | None:
         **{name: getattr(side, name) for name in _NUMBERS},
         "what_runs": None if side.activity is None else side.activity.name,
     }
-
-
-class PhaseComparisonPresenter(Presenter):
-    """Text, table and picture of a `PhaseComparison`."""
-
-    def title(self, result: PhaseComparison) -> str:
-        """One line over a picture."""
-        return f"{result.names[1]} against {result.names[0]}, phase by phase"
-
-    def summary(self, result: PhaseComparison) -> list[str]:
-        """Whether they are alike, the totals, and what one run of each can say."""
-        first, second = result.totals
-        ratio = second.duration / first.duration
-        lines = [self.title(result), f"the whole run: {ratio:.3f} times the duration"]
-        if not result.alike:
-            return [*lines, f"these runs do not look alike (cost {result.cost:.2f}, up to {ALIKE} do): totals only"]
-        alone = [
-            f"only in {name}: phase {_numbers(side)}"
-            for pair in result.pairs
-            for name, side, partner in zip(result.names, pair, pair[::-1], strict=True)
-            if side is not None and partner is None
-        ]
-        note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
-        how = {
-            True: "by what runs in them and their shapes, in order",
-            False: "in order, by their shapes: what runs has other names in both runs",
-            None: "in order",
-        }[result.by_name]
-        return [*lines, f"phases are matched {how} (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
-
-    def tables(self, result: PhaseComparison) -> Tables:
-        """A row for each pair, and the totals."""
-        unit, pairs = result.time_unit, [*(result.pairs if result.alike else ()), result.totals]
-
-        def of_each(name: str, value: Callable[[Side], Any], *keys: str, **how: Any) -> list[Column]:
-            return [
-                Column(
-                    f"{name} {run}",
-                    [None if side is None else value(side) for side in sides],
-                    key=tuple(f"{key}_{which}" for key in keys),
-                    **how,
-                )
-                for run, which, sides in zip(result.names, ("first", "second"), zip(*pairs, strict=True), strict=True)
-            ]
-
-        def of_both(name: str, value: Callable[[Side, Side], Any], key: Any, **how: Any) -> Column:
-            return Column(name, [value(a, b) if a and b else None for a, b in pairs], key=key, **how)
-
-        columns = of_each("phases", _numbers, "phases")
-        for column in columns:
-            column.value[-1] = "all"
-        columns += [
-            *of_each("duration", lambda side: side.duration, f"duration_{unit}", unit=unit, format="time"),
-            of_both("ratio", lambda a, b: b.duration / a.duration, "ratio", format=".3f"),
-            of_both("ratio 95% CI", _limits, ("lower", "upper"), format=".3f"),
-            *of_each("processor time", lambda s: s.processor_time, f"processor_time_{unit}", unit=unit, format="time"),
-            *of_each(
-                "level",
-                lambda side: (side.level, *(side.level_within or (None, None))),
-                "level",
-                "level_lower",
-                "level_upper",
-            ),
-            *of_each("activity", lambda side: side.activity and side.activity.name, "what_runs"),
-        ]
-        return [Table(columns)]
-
-    def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
-        """Draw both models on time axes of one extent; phases that are the same have the same colour."""
-        import numpy as np
-
-        from perf_views.data_pictures import readable_unit
-        from perf_worley.picture import number_phases
-
-        longest = max((model.end - model.start) * NANOSECONDS[model.time_unit] for model in result.models)
-        per_ns, unit = readable_unit(longest, "ns")
-        axes = figure.subplots(2, 1, sharex=True)
-        for which, (name, model, panel) in enumerate(zip(result.names, result.models, axes, strict=True)):
-            factor = NANOSECONDS[model.time_unit] * per_ns
-            for number, pair in enumerate(result.pairs):
-                side, partner = pair[which], pair[1 - which]
-                if side is None:
-                    continue
-                matched = result.alike and partner is not None
-                color = AREAS[number % len(AREAS)] if matched else RULE
-                for k in side.phases:
-                    phase = model.phases[k]
-                    times = np.linspace(phase.start, phase.end, 61)
-                    most = math.inf if model.n_locations is None else float(model.n_locations)
-                    heights = np.clip(model.evaluate(phase, times), 0.0, most)  # no more compute than there are
-                    panel.plot((times - model.start) * factor, heights, color=color, linewidth=1.6)
-            edges = np.array([*(phase.start for phase in model.phases), model.end])
-            number_phases(panel, (edges - model.start) * factor)
-            panel.set(
-                xlim=(0.0, longest * per_ns), ylim=(0.0, 1.15 * panel.get_ylim()[1]), ylabel="processors computing"
-            )
-            panel.tick_params(labelbottom=True)
-            panel.set_xlabel(f"time ({unit})")
-            panel.set_title(name, fontsize=9, loc="left", parse_math=False)
-
-
-def _numbers(side: Side) -> str:
-    first, last = side.phases[0] + 1, side.phases[-1] + 1
-    return str(first) if first == last else f"{first}..{last}"
-
-
-def _limits(first: Side, second: Side) -> tuple[float, float] | None:
-    if first.duration_within is None or second.duration_within is None:
-        return None
-    low, high = first.duration_within, second.duration_within
-    return high[0] / low[1], high[1] / low[0] if low[0] > 0.0 else math.inf
