@@ -36,7 +36,7 @@ from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.solver import JointFit, data_driven_start, solve
 from perf_timing.options import JointOptions, registered_functions
 from perf_timing.prepared import prepare
-from perf_timing.single_thread import single_thread
+from perf_timing.joint.solver import single_thread
 from perfcore.hooks.options import build
 
 Floats = npt.NDArray[np.float64]

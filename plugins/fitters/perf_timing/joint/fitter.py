@@ -29,11 +29,10 @@ from perf_timing.joint.resampling import (
     profile_intervals,
     reciprocal,
 )
-from perf_timing.joint.solver import JointFit, JointStatus
+from perf_timing.joint.solver import JointFit, JointStatus, single_thread
 from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
-from perf_timing.single_thread import single_thread
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.base.executors import as_they_end

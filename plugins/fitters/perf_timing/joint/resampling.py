@@ -19,8 +19,16 @@ from perf_statistics import trust_region
 from perf_statistics.trust_region import JacobianFactor
 from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import MOST_EVALUATIONS, JointFit, JointStatus, data_driven_start, refine, search, solve
-from perf_timing.single_thread import single_thread
+from perf_timing.joint.solver import (
+    MOST_EVALUATIONS,
+    JointFit,
+    JointStatus,
+    data_driven_start,
+    refine,
+    search,
+    single_thread,
+    solve,
+)
 from perfcore.base.executors import as_they_end, in_order
 
 # What is done in parts, here or in another process: combinations fitted, cells left out, draws of the bootstrap.
