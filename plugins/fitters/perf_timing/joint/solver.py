@@ -19,9 +19,9 @@ from perf_timing.joint.problem import JointProblem, in_gauge, same_functions
 
 # One thread for linear algebra on small matrices.
 #
-# A joint fit takes thousands of singular value decompositions of some hundred rows. OpenBLAS deals each out to all cores,
-# which costs more than it gains: on two busy cores the 28 models of a table with 146 observations and 40 parameters took
-# 20 s with its own choice of threads, and 3 s with one.
+# A joint fit takes thousands of singular value decompositions of some hundred rows. OpenBLAS deals each out to all
+# cores, which costs more than it gains: on two busy cores the 28 models of a table with 146 observations and 40
+# parameters took 20 s with its own choice of threads, and 3 s with one.
 
 
 @contextmanager
