@@ -15,6 +15,7 @@ import perfcore
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.cli.command import CONTEXT_SETTINGS, build_command, markup_mode, plain
 from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.specs import COMMAND_GROUP
 
 _SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 _GROUPS = ("Look", "Model", "Measure", "Uncertainty", "Set up")  # headings of the help, in this order; others follow
@@ -59,7 +60,7 @@ class CommandGroup(typer.core.TyperGroup):
             entry = entries.get(self.prefix + " ".join(args[:count]))
             if entry is not None and len(args) >= count:
                 words = args[count:]
-                if not entry.target:
+                if entry.target == COMMAND_GROUP:
                     return args[0], _subgroup(entry), words
                 return " ".join(args[:count]), build_command(entry, words), words
         if ctx.resilient_parsing:  # while a line is completed
@@ -94,7 +95,7 @@ def _group(entry: Entry) -> str:
 
 
 def _group_names() -> set[str]:
-    return {entry.name for entry in registry().entries("commands").values() if not entry.target}
+    return {entry.name for entry in registry().entries("commands").values() if entry.target == COMMAND_GROUP}
 
 
 def _commands(prefix: str) -> list[Entry]:
@@ -139,7 +140,7 @@ def _unknown(prefix: str, name: str) -> OptionError:
             f"unknown command {name!r}: this is perfcore, for performance models; Linux perf is another program of "
             "this name (see `type -a perf`)"
         )
-    known = [entry.name.removeprefix(prefix) for entry in _commands(prefix) if entry.target]
+    known = [entry.name.removeprefix(prefix) for entry in _commands(prefix) if entry.target != COMMAND_GROUP]
     return UnknownNameError("command", name, known)
 
 

@@ -20,9 +20,10 @@ from typing import Protocol
 
 import pluggy
 
-__all__ = ["GROUP", "KINDS", "Register", "hookimpl", "hookspec"]
+__all__ = ["COMMAND_GROUP", "GROUP", "KINDS", "Register", "hookimpl", "hookspec"]
 
 GROUP = "perfcore"  # entry-point group, and pluggy's project name
+COMMAND_GROUP = "perfcore.cli.app:CommandGroup"
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
@@ -60,7 +61,7 @@ class Register(Protocol):
             What the user types; for presenters ``"module:Class"`` of what is presented. A command of two words, such as
             ``"experiment run"``, stands in a group of the first, whose help is that of an entry with this name.
         target : str
-            ``"module:attribute"``, imported on first use; empty for a group of commands.
+            ``"module:attribute"``, imported on first use; `COMMAND_GROUP` for a group of commands.
         help : str
             One line, shown by ``perf plugins`` and, of commands and fitters, by ``--help``.
         options : str, optional

@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 from perfcore.hooks.registry import registry
+from perfcore.hooks.specs import COMMAND_GROUP
 
 # Words of each command that would succeed or fail later; the folder of what is to be written does not exist.
 WORDS = {
@@ -40,7 +41,7 @@ ENDINGS = {
 def options_of_files():
     """Every command with -o or --plot, and the option."""
     for name, entry in registry().entries("commands").items():
-        if not entry.target:
+        if entry.target == COMMAND_GROUP:
             continue  # a group
         for parameter in inspect.signature(entry.load(), eval_str=True).parameters.values():
             for declared in getattr(parameter.annotation, "__metadata__", ()):

@@ -16,10 +16,9 @@ def test_the_phases_as_a_table(perf):
     assert lines[0].startswith("2 phases of curve.csv")
     header = next(number for number, line in enumerate(lines) if line.startswith("phase"))
     assert [line.split()[:5] for line in lines[header + 1 :]] == [
-        ["1", "0", "ns", "40", "us"],
-        ["2", "40", "us", "39.8047", "us"],  # one of 512 cells before
+        ["1", "0", "-", "40", "40"],
+        ["2", "40", "[39.8,", "40.2]", "100"],  # one of 512 cells before and after
     ]
-    assert "39.8047 us .. 40.1953 us" in lines[-1]
 
 
 @pytest.mark.usefixtures("folder")

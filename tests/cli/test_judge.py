@@ -54,9 +54,12 @@ def test_pictures(perf, folder):
         (["one.json", "runs.csv", "--column", "times"], "did you mean 'time_s'"),
         (["none.json", "runs.csv", "--column", "time_s"], "none.json: there is no such file"),
         (["one.json", "none.csv"], "none.csv: there is no such file"),
-        (["runs.csv", "runs.csv", "--column", "time_s"], "runs.csv:1: is not JSON"),
+        (
+            ["runs.csv", "runs.csv", "--column", "time_s"],
+            "runs.csv: is neither a model that `perf fit -o` wrote nor predictions in JSON",
+        ),
         (["one.json", "runs.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
-        (["one.json"], "Missing argument 'ACTUAL'"),
+        (["one.json"], "Missing argument 'DATA'"),
     ],
 )
 def test_mistakes_write_nothing(refused, folder, words, message):

@@ -20,9 +20,10 @@ def listed_kinds():
 def test_lists_everything_that_is_registered(perf):
     rows = perf("plugins").lines[1:]
     listed = {tuple(row.split()[:2]) for row in rows}
-    assert listed == {(kind[:-1], name) for kind in listed_kinds() for name in registry().entries(kind)}
+    everything = {(kind[:-1], name) for kind in listed_kinds() for name in registry().entries(kind)}
+    assert listed == {(kind, name.split()[0]) for kind, name in everything}  # commands of groups have two words
     facts = json.loads(perf("plugins", "--json").out)["rows"]
-    assert {(fact["kind"], fact["name"]) for fact in facts} == listed
+    assert {(fact["kind"], fact["name"]) for fact in facts} == everything
     assert all(fact["from"] and fact["help"] for fact in facts)
 
 

@@ -106,7 +106,7 @@ def test_an_unknown_format_is_refused_with_all_that_are_known_and_what_could_not
     with pytest.raises(InputError) as caught:
         read(put("x.z", b"?"))
     message = str(caught.value)
-    assert "x.z: not in a format that is known here; `perf info --formats` lists the 4 that are" in message
+    assert "x.z: not in any of the 4 known formats; `perf info --formats` lists them" in message
     assert "reader 'absent' of demo cannot be imported" in message
 
 

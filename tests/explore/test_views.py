@@ -187,7 +187,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (
         (["phases.json", "runs.csv"], "runs.csv holds Measurements, which phases.json was not fitted to"),
-        (["broken.json"], "broken.json: not in a format that is known here"),
+        (["broken.json"], "broken.json: not in any of the "),
         (["none.csv"], "there is no such file"),
         (["none.json"], "there is no such file"),
         (["predictions.json"], "the table of what happened"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from perfcore import hookimpl
 from perfcore.base.lazy import lazy_names
-from perfcore.hooks.specs import Register
+from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -46,7 +46,9 @@ def register_readers(register: Register) -> None:
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register("experiment", "", group="Measure", help="Plan runs, make them, list them, and choose the next ones.")
+    register(
+        "experiment", COMMAND_GROUP, group="Measure", help="Plan runs, make them, list them, and choose the next ones."
+    )
     for name, former, text, function in (
         ("design", "design", "Which points to measure, how often, in which order.", "api:design"),
         ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "api:run"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfcore import hookimpl
 from perfcore.base.lazy import lazy_names
-from perfcore.hooks.specs import Register
+from perfcore.hooks.specs import COMMAND_GROUP, Register
 
 _PUBLIC = {
     "api": ("decide", "evaluate", "schedule", "solve", "value"),
@@ -30,7 +30,9 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register("stochastic", "", group=group, help="Values that vary: from samples, in formulas, in decisions.")
+    register(
+        "stochastic", COMMAND_GROUP, group=group, help="Values that vary: from samples, in formulas, in decisions."
+    )
     for name, former, text, function in (
         (
             "summarize", "value", "The last samples of a series as an interval, a normal or a histogram.", "api:value",

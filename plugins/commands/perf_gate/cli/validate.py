@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from perf_traces.reading import HowToReadTraces
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import InputError, OptionError
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Data, Json, Output, Picture
 from perfcore.cli.signature import OptionsOfEach
@@ -51,13 +52,16 @@ def command(
         from perf_views.contents import opener_of
         from perf_views.picture import check_files, plot
         from perfcore.hooks.options import build
+        from perfcore.models.model import is_model_file
 
         check_files(picture, output)
         opened = opener_of(model)
         result: Any
         if opened is None:
+            if not is_model_file(model):
+                raise _unknown(model)
             if given := [name for name, value in options.items() if value] + (["output"] if output else []):
-                raise OptionError(f"--{given[0]} is for predictions; {model} is a fitted model or no predictions")
+                raise OptionError(f"--{given[0]} is for predictions; {model} is a fitted model")
             loaded = perfcore.load(model)
             read = how.read_file(data, (perfcore.Measurements,))
             result = verify(loaded, read, 0.95 if interval is None else interval, where)
@@ -74,3 +78,10 @@ def command(
         print_json(type(result).__name__.lower(), result.to_dict())
     else:
         print_findings(result, picture=picture, recalibration=output)
+
+
+def _unknown(path: str) -> InputError:
+    """What is wrong with a file that holds neither a model nor predictions."""
+    if not Path(path).exists():
+        return InputError(path, "there is no such file")
+    return InputError(path, "is neither a model that `perf fit -o` wrote nor predictions in JSON")

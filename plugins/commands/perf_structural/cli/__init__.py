@@ -279,8 +279,8 @@ def decide_command(
     Both are files of independent samples of one quantity: numbers one a line, tables of runs, series.
 
     \b
-    perf gate old.csv new.csv --column time_s
-    perf gate a.txt b.txt --quantile 0.95 --min-effect 0.02
+    perf decide old.csv new.csv --column time_s
+    perf decide a.txt b.txt --quantile 0.95 --min-effect 0.02
     """
     with reporting():
         from perf_structural.api import decide
