@@ -46,9 +46,7 @@ def register_readers(register: Register) -> None:
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register(
-        "experiment", COMMAND_GROUP, group="Measure", help="Plan runs, make them, list them, and choose the next ones."
-    )
+    register("experiment", COMMAND_GROUP, group="Measure", help="Plan runs, make and list them, choose the next.")
     for name, former, text, function in (
         ("design", "design", "Which points to measure, how often, in which order.", "api:design"),
         ("run", "run", "Make the runs of a design; each is kept as soon as it ends.", "api:run"),

@@ -30,9 +30,7 @@ __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 def register_commands(register: Register) -> None:
     """Announce the commands, and the functions behind them."""
     group = "Uncertainty"
-    register(
-        "stochastic", COMMAND_GROUP, group=group, help="Values that vary: from samples, in formulas, in decisions."
-    )
+    register("stochastic", COMMAND_GROUP, group=group, help="Values that vary: from samples, in formulas.")
     for name, former, text, function in (
         (
             "summarize", "value", "The last samples of a series as an interval, a normal or a histogram.", "api:value",
