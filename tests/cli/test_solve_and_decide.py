@@ -25,7 +25,7 @@ def test_solve(perf, refused):
     assert [line.split()[1] for line in lines if line.startswith("*")] == ["13"]
     content = json.loads(perf(*words, "--json").out)
     assert (content["kind"], content["value"], content["probability"]) == ("solution", 13, 0.99)
-    assert "--for 'n=9..1': NAME=LOW..HIGH is expected" in refused(*words[:3], "n=9..1", *words[4:])
+    assert "--for 'n=9..1': NAME=LOW..HIGH is expected" in refused(*words[:4], "n=9..1", *words[5:])
     assert "the probability is 2; a number between 0 and 1" in refused(*words, "--probability", "2")
 
 

@@ -14,6 +14,7 @@ from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_views.colours import AREAS, CLASS_COLOURS, INK, PAPER, SIZES, pale, size_colour, text_on
 from perf_views.data_pictures import time_axis
 from perf_views.names import shortened, unique_suffixes
+from perf_views.style import set_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +128,7 @@ _BAR, _FRAME = 0.13, 1.4  # inches: a bar with its name, and what stands around 
 def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     """Draw a profile."""
     n_bars = min(len(profile.locations), _MOST_BARS)
-    figure.set_size_inches(11, max(5.0, _BAR * n_bars + _FRAME))
+    set_size(figure, 11, max(5.0, _BAR * n_bars + _FRAME))
     over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
     present = np.flatnonzero(profile.by_category_ns)
     by_category = _category_colours(profile.categories)
@@ -143,7 +144,7 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
     profiles = list(runs)
     columns = efficiency_columns(profiles, runs.others, runs.predicted)
     if columns:
-        figure.set_size_inches(max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
+        set_size(figure, max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
         axes, below = figure.subplots(2, 1, height_ratios=[2, 3])
         draw_efficiency_table(columns, below)
     else:

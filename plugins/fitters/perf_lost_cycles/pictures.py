@@ -11,7 +11,16 @@ from perf_lost_cycles.figures import category_figures, shares
 from perf_lost_cycles.lca.categories import term_values
 from perf_views.colours import DARK, INK, LIGHT, PAPER, RULE, SERIES
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, MARKERS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic, set_plain
+from perf_views.style import (
+    LABEL_POINTS,
+    MARKERS,
+    SMALL_POINTS,
+    TINY_POINTS,
+    add_legend,
+    set_logarithmic,
+    set_plain,
+    set_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +139,7 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     """
     from matplotlib.lines import Line2D
 
-    figure.set_size_inches(11.0, 4.6)
+    set_size(figure, 11.0, 4.6)
     figure.suptitle(shortened(model.title, 110), x=0.01, ha="left", fontsize=10, parse_math=False)
     against, residuals, shares = figure.subplots(1, 3)
     (measured, total), (each, predicted_total) = model.measured(), model.predicted()

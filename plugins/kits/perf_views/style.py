@@ -79,6 +79,14 @@ def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
     return {text: text.get_text() for text in itertools.chain(area.findobj(Text), *at_ticks)}
 
 
+def set_size(figure: FigureBase, width: float, height: float) -> None:
+    """Give a figure its size in inches; a part of one has that of its place."""
+    from matplotlib.figure import Figure
+
+    if isinstance(figure, Figure):
+        figure.set_size_inches(width, height)
+
+
 def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) -> None:
     """Give a picture, or one panel of it, what all have in common."""
     artists = area.findobj()
