@@ -49,9 +49,9 @@ TABLES = {
     "one step": ("start,end,value\n0,25,1\n", ["worley", "plot"]),
     "states": (
         "start_us,end_us,location,state\n0,40,c0,run\n40,90,c0,odd\n",
-        ["worley", "plot", "overheads", "read"],
+        ["worley", "plot", "overheads", "convert"],
     ),
-    "no duration": ("start_us,end_us,location,state\n1,1,c0,run\n", ["read"]),
+    "no duration": ("start_us,end_us,location,state\n1,1,c0,run\n", ["convert"]),
 }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def test_the_table_sets_the_value_against_the_samples(perf):
         line.split()
         for line in perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", "normal").lines[-3:]
     ]
-    assert table[0] == ["mean", "std", "p05", "p50", "p95", "lowest", "highest"]
+    assert table[0] == ["of", "mean", "std", "p05", "p50", "p95", "lowest", "highest"]
     assert table[1][0] == "value"
     assert table[1][6:] == ["-inf", "inf"]
     assert table[2][0] == "samples"
