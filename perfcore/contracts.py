@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.curve import UtilizationCurve
 
-__all___segmenter = ["Basis", "Segmentation", "Segmenter", "SequenceSegmenter"]
-
 
 @dataclass(frozen=True)
 class Basis:

@@ -27,7 +27,16 @@ def test_processors_of_this_machine(perf, folder):
 
 
 def test_an_interrupt_writes_what_there_is(tmp_path):
-    command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", "cpu.csv"]
+    command = [
+        Path(sys.executable).with_name("perf"),
+        "experiment",
+        "sample",
+        "cpu",
+        "--every",
+        "0.05s",
+        "-o",
+        "cpu.csv",
+    ]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         wait_until_it_samples(running.pid)
         os.kill(running.pid, signal.SIGINT)

@@ -7,7 +7,7 @@ from perfcore.base.errors import InputError, OptionError, PerfError, UnknownName
 
 
 def test_all_are_the_users_mistakes():
-    kinds = [each for name in errors.__all__ if isinstance(each := getattr(errors, name), type)]
+    kinds = [each for each in vars(errors).values() if isinstance(each, type) and each.__module__ == errors.__name__]
     assert kinds
     assert all(issubclass(kind, PerfError) for kind in kinds)
     assert issubclass(UnknownNameError, OptionError)
