@@ -108,16 +108,21 @@ def test_a_fitter_is_listed_offered_and_fits(python, model):
 
 def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_path):
     runs = str(model.with_name("runs.csv"))
-    assert "R^2" in run(python, "-m", "perfcore", "verify", str(model), runs)
+    assert "R^2" in run(python, "-m", "perfcore", "validate", str(model), runs)
     assert run(python, "-m", "perfcore", "compare", str(model), str(model), "--at", "p=64")
-    assert run(python, "-m", "perfcore", "next", str(model), "--target", "p=128", "--candidates", "p=1..64*2")
-    for command, name in (("plot", "usl.svg"), ("report", "usl.html")):
+    assert run(
+        python, "-m", "perfcore", "experiment", "next", str(model), "--target", "p=128", "--candidates", "p=1..64*2"
+    )
+    for command, name in (("plot", "usl.svg"), ("explore", "usl.html")):
         run(python, "-m", "perfcore", command, str(model), runs, "-o", str(tmp_path / name))
         assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
-    assert "weibull" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=weibull:3,0.4", "--json").lower()
+    assert (
+        "weibull"
+        in run(python, "-m", "perfcore", "stochastic", "eval", "2*a", "--with", "a=weibull:3,0.4", "--json").lower()
+    )
     rates = "0\tMethod: MEMCPY\tElapsed: 0.00010\tMiB: 1.00000\tCopy: 10101.010 MiB/s\n"
     (tmp_path / "runs.txt").write_text(rates)
     assert "mbw" in run(python, "-m", "perfcore", "info", str(tmp_path / "runs.txt")).splitlines()[1]

@@ -30,7 +30,7 @@ COMPUTED = {
     "Decomposition": ("machine",),
     "Judgement": ("at",),
     "MeasuredValue": ("p05", "p50", "p95", "lowest", "highest"),
-    "Iterations": ("iteration", "duration_us", "over_median"),
+    "Iterations": ("iteration", "duration_us", "over_median", "computing", "waiting", "communicating"),
     "PhaseComparison": ("lower", "upper"),
 }
 MOST_OF_CELL = 64_000  # letters

@@ -10,6 +10,7 @@ from perf_tables.points import check_coverage, named_points
 from perfcore import Measurements, Model, __version__
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
+from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Origin, Parameter
 
 
@@ -46,10 +47,25 @@ class UslModel(Model, frozen=True, forbid_unknown_fields=True):
         if interval is None:
             return value
         check_coverage(interval)
-        slopes = np.stack([value / self.single, self.single * (p - 1) / p, self.single * (p - 1)])
+        slopes = self._slopes(p)
         variance = np.einsum("in,ij,jn->n", slopes, self.covariance, slopes) + (self.noise * value) ** 2
         width = student.ppf(0.5 + 0.5 * interval, self.n_points - 3) * np.sqrt(variance)
         return np.stack([value, np.maximum(value - width, 0.0), value + width], axis=1)
+
+    def _slopes(self, p: Any) -> Any:
+        """Derivatives of the law with respect to the three numbers."""
+        value = law(p, self.single, self.contention, self.coherency)
+        return np.stack([value / self.single, self.single * (p - 1) / p, self.single * (p - 1)])
+
+    def design_rows(self, points: Any) -> DesignRows | None:
+        """What `perf experiment next` asks: the law as a line about its numbers, relative to the times as in the fit."""
+        p = named_points(points, self.variables, {})[0]["p"]
+        value, covariance = law(p, self.single, self.contention, self.coherency), np.array(self.covariance)
+        if not np.isfinite(covariance).all() or np.linalg.matrix_rank(covariance) < len(covariance):
+            return None
+        known = np.linalg.cholesky(self.noise**2 * np.linalg.inv(covariance)).T
+        errors, runs = np.array([[self.noise**2]]), np.ones(len(known), dtype=np.int64)
+        return DesignRows((known,), ((self._slopes(p) / value).T,), errors, value, {}, runs, self.unit)
 
 
 class UslFitter(Fitter):

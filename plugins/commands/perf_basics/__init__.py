@@ -15,7 +15,7 @@ _COMMANDS = (
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
         "perfcore.models.fitting:fit",
-        ("--on=--parallel", "--holdout=--holdout", "--support=--support", "--to=--to"),
+        ("--on=--parallel", "--set-aside=--holdout", "--within=--support"),
     ),
     ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank", _ON),
     ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict", _ON),

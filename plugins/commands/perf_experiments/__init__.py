@@ -37,7 +37,7 @@ def register_readers(register: Register) -> None:
     register(
         "experiments",
         "perf_experiments.store_reader:ExperimentStoreReader",
-        options="perf_experiments.store_reader:ExperimentStoreOptions",
+        options="perf_experiments.reader_options:ExperimentStoreOptions",
         help="stores of runs, made by perf experiment run",
         suffixes=(".db", ".sqlite"),
     )

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from perf_experiments.design import VERSION, is_number
+from perf_experiments.reader_options import ExperimentStoreOptions
 from perf_experiments.run_records import Run
 from perf_experiments.store import Store, is_store
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
-
-
-@dataclass(frozen=True)
-class ExperimentStoreOptions:
-    """Which runs count."""
-
-    noisy: bool = option(True, "keep runs before which others used the machine")
-
 
 _COLUMNS = (*("wall_s", "user_s", "sys_s", "peak_memory_mib"), *("run", "replication", "noisy", "host", "started"))
 

@@ -48,7 +48,7 @@ def register_commands(register: Register) -> None:
             group=group,
             help=text,
             function=f"perf_structural.{function}",
-            former=(former, *(("--to=--to", "--support=--support") if name == "summarize" else ())),
+            former=(former, *(("--until=--to", "--within=--support") if name == "summarize" else ())),
         )
     register(
         "decide",
