@@ -58,7 +58,7 @@ class UslModel(Model, frozen=True, forbid_unknown_fields=True):
         return np.stack([value / self.single, self.single * (p - 1) / p, self.single * (p - 1)])
 
     def design_rows(self, points: Any) -> DesignRows | None:
-        """What `perf experiment next` asks: the law as a line about its numbers, relative to the times as in the fit."""
+        """What `perf experiment next` asks: the law as a line about its numbers, relative to the times."""
         p = named_points(points, self.variables, {})[0]["p"]
         value, covariance = law(p, self.single, self.contention, self.coherency), np.array(self.covariance)
         if not np.isfinite(covariance).all() or np.linalg.matrix_rank(covariance) < len(covariance):
