@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from perfcore.results import Column, Presenter, Table, Tables
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_structural.deciding import Decision
@@ -31,55 +32,59 @@ _BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no 
 _MARGIN = 0.05  # of the range, left and right
 
 
-def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], unit: str) -> None:
-    """Draw the densities on the left and the cumulative distributions on the right of an empty figure.
+def distribution_panels(values: Mapping[str, StochasticValue], unit: str) -> dict[str, Callable[[Axes], None]]:
+    """The densities, and the cumulative distributions, of at least one value; ``unit`` is that of all.
 
-    Parameters
-    ----------
-    figure : Figure
-    values : mapping of str to StochasticValue
-        At least one. What has bounds and no density is drawn as a bar over its range.
-    unit : str
-        Of all; empty where there is none.
+    What has bounds and no density is drawn as a bar over its range.
     """
-    named = next(iter(values)) if len(values) == 1 else "value"
-    density, cumulative = figure.subplots(1, 2)
     ends = [end for value in values.values() for end in _ends(value)]
     low, high = min(ends), max(ends)
     margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
     places = np.linspace(low - margin, high + margin, _POINTS)
-    # Bars stand at the top of the densities; without any of these, heights mean nothing.
-    has_density = any(not _is_bar(value) for value in values.values())
-    bar_place = density.get_xaxis_transform() if has_density else density.transData
-    for number, ((name, value), colour) in enumerate(zip(values.items(), itertools.cycle(SERIES), strict=False)):
-        bounds = _ends(value)
-        if _is_bar(value):
-            level = (0.97 if has_density else 0.6) - 0.04 * number
-            density.plot(bounds, [level, level], color=colour, transform=bar_place, marker="|", label=name)
-        else:
-            heights = np.asarray(value.pdf(places), dtype=np.float64)
-            density.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
-            density.plot(places, heights, color=colour, linewidth=1.2, drawstyle="steps-mid", label=name)
-        if math.isnan(value.mean):  # nothing is known between the bounds
-            cumulative.fill_between(
-                places, places >= bounds[1], places >= bounds[0], color=colour, alpha=0.25, linewidth=0.0, step="mid",
-                label=name,
-            )  # fmt: skip
-        else:
-            cumulative.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
-    if has_density:
-        density.set_ylim(bottom=0.0)
-        density.set_ylabel(f"density (1/{unit})" if unit else "density")
-    else:
-        density.set_ylim(0.0, 1.0)
-        density.set_yticks([])
-    cumulative.set_ylim(0.0, 1.02)
-    cumulative.set_ylabel("probability of at most this")
-    for axes in (density, cumulative):
+    coloured = [(*item, colour) for item, colour in zip(values.items(), itertools.cycle(SERIES), strict=False)]
+
+    def finish(axes: Axes) -> None:
+        named = shortened(next(iter(values)) if len(values) == 1 else "value")
         axes.set_xlim(places[0], places[-1])
-        axes.set_xlabel(f"{shortened(named)} ({unit})" if unit else shortened(named), parse_math=False)
-    if len(values) > 1:
-        density.legend(fontsize="small")
+        axes.set_xlabel(f"{named} ({unit})" if unit else named, parse_math=False)
+
+    def density(axes: Axes) -> None:
+        # Bars stand at the top of the densities; without any of these, heights mean nothing.
+        has_density = any(not _is_bar(value) for value in values.values())
+        bar_place = axes.get_xaxis_transform() if has_density else axes.transData
+        for number, (name, value, colour) in enumerate(coloured):
+            if _is_bar(value):
+                level = (0.97 if has_density else 0.6) - 0.04 * number
+                axes.plot(_ends(value), [level, level], color=colour, transform=bar_place, marker="|", label=name)
+            else:
+                heights = np.asarray(value.pdf(places), dtype=np.float64)
+                axes.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
+                axes.plot(places, heights, color=colour, linewidth=1.2, drawstyle="steps-mid", label=name)
+        if has_density:
+            axes.set_ylim(bottom=0.0)
+            axes.set_ylabel(f"density (1/{unit})" if unit else "density")
+        else:
+            axes.set_ylim(0.0, 1.0)
+            axes.set_yticks([])
+        finish(axes)
+        if len(values) > 1:
+            axes.legend(fontsize="small")
+
+    def cumulative(axes: Axes) -> None:
+        for name, value, colour in coloured:
+            if math.isnan(value.mean):  # nothing is known between the bounds
+                bounds = _ends(value)
+                axes.fill_between(
+                    places, places >= bounds[1], places >= bounds[0], color=colour, alpha=0.25, linewidth=0.0,
+                    step="mid", label=name,
+                )  # fmt: skip
+            else:
+                axes.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
+        axes.set_ylim(0.0, 1.02)
+        axes.set_ylabel("probability of at most this")
+        finish(axes)
+
+    return {"density": density, "cumulative": cumulative}
 
 
 def _is_bar(value: StochasticValue) -> bool:
@@ -124,9 +129,9 @@ class PredictionPresenter(Presenter):
         known = [row for row in rows if not math.isnan(row[1])] if math.isnan(result.statistics["mean"]) else rows
         return [Table(columns, known), Table(columns, rows, importance="data")]
 
-    def draw(self, result: Prediction, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Prediction, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Density and cumulative distribution."""
-        draw_distributions(figure, {result.name: result.value}, result.unit)
+        return distribution_panels({result.name: result.value}, result.unit)
 
 
 class ChoicePresenter(Presenter):
@@ -168,9 +173,9 @@ class ChoicePresenter(Presenter):
             )
         ]
 
-    def draw(self, result: Choice, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Choice, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Densities and cumulative distributions of all candidates."""
-        draw_distributions(figure, {name: each.value for name, each in result.predictions.items()}, result.unit)
+        return distribution_panels({name: each.value for name, each in result.predictions.items()}, result.unit)
 
 
 class DecompositionPresenter(Presenter):
@@ -210,9 +215,9 @@ class DecompositionPresenter(Presenter):
             )
         ]
 
-    def draw(self, result: Decomposition, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Decomposition, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """The distributions of the machines' times."""
-        draw_distributions(figure, {f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
+        return distribution_panels({f"machine {k}": time for k, time in enumerate(result.times, start=1)}, result.unit)
 
 
 def _after(unit: str) -> str:
@@ -389,16 +394,22 @@ class MeasuredValuePresenter(Presenter):
         figures = [Column(name, pair, format=".6g", key=name) for name, *pair in pairs]
         return [Table([Column("of", ["value", "samples"]), *figures])]
 
-    def draw(self, result: MeasuredValue, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: MeasuredValue, data: Any = None) -> dict[str, Callable[[Axes], None]]:
         """Density and cumulative distribution over those of the samples."""
-        draw_distributions(figure, {result.value.name: result.value}, "")
-        density, cumulative = figure.axes
-        samples = result.window.values
-        if result.window.variation > 0.0:
-            heights, *_ = density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
-            density.set_ylim(0.0, max(density.get_ylim()[1], 1.05 * float(np.max(heights))))
-        cumulative.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
-        for axes in (density, cumulative):
-            axes.set_xlabel(shortened(result.window.column), parse_math=False)
-        cumulative.legend(fontsize="small")
-        figure.suptitle(self.title(result), x=0.01, ha="left", fontsize=10, parse_math=False)
+        panels = distribution_panels({result.value.name: result.value}, "")
+        samples, column = result.window.values, shortened(result.window.column)
+
+        def density(axes: Axes) -> None:
+            panels["density"](axes)
+            if result.window.variation > 0.0:
+                heights, *_ = axes.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
+                axes.set_ylim(0.0, max(axes.get_ylim()[1], 1.05 * float(np.max(heights))))
+            axes.set_xlabel(column, parse_math=False)
+
+        def cumulative(axes: Axes) -> None:
+            panels["cumulative"](axes)
+            axes.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
+            axes.set_xlabel(column, parse_math=False)
+            axes.legend(fontsize="small")
+
+        return {"density": density, "cumulative": cumulative}

@@ -271,9 +271,10 @@ def _input_blocks(name: str, definition: Input) -> tuple[Block, ...]:
     drawn = dict(list(uncertain.items())[:_MOST_DRAWN])
 
     def draw(figure: Figure) -> None:
-        from perf_structural.presenters import draw_distributions
+        from perf_structural.presenters import distribution_panels
 
-        draw_distributions(figure, drawn, definition.unit or "")
+        for place, panel in enumerate(distribution_panels(drawn, definition.unit or "").values(), 1):
+            panel(figure.add_subplot(1, 2, place))
 
     return Chart(draw, f"Density and cumulative distribution of {', '.join(drawn)}", (table,)), table
 
