@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-PLUGIN, USL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_usl"
+PLUGIN, AMDAHL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_amdahl"
 START_S = 1_718_000_000
 
 
@@ -40,7 +40,7 @@ def python(tmp_path_factory):
     run(
         Path(sys.executable),
         *pip,
-        *("--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(PLUGIN), str(USL)),
+        *("--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(PLUGIN), str(AMDAHL)),
     )
     return python
 
@@ -89,21 +89,21 @@ def test_its_own_tests_pass(python):
 
 @pytest.fixture(scope="module")
 def model(python, tmp_path_factory):
-    """A file of the law of Gunther, with the data that it was fitted to beside it."""
-    folder = tmp_path_factory.mktemp("usl")
-    times = [(p, 100 * (1 + 0.02 * (p - 1) + 0.0005 * p * (p - 1)) / p * (1.01 if p in (2, 16) else 0.99))
+    """A file of Amdahl's law, with the data that it was fitted to beside it."""
+    folder = tmp_path_factory.mktemp("amdahl")
+    times = [(p, (5 + 95 / p) * (1.01 if p in (2, 16) else 0.99))
              for p in (1, 2, 4, 8, 16, 32)]  # fmt: skip
     (folder / "runs.csv").write_text("p,time_s\n" + "".join(f"{p},{time}\n" for p, time in times))
-    file = folder / "usl.json"
-    run(python, "-m", "perfcore", "fit", str(folder / "runs.csv"), "--fitter", "usl", "-o", str(file))
+    file = folder / "amdahl.json"
+    run(python, "-m", "perfcore", "fit", str(folder / "runs.csv"), "--fitter", "amdahl", "-o", str(file))
     return file
 
 
 def test_a_fitter_is_listed_offered_and_fits(python, model):
-    assert "\n  usl " in run(python, "-m", "perfcore", "fit", "--help")
-    assert "--fitter usl" in run(python, "-m", "perfcore", "info", str(model.with_name("runs.csv")))
+    assert "\n  amdahl " in run(python, "-m", "perfcore", "fit", "--help")
+    assert "--fitter amdahl" in run(python, "-m", "perfcore", "info", str(model.with_name("runs.csv")))
     (content,) = json.loads(run(python, "-m", "perfcore", "predict", str(model), "--at", "p=64", "--json"))["rows"]
-    assert 4 < content["value"] < 10
+    assert content["value"] == pytest.approx(5 + 95 / 64, rel=0.02)
 
 
 def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_path):
@@ -113,7 +113,7 @@ def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_pa
     assert run(
         python, "-m", "perfcore", "experiment", "next", str(model), "--target", "p=128", "--candidates", "p=1..64*2"
     )
-    for command, name in (("plot", "usl.svg"), ("explore", "usl.html")):
+    for command, name in (("plot", "amdahl.svg"), ("explore", "amdahl.html")):
         run(python, "-m", "perfcore", command, str(model), runs, "-o", str(tmp_path / name))
         assert (tmp_path / name).stat().st_size > 1000
 
@@ -126,19 +126,21 @@ def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
     rates = "0\tMethod: MEMCPY\tElapsed: 0.00010\tMiB: 1.00000\tCopy: 10101.010 MiB/s\n"
     (tmp_path / "runs.txt").write_text(rates)
     assert "mbw" in run(python, "-m", "perfcore", "info", str(tmp_path / "runs.txt")).splitlines()[1]
-    assert "  peak " in run(python, "-m", "perfcore", "--help")
-    # Gunther: sqrt((1 - a)/b), here 44.
-    text = run(python, "-m", "perfcore", "peak", str(model))
-    assert 30 < int(text.split()[2]) < 60
-    code = f"import perfcore; print('peak' in dir(perfcore), perfcore.peak({str(model)!r}))"
+    assert "  limit " in run(python, "-m", "perfcore", "--help")
+    # Amdahl: the speedup stays below 100/5.
+    text = run(python, "-m", "perfcore", "limit", str(model))
+    assert float(text.split()[2]) == pytest.approx(20, rel=0.05)
+    code = f"import perfcore; print('limit' in dir(perfcore), perfcore.limit({str(model)!r}))"
     assert run(python, "-c", code).split()[0] == "True"
 
 
 def test_check_looks_at_one_plugin_alone(python):
-    assert "4 implementations: all can be imported" in run(python, "-m", "perfcore", "plugins", "check", "perfcore-usl")
-    message = run(python, "-m", "perfcore", "plugins", "check", "perfcore-ulsl", status=2)
-    assert "did you mean 'perfcore-usl'" in message
+    assert "4 implementations: all can be imported" in run(
+        python, "-m", "perfcore", "plugins", "check", "perfcore-amdahl"
+    )
+    message = run(python, "-m", "perfcore", "plugins", "check", "perfcore-ahmdal", status=2)
+    assert "did you mean 'perfcore-amdahl'" in message
 
 
 def test_the_tests_of_the_second_pass_too(python):
-    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(USL / "tests"))
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(AMDAHL / "tests"))
