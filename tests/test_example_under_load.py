@@ -191,10 +191,7 @@ def test_the_whole_chain(tmp_path):
         path.write_text(text)
     words = ["record", "--", "--scale", "0.05", "--sample", "0.05", "--before", "3"]
     done = subprocess.run(
-        [sys.executable, tmp_path / "under_load" / "experiments.py", *words],
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, tmp_path / "under_load" / "experiments.py", *words], check=True, capture_output=True, text=True
     )
     assert "lu-both       barrier    1 runs" in done.stdout
     assert len(list((tmp_path / "under_load" / "recorded").glob("*.json"))) == 14

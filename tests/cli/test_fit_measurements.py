@@ -160,10 +160,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     )
     for words, message in (
         (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
-        (
-            ["runs.csv", "--parallel", "local:2", "--fitter", "scaling"],
-            "scaling works in one process",
-        ),
+        (["runs.csv", "--parallel", "local:2", "--fitter", "scaling"], "scaling works in one process"),
     ):
         assert message in refused("fit", *words)
 

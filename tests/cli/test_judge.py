@@ -54,10 +54,7 @@ def test_pictures(perf, folder):
         (["one.json", "runs.csv", "--column", "times"], "did you mean 'time_s'"),
         (["none.json", "runs.csv", "--column", "time_s"], "none.json: there is no such file"),
         (["one.json", "none.csv"], "none.csv: there is no such file"),
-        (
-            ["runs.csv", "runs.csv", "--column", "time_s"],
-            "runs.csv: is neither a model that `perf fit -o` wrote nor",
-        ),
+        (["runs.csv", "runs.csv", "--column", "time_s"], "runs.csv: is neither a model that `perf fit -o` wrote nor"),
         (["one.json", "runs.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
         (["one.json"], "Missing argument 'DATA'"),
     ],

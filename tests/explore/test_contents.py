@@ -306,10 +306,7 @@ ARGUMENTS = {
     "markeredgecolor", "cmap",
 }  # fmt: skip
 NO_COLOUR = {"none"}
-OF_THE_CYCLE = {
-    "C0",
-    "C6",
-}  # in the core, which imports no kit: `perf_views.style.drawing` says what these are
+OF_THE_CYCLE = {"C0", "C6"}  # in the core, which imports no kit: `perf_views.style.drawing` says what these are
 # Conversion of XYZ, and what people see who lack one kind of cones: G. Machado, M. Oliveira and L. Fernandes, "A
 # Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
 XYZ = np.reshape(

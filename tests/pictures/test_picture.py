@@ -61,11 +61,7 @@ def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
     axes = Figure().add_subplot()
     draw_measurements(axes, data)
     drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
-    assert drawn == {
-        "lu on a": ([1, 2, 4], [8, 4, 2]),
-        "cg on a": ([1, 2], [3, 1]),
-        "lu on b": ([2], [5]),
-    }
+    assert drawn == {"lu on a": ([1, 2, 4], [8, 4, 2]), "cg on a": ([1, 2], [3, 1]), "lu on b": ([2], [5])}
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("procs", "time_s (s)")
     assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(drawn)

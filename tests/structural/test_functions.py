@@ -14,9 +14,7 @@ from perfcore.hooks.registry import registry
 LOAD = Series(np.arange(10.0), {"cpu": np.linspace(0.1, 1.0, 10)}, "s", source="load.csv")
 ROWS = StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]})
 TIME = StructuralModel(
-    "t",
-    inputs={"t": 1},
-    candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}},
+    "t", inputs={"t": 1}, candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
 )
 
 

@@ -164,11 +164,7 @@ def test_a_result_without_unit_takes_the_label():
 
 def test_what_is_not_used_is_noted():
     model = StructuralModel("a", components={"b": "c"}, inputs={"a": 1, "c": 2, "d": 3})
-    assert set(model.predict().notes) == {
-        "component 'b' is not used",
-        "input 'c' is not used",
-        "input 'd' is not used",
-    }
+    assert set(model.predict().notes) == {"component 'b' is not used", "input 'c' is not used", "input 'd' is not used"}
 
 
 def test_samples_and_files(tmp_path):
