@@ -39,13 +39,6 @@ def test_json(perf):
     assert printed["each"][0]["place"] is None
 
 
-def test_pictures(perf, folder):
-    for name, ending in (("one", "png"), ("many", "html")):
-        words = ("--column", "time_s", "--at", "start_s", "--plot", f"{name}.{ending}")
-        assert perf("validate", f"{name}.json", "runs.csv", *words).lines[-1] == f"picture: {name}.{ending}"
-    assert "<table>" in (folder / "many.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
