@@ -10,9 +10,10 @@ from givens_update import GivensUpdate, least_tolerances
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_worley.factor_tree import PhaseBasis
+from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perf_worley.moment_tree import MomentTree
-from perf_worley.options import MinimaxOptions
-from perf_worley.segmenters.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
+from perf_worley.options import WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 
@@ -144,7 +145,7 @@ def test_shifting_and_reversing(curve, degree, n, shift):
 @settings(deadline=None, max_examples=80)
 def test_mixed_keeps_its_bounds(curve, n):
     """Section 5.1: constants within half of the squared tolerance, lines in three quarters, quadratics in all of it."""
-    found = Minimax().segment(curve, n, Basis(mixed=True))
+    found = Minimax().segment(curve, n, PhaseBasis(mixed=True))
     assert 1 <= len(found.breaks) - 1 <= max(n, 1)
     assert found.breaks[0] == 0.0
     assert found.breaks[-1] == curve.duration
@@ -159,7 +160,7 @@ def test_mixed_of_one_phase_weights_the_constant():
     """Figures 6 and 18 of the paper: 117534.4 for one mixed phase is sqrt(2) times the constant's 83109.4."""
     curve = UtilizationCurve(np.arange(101.0), np.tile([0.0, 10.0], 50))
     constant = tolerance(curve, 1, 0)
-    mixed = Minimax().segment(curve, 1, Basis(mixed=True))
+    mixed = Minimax().segment(curve, 1, PhaseBasis(mixed=True))
     assert mixed.degrees.tolist() == [0]
     assert mixed.statistics["tolerance"] == pytest.approx(math.sqrt(2.0) * constant, rel=1e-12)
     assert pytest.approx(83109.4 * math.sqrt(2.0), abs=0.1) == 117534.4
@@ -176,7 +177,7 @@ def test_mixed_takes_the_simplest_form_that_fits():
     assert found.degrees == [0, 1, 2]
     assert found.breaks == pytest.approx([0, 1000, 2000, 3000], abs=15)
     # Asked for three phases, the search must find a tolerance at least as small.
-    assert Minimax().segment(curve, 3, Basis(mixed=True)).statistics["tolerance"] <= math.sqrt(300.0)
+    assert Minimax().segment(curve, 3, PhaseBasis(mixed=True)).statistics["tolerance"] <= math.sqrt(300.0)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
@@ -195,7 +196,7 @@ def test_degenerate_curves(degree):
 def test_users_tolerances_stop_the_search_early(noisy):
     curve = noisy(500)
     exactly = Minimax().segment(curve, 8, Basis(2)).statistics
-    roughly = Minimax(MinimaxOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
+    roughly = Minimax(WorleyOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
     assert roughly["evaluations"] < exactly["evaluations"]
     assert roughly["tolerance"] == pytest.approx(exactly["tolerance"], abs=3.0)
 
@@ -213,7 +214,7 @@ def test_no_tolerance_of_a_scan_is_smaller(noisy, seed):
     curve = noisy(300, seed=seed)
     tree = MomentTree(curve)
     for n in (2, 5, 8):
-        found = Minimax().segment(curve, n, Basis(mixed=True)).statistics["tolerance"]
+        found = Minimax().segment(curve, n, PhaseBasis(mixed=True)).statistics["tolerance"]
         assert partition(tree, n, found, Mixed()).objective >= 0.0
         bound, _, _ = least_tolerance(tree, n, Uniform(2), Uniform(2).finish(tree, 0.0, 0).error)
         scan = np.arange(bound.tolerance, found * 0.998, 0.002 * found)
@@ -224,10 +225,10 @@ def test_no_tolerance_of_a_scan_is_smaller(noisy, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_answer_does_not_depend_on_what_else_is_asked_for(noisy, seed):
     curve = noisy(300, seed=seed)
-    together = Minimax().sequence(curve, range(1, 10), Basis(mixed=True))
+    together = Minimax().sequence(curve, range(1, 10), PhaseBasis(mixed=True))
     tolerances = [found.statistics["tolerance"] for found in together]
     assert tolerances == sorted(tolerances, reverse=True)
     for n, found in enumerate(together, 1):
-        alone = Minimax().segment(curve, n, Basis(mixed=True))
+        alone = Minimax().segment(curve, n, PhaseBasis(mixed=True))
         assert alone.statistics["tolerance"] == found.statistics["tolerance"]
         assert alone.breaks.tolist() == found.breaks.tolist()

@@ -159,7 +159,7 @@ def overheads(
         Also for each phase of a run: a number, a range such as ``"1..20"``, or ``"auto"``, which are found as
         `perfcore.fit` finds them; or those of a model of the trace, or its file.
     degree : str or int
-        Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
+        Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
     by : {"category", "location", "phase", "marker", "burst"}, optional
         What is shown beside the categories; by default phases where there are any, and of several runs a comparison;
         with bursts, which are the stretches between two calls, also what each lost when the run got larger.
