@@ -92,7 +92,7 @@ def test_another_version(refused, content, schema):
     [
         ({"fitter": "worly"}, "unknown fitter 'worly': did you mean 'worley'"),
         ({"fitter": None}, "unknown fitter 'None'"),
-        ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'worley'"),
+        ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'phases'"),
         ({"colour": "red"}, "unknown field 'colour'"),
         ({"options": 3}, "Expected `object`, got `int` - at `$.origin.options`"),
     ],

@@ -76,7 +76,7 @@ WAITS = Trace(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("prefix", [(), ("fit", "worley")])
+@pytest.mark.parametrize("prefix", [(), ("fit", "phases")])
 def test_a_category_leads_to_where_it_is_on_the_timeline(prefix):
     """In the table of categories and, beside phases, in the headings of their shares; the search finds its states."""
     views = DataViews(WAITS, "waits.csv")

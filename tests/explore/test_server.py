@@ -167,7 +167,7 @@ def test_of_several_files_all_are_written_or_none(notebook, tmp_path):
 
 
 CURVE = UtilizationCurve(np.arange(31.0), np.repeat([2.0, 8.0, 4.0], 10), source="c.csv")
-WORLEY = ("fit", "worley")
+PHASES = ("fit", "phases")
 
 
 @pytest.fixture
@@ -179,31 +179,31 @@ def fits(tmp_path, monkeypatch):
 
 def form_of(fits, query):
     """What the form that saves is sent with."""
-    (action,) = (block for block in fits.view(WORLEY, query).blocks if isinstance(block, Action))
-    assert action.path == WORLEY
+    (action,) = (block for block in fits.view(PHASES, query).blocks if isinstance(block, Action))
+    assert action.path == PHASES
     return {item.name: item.value for item in action.fields}
 
 
 def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
     query = {"fit.degree": "0", "phases": "3", "from": "5"}
     form = form_of(fits, query)
-    assert form.pop("save_as") == "runs/c-worley.json"
+    assert form.pop("save_as") == "runs/c-phases.json"
     assert form == query
-    kept = fits.keep(WORLEY, {**form, "save_as": "runs/c-worley.json"}, "0")
-    assert (kept.path, kept.query) == (WORLEY, query)
-    saved = perfcore.load("runs/c-worley.json")
+    kept = fits.keep(PHASES, {**form, "save_as": "runs/c-phases.json"}, "0")
+    assert (kept.path, kept.query) == (PHASES, query)
+    saved = perfcore.load("runs/c-phases.json")
     assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula
 
 
 def test_what_is_there_is_not_replaced_in_silence(fits):
     Path("x.json").write_text("mine")
     form = {**form_of(fits, {}), "save_as": "x.json"}
-    (notice,) = (block for block in fits.preview(WORLEY, form, "0").blocks if isinstance(block, Notice))
+    (notice,) = (block for block in fits.preview(PHASES, form, "0").blocks if isinstance(block, Notice))
     assert notice.kind == "warning"
     assert notice.text.startswith("x.json exists: what it holds (4 bytes, of ")
     assert Path("x.json").read_text() == "mine"
-    fits.keep(WORLEY, form, "0")
+    fits.keep(PHASES, form, "0")
     with pytest.raises(OptionError, match=r"x\.json holds this model already"):
-        fits.preview(WORLEY, form, "1")
+        fits.preview(PHASES, form, "1")
     fits.undo("1")
     assert Path("x.json").read_text() == "mine"

@@ -140,7 +140,7 @@ def test_what_stands_at_a_place_is_told(views, trace):
 
 
 def test_a_fit_has_the_timeline_with_its_phases(views, trace):
-    path, query = ("fit", "worley", "timeline"), {"phases": "3", "degree": "0"}
+    path, query = ("fit", "phases", "timeline"), {"phases": "3", "degree": "0"}
     links = [link for block in views.view(path[:2], query).blocks for link in getattr(block, "links", ())]
     assert any(link.path == path for link in links)
     view = views.view(path, query)

@@ -109,7 +109,7 @@ def test_a_long_curve_shows_its_extremes():
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    model = perfcore.fit(trace, phases="1..2", degree=2, segmenter="minimax", refine=False)
+    model = perfcore.fit(trace, phases="1..2", degree=2, fitter="worley")
     assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
     figure = Figure()
     model.draw(figure, trace)

@@ -223,8 +223,6 @@ class MixedTolerances:
             begin, step, count = 0.0, 0, 1
             counted.evaluations += 1
             while count <= self.most:
-                if self.rule.finish(self.tree, begin, step).error <= tolerance:
-                    break
                 element = self.rule.extend(self.tree, begin, step, tolerance, self.gap)
                 counted.updates += element.updates
                 if element.end >= self.tree.duration:
