@@ -13,7 +13,7 @@ otf2 = pytest.importorskip("otf2")
 
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
-from perf_analysis.overheads import overheads  # noqa: E402
+from perfcore import overheads  # noqa: E402
 from perf_analysis.profile import profile  # noqa: E402
 from perf_traces.messages.bursts import (  # noqa: E402
     FACT,

@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 import perfcore
 from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
-from perf_views.picture import check_ending, plot
+from perf_views.picture import plot
 from perf_views.style import drawing, finish
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
+from perfcore.base.files import check_ending
 from perfcore.models.model import Origin
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_analysis.profile import profile
 from perf_analysis.profiles import NO_STATE
-from perfcore import Measurements, Trace
+from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, InputError, OptionError
 
 LAWS = {

@@ -460,7 +460,7 @@ def test_parameters_are_called_as_in_the_table():
     older = json.loads(text)
     for model in (by_column, by_symbol, type(by_symbol).from_dict(older)):
         assert model.predict({"ranks": [32]}) == by_symbol.predict({"p": [32]})
-    found = perfcore.verify(by_column, runs)
+    found = perfcore.validate(by_column, runs)
     assert "ranks" in found.to_frame().columns
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from messages_by_hand import by_hand, exchange
 
-from perf_analysis.messages import message_table, messages
+from perf_analysis.messages import message_table
 from perf_analysis.replay_answers import network_from_text
-from perf_analysis.whatif import whatif
 from perf_explore.opening import DataViews
 from perf_traces.messages.communication import carry
 from perf_views.contents import Table
-from perfcore import Trace
+from perfcore import Trace, messages, whatif
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 

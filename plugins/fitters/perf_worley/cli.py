@@ -58,10 +58,10 @@ def command(
     with reporting():
         import msgspec
 
-        from perf_views.picture import check_files, plot
+        from perf_views.picture import plot
         from perf_worley.iterations.iterations import iterations
         from perfcore.base.errors import OptionError
-        from perfcore.base.files import write_bytes
+        from perfcore.base.files import check_files, write_bytes
 
         if as_json and table_format is not None:
             raise OptionError("--json and --table do not go together")
