@@ -116,7 +116,7 @@ def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, 
         complete = names_of(note.completes) if note.completes else None
         metavar = note.metavar or (None if value is bool or typing.get_origin(value) is Literal else "TEXT")
         info = typer.Option(*flags, metavar=metavar, help=help_text, min=note.minimum, autocompletion=complete)
-    annotation = Annotated[value if required or value is bool else value | None, info]
+    annotation: Any = Annotated[value if required or value is bool else value | None, info]
     return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

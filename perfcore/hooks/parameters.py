@@ -150,13 +150,13 @@ def is_declared(function: Callable[..., Any]) -> bool:
 
 
 def value_type(annotation: Any) -> Any:
-    """The simplest of the types of a parameter, as a line of words can give it."""
+    """The simplest of the types of a parameter, as a line of words can give it; of a tuple the function splits text."""
     union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     members = [each for each in (typing.get_args(annotation) if union else (annotation,)) if each is not type(None)]
     if bool in members:
         return bool
     origins = [typing.get_origin(each) or each for each in members]
-    if any(isinstance(each, type) and issubclass(each, Iterable) and each is not str for each in origins):
+    if any(isinstance(each, type) and issubclass(each, Iterable) and each not in (str, tuple) for each in origins):
         return list[str]
     if len(members) == 1 and origins[0] is Literal:
         return members[0]
@@ -176,7 +176,7 @@ def help_of(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     if block := re.search(r"As a command::\n\n((?: +\S.*\n|\n)+)", text + "\n"):
         help_text += "\n\n\b\n" + inspect.cleandoc("\n" + block[1]).rstrip()
     described = dict(zip(titles, sections, strict=True)).get("Parameters", "")
-    helps = {}
+    helps: dict[str, str] = {}
     for names, body in re.findall(r"^(\S.*?)(?: : .*)?\n((?:[ \t]+.*(?:\n|$)|\n)*)", described.strip() + "\n", re.M):
         sentence = _SENTENCE.split(" ".join(body.split()).replace("``", ""), maxsplit=1)[0]
         helps |= {name.strip().lstrip("*"): sentence for name in names.split(",")}

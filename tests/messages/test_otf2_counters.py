@@ -13,8 +13,6 @@ otf2 = pytest.importorskip("otf2")
 
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
-from perfcore import overheads  # noqa: E402
-from perf_analysis.profile import profile  # noqa: E402
 from perf_traces.messages.bursts import (  # noqa: E402
     FACT,
     Counters,
@@ -22,6 +20,7 @@ from perf_traces.messages.bursts import (  # noqa: E402
     burst_classes,
     counted_in,
 )
+from perfcore import overheads, profile  # noqa: E402
 
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perf_analysis.messages import MessageTable
     from perf_analysis.overhead_profile import OverheadProfile
     from perf_analysis.overheads import OverheadRuns
-    from perf_analysis.profiles import Profiles
+    from perf_analysis.profiles import Profiles, RunProfile
     from perf_analysis.replay_answers import Answers
     from perf_analysis.scaling_efficiencies import ExternalMetrics
     from perfcore.data.curve import UtilizationCurve
@@ -160,8 +160,10 @@ def overheads(
         raise OptionError("--ready-column belongs to --ready SERIES")
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
-    columns = settings
-    if not isinstance(settings, Mapping):
+    columns: Mapping[str, Sequence[float]]
+    if isinstance(settings, Mapping):
+        columns = settings
+    else:
         columns = {name: _numbers(name, words) for name, words in _lists(settings or (), "--label").items()}
     amount = read_data(ready, wanted=(Series,)) if isinstance(ready, (str, os.PathLike)) else ready
     if not isinstance(amount, (Series, UtilizationCurve, type(None))):
@@ -313,7 +315,7 @@ def profile(
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
     pattern = None if from_name is None else NamePattern(from_name)
     is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
-    runs = []
+    runs: list[RunProfile] = []
     ranks: list[Mapping[str, Any]] = []
     for trace, fields in runs_of(sources, pattern, files, read):
         if is_file and runs:

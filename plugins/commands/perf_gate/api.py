@@ -322,7 +322,7 @@ def gate(
         raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
     version = next(iter(version_options), None)
 
-    def reported(verdict: Any) -> Any:
+    def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
         """The verdict, once all reports of it are written."""
         if summary is not None or junit is not None:
             from perf_gate.presenters import append_markdown, write_junit
@@ -622,14 +622,18 @@ def validate(
     from perf_gate.verification import verify_model
     from perf_views.contents import opener_of
 
-    opened = None if isinstance(model, Model) else opener_of(os.fspath(model))
-    if opened is not None:
+    if not isinstance(model, Model) and (opened := opener_of(os.fspath(model))) is not None:
         name, opener = opened
         if opener.Validation is None:
             raise OptionError(f"{model} is not validated as it is: `perf predict` gives its predictions")
         if interval is not None or where is not None:
             raise OptionError(f"--interval and --where are for fitted models; {model} holds predictions")
-        result: Result = opener.validate(os.fspath(model), data, build(opener.Validation, options, name), output)
+        result: Result = opener.validate(
+            os.fspath(model),
+            data,
+            build(opener.Validation, options, name),
+            None if output is None else os.fspath(output),
+        )
         return result
     if not isinstance(model, Model) and not is_model_file(model):
         what = "is neither a model that `perf fit -o` wrote nor predictions in JSON"
