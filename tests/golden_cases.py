@@ -23,11 +23,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
         {"phases": "auto", "degree": "2", "refine": True},
         [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
     ),
-    "individual": (
-        "examples/npb/timings.csv",
-        {"terms": 2},
-        {"p": [4, 16, 64], "code": "LU", "system": "T3D"},
-    ),
+    "individual": ("examples/npb/timings.csv", {"terms": 2}, {"p": [4, 16, 64], "code": "LU", "system": "T3D"}),
     "strohmaier": (
         "examples/npb/timings.csv",
         {"operations": "examples/npb/codes.csv", "peak": "examples/npb/systems.csv"},

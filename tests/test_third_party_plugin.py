@@ -75,9 +75,7 @@ def test_its_reader_and_its_segmenter_fit_a_log(python, log):
 
 def test_its_options_are_checked_by_the_core(python, log):
     message = run(
-        python,
-        *("-m", "perfcore", "fit", str(log), "--segmenter", "ruptures", "--method", "botom-up"),
-        status=2,
+        python, *("-m", "perfcore", "fit", str(log), "--segmenter", "ruptures", "--method", "botom-up"), status=2
     )
     assert "did you mean 'bottom-up'" in message
     assert "Traceback" not in message

@@ -58,25 +58,6 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_was_written_is_named_last(perf):
-    Path("new").mkdir()
-    lines = perf("fit", "curve.csv", *ARGUMENTS, "-o", "new/model.json", "--plot", "new/phases.svg").lines
-    assert lines[-2:] == ["model: new/model.json", "picture: new/phases.svg"]
-    assert perfcore.load("new/model.json").breaks == (40.0,)
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("words", [("-o", "reslts/model.json"), ("--plot", "reslts/phases.svg")])
-def test_a_folder_that_is_not_there_is_said_before_the_data_are_read(perf, words):
-    """The data do not even exist: what is written comes last and is checked first."""
-    said = perf("fit", "none.csv", *ARGUMENTS, *words, status=2)
-    assert (said.status, said.err) == (
-        2,
-        f"perf: error: {words[1]}: cannot be written: there is no folder 'reslts'; make it first\n",
-    )
-
-
-@pytest.mark.usefixtures("folder")
 def test_states_of_a_trace(perf):
     # Busy in "run" alone: 2 of 2 until 40 us, then 1. Busy in both: always 2.
     phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--json").out)["model"]["phases"]
@@ -85,12 +66,6 @@ def test_states_of_a_trace(perf):
     assert [phase["coefficients"] for phase in phases] == [[2.0]]
     phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--idle", "run", "--json").out)["model"]["phases"]
     assert [phase["coefficients"] for phase in phases] == [[0.0], [1.0]]
-
-
-@pytest.mark.usefixtures("folder")
-def test_options_of_the_reader(perf):
-    printed = json.loads(perf("fit", "curve.csv", *ARGUMENTS, "-r", "time-unit=ms", "--json").out)
-    assert printed["model"]["time_unit"] == "ms"
 
 
 @pytest.mark.usefixtures("folder")
@@ -159,12 +134,6 @@ def test_bad_data_are_refused_with_their_place(refused, folder, name):
     assert not (folder / "model.json").exists()
 
 
-@pytest.mark.usefixtures("folder")
-def test_unknown_states_are_refused_with_the_nearest(refused):
-    assert "unknown state 'runn': did you mean 'run'? Known: run, wait" in refused("fit", "trace.csv", "--busy", "runn")
-    assert "not both" in refused("fit", "trace.csv", "--busy", "run", "--idle", "wait")
-
-
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
     assert "holds a Trace, and" in refused("fit", folder)
@@ -178,16 +147,3 @@ def test_names_that_are_not_text(perf, folder):
     assert "caf\ufffd.csv" in perf("fit", data, *ARGUMENTS, "-o", model).out
     assert perfcore.load(model).origin.source.endswith("caf\ufffd.csv")
     assert json.loads(perf("info", data, "--json").out)["facts"]["file"].endswith("caf\ufffd.csv")
-
-
-def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf):
-    assert "Options of" not in perf("fit", "--help").out
-    text = perf("fit", "--fitter", "worley", "--help").out
-    assert "Options of worley:" in text
-    assert "--phases" in text
-    assert "--break-tolerance" in perf("fit", "--segmenter", "minimax", "--help").out
-    text = perf("fit", "--segmenter", "hill-climb", "--help").out
-    assert "Options of hill-climb:" in text
-    assert "--start" in text
-    assert "--break-tolerance" not in text
-    assert "Options of worley" not in perf("fit", "--fitter", "worly", "--help").out

@@ -62,37 +62,6 @@ def test_the_worst_category_comes_first(model, profile):
     assert first["share"] + second["share"] == pytest.approx(1.0)
 
 
-def test_models_without_categories():
-    rng = np.random.default_rng(1)
-    p = np.repeat([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], 2)
-    runs = pd.DataFrame(
-        {"code": ["lu", "cg"] * 6, "p": p, "time_s": (8.0 / p + 1.0) * (1.0 + 0.01 * rng.standard_normal(12))}
-    )
-    found = validate(perfcore.fit(runs, fitter="individual", functions="1/p,1"), runs)
-    assert list(found.groups) == ["all points"]
-    assert found.categories == ()
-    assert found.figures(found.groups["all points"])["median_relative_error"] < 0.03
-    assert [title for title, *_ in found.tables()] == ["Points, all points, worst first"]
-
-
-def test_texts_and_json_and_picture(model, profile, tmp_path):
-    found = validate(model, profile)
-    for _, header, rows in found.tables():
-        assert all(len(row) == len(header) for row in rows)
-    content = found.to_dict()
-    assert content["groups"]["fitted"]["n_points"] == 12
-    assert len(content["points"]) == 16
-    perfcore.plot(found, None, tmp_path / "verified.svg")
-    assert b"<svg" in (tmp_path / "verified.svg").read_bytes()
-
-
-def test_rows_are_chosen_as_in_the_fit_unless_told(profile):
-    both = pd.concat([profile.assign(machine="A"), profile.assign(machine="B", time_s=9.0 * profile["time_s"])])
-    model = perfcore.fit(both, fitter="modgen", parameter="P,D", where="machine=A")
-    assert np.abs(validate(model, both).errors).max() < 1e-8
-    assert validate(model, both, where="machine=B").errors == pytest.approx(np.full(16, 1.0 / 9.0 - 1.0))
-
-
 def test_refusals(model, profile):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):

@@ -100,19 +100,9 @@ CASES = {
     ),
     "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
     "law of one series": ("scaling", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
-    "laws of several paths": (
-        "scaling",
-        TIMES,
-        {"exponents": "-1,0,1"},
-        {"p": [1, 64], "path": ["lu old", "cg new"]},
-    ),
+    "laws of several paths": ("scaling", TIMES, {"exponents": "-1,0,1"}, {"p": [1, 64], "path": ["lu old", "cg new"]}),
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
-    "laws that drift": (
-        "scaling",
-        BROKEN,
-        {"show": "halo"},
-        {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]},
-    ),
+    "laws that drift": ("scaling", BROKEN, {"show": "halo"}, {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]}),
     "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
 }
 

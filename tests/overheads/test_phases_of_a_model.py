@@ -7,7 +7,7 @@ import perfcore
 from perf_analysis.stretches import phase_edges
 from perf_traces.windows import part_of
 from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 
 EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
 
@@ -47,17 +47,3 @@ def test_a_model_of_other_data_is_refused():
     other = Trace([0], [0], [0], [100], ["a"], ["solve"], time_unit="ns", source="other")
     with pytest.raises(DataError, match="other: the phases are those of a model of other data, steps"):
         phase_edges(other, model)
-
-
-def test_what_does_not_go_together(tmp_path):
-    model = perfcore.fit(steps(), fitter="worley", phases=2, degree=0)
-    with pytest.raises(OptionError, match="--degree is of phases that are fitted"):
-        perfcore.overheads(steps(), phases=model, degree=1)
-    with pytest.raises(perfcore.PerfError, match=r"none\.json: there is no such file"):
-        perfcore.overheads(steps(), phases="none.json")
-    with pytest.raises(OptionError, match=r"a number such as 9, a range such as 1\.\.20, or auto is expected"):
-        perfcore.overheads(steps(), phases="nine")
-    runs = perfcore.fit("examples/npb/timings.csv", fitter="individual", terms=1)
-    runs.save(tmp_path / "runs.json")
-    with pytest.raises(DataError, match="the model of individual has no phases"):
-        perfcore.overheads(steps(), phases=tmp_path / "runs.json")

@@ -2,7 +2,6 @@
 
 import json
 
-import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,12 +42,6 @@ def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     assert (low >= 0).all()
 
 
-def test_wider_coverage_has_wider_bounds(model):
-    points = {"p": [256.0], "path": [model.paths[0]]}
-    widths = [np.diff(model.predict(points, interval=coverage)[0, 1:])[0] for coverage in (0.5, 0.9, 0.99)]
-    assert widths == sorted(widths)
-
-
 def test_remarks_name_what_was_measured(model):
     remarks = model.remarks({"p": [16.0, 256.0], "path": ["solve", "solve"]})
     assert remarks == ["", "extrapolated: p was 4 to 64"]
@@ -63,19 +56,6 @@ def test_another_target_changes_what_is_said_and_nothing_that_was_fitted(model):
     assert row.predicted == pytest.approx(model.predict({"p": [1024.0], "path": ["solve"]})[0])
     with pytest.raises(ValueError, match="target is not a point"):
         model.at({"n": 4.0})
-
-
-def test_a_file_with_too_few_metrics_is_refused(model):
-    with pytest.raises(ValueError, match="not as many metrics as paths"):
-        msgspec.structs.replace(model, metrics=("time",))
-
-
-def test_the_file_gives_the_model_back(model, tmp_path):
-    model.save(tmp_path / "laws.json")
-    again = perfcore.load(tmp_path / "laws.json")
-    assert again == model
-    assert again.rows == model.rows
-    assert again.details() == model.details()
 
 
 def term(exponent):
@@ -108,21 +88,6 @@ def test_a_file_that_was_edited_wrongly_is_refused(model, tmp_path, change, mess
     (tmp_path / "laws.json").write_text(json.dumps(content))
     with pytest.raises(ModelFileError, match=message):
         perfcore.load(tmp_path / "laws.json")
-
-
-def test_nothing_is_unfitted_by_default(model):
-    assert model.unfitted == {}
-    curve = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
-    assert curve.unfitted == {}
-    assert curve.details() == {}
-    assert list(map(list, curve.plain_tables())) == list(map(list, curve.tables()))
-
-
-def test_details_are_ready_for_json(model):
-    details = json.loads(json.dumps(model.details()))
-    assert {row["path"] for row in details["paths"]} == set(model.paths)
-    assert details["next_point"] == {"p": 128.0}
-    assert details["speedup"]["base"] == 4.0
 
 
 def test_other_measurements_verify_the_model(tmp_path):
@@ -167,13 +132,6 @@ def test_measurements_of_the_only_path_need_no_name():
     assert set(seen.points) == {"p"}
     assert seen.value == pytest.approx(times)
     assert seen.labels[0].endswith("p=4")
-
-
-def test_the_frame_has_all_digits_and_the_repr_is_short(model):
-    frame = model.to_frame()
-    assert frame["path"].tolist() == [row.path for row in model.rows]
-    assert frame["predicted"].tolist() == [row.predicted for row in model.rows]
-    assert len(repr(model).splitlines()) <= 10
 
 
 @pytest.mark.parametrize(
