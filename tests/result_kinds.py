@@ -61,7 +61,7 @@ KINDS = {
     "Listing": perfcore.formats,
     "Predictions": lambda: perfcore.predict(golden("modgen"), ["P=16,64", "D=256", "category=total"], interval=0.95),
     "Comparison": lambda: perfcore.compare(golden("modgen"), golden("modgen"), at=["P=16,64", "D=256"]),
-    "Verification": lambda: perfcore.verify(golden("modgen"), "tests/golden/by_category.csv"),
+    "Verification": lambda: perfcore.validate(golden("modgen"), "tests/golden/by_category.csv"),
     "ComposedModel": lambda: golden("individual") + golden("individual"),
     "Recommendation": lambda: perfcore.next_points(golden("individual"), {"p": 1024, "code": "LU", "system": "T3D"}),
     "Replications": lambda: perfcore.next_points(STORE, precision="1%"),

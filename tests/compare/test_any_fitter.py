@@ -56,7 +56,7 @@ RUNS = pd.DataFrame({"nodes": NODES, "time_s": [12.0, 6.6, 2.5, 2.5], "host": "a
 
 def test_columns_by_variables_and_the_value_as_the_table_says():
     """12 / k against 12, 6.6 and twice 2.5, which are one point: errors 0, 6/6.6 - 1 and 3/2.5 - 1."""
-    verification = perfcore.verify(Reciprocal(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Reciprocal(ORIGIN, 12.0), RUNS)
     np.testing.assert_allclose(verification.errors, [0.0, 6.0 / 6.6 - 1.0, 0.2])
     figures = verification.figures(verification.groups["all points"])
     assert figures["n_points"] == 3
@@ -68,7 +68,7 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
 
 
 def test_without_bounds_and_unit():
-    verification = perfcore.verify(Unbounded(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
     assert verification.unit == "s"
     assert np.isnan(verification.lower).all()
     assert verification.figures(verification.groups["all points"])["coverage"] is None

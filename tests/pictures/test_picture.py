@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 
 import perfcore
 from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
-from perf_views.picture import check_ending, plot
+from perf_views.picture import plot
 from perfcore import Measurements, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
+from perfcore.base.files import check_ending
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.profile import profile
 from perf_analysis.profiles import NO_STATE
-from perfcore import Measurements, Trace
+from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, InputError, OptionError
 
 LAWS = {

@@ -6,11 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.overheads import overheads
 from perf_traces import nesting
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.windows import part_of
-from perfcore import Trace
+from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
 # In the order in which they are shown.

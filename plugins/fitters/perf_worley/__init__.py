@@ -69,10 +69,12 @@ def register_commands(register: Register) -> None:
     """Announce the command, and the function behind it."""
     register(
         "iterations",
-        "perf_worley.cli:command",
+        "perf_worley.iterations.api:iterations",
         group="Model",
         help="Sections of a run that repeat: how many, how long, which one differs.",
-        function="perf_worley.iterations.iterations:iterations",
+        function="perf_worley.iterations.api:iterations",
+        shows=("plot", "table"),
+        saves="Write an iteration's duration in seconds as a value.",
     )
 
 
