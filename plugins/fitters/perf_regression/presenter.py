@@ -64,7 +64,7 @@ class RegressionPresenter(Presenter):
         rows = []
         for group in result.groups:
             found = result.estimates[group.names]
-            parts = found.params, found.bse, found.tvalues, found.pvalues, found.intervals
+            parts = group.estimates, found.bse, found.tvalues, found.pvalues, found.intervals
             tests = zip(result.coefficients, *(np.asarray(part).tolist() for part in parts), strict=True)
             rows += [(*group.names, *test) for test in tests]
         names = ["coefficient", "estimate", "standard error", "t", "p-value"]
@@ -135,7 +135,7 @@ class UslPresenter(RegressionPresenter):
             peak, best = found["p*"], found["peak"]
             what = "Time is shortest" if is_time else "Throughput peaks"
             return f"{what} at p = {_with_interval(peak)}: {_with_interval(best)}{unit}, by contention and coherency"
-        if "limit" not in found:
+        if "limit" not in found:  # sigma is 0
             return f"{'Speedup' if is_time else 'Throughput'} is linear in p: no contention or coherency"
         what = "no peak, coherency is not distinguishable from 0; by contention alone (Amdahl) it tends to "
         return f"{'Time' if is_time else 'Throughput'} has {what}{_with_interval(found['limit'])}{unit}"
@@ -155,7 +155,7 @@ class UslPresenter(RegressionPresenter):
         open_ = [text for text in caveats["Uncertain"] if "distinguishable" not in text]
         if result.has_peak and found["p*"].value > largest:
             open_.append(f"the peak lies beyond the data, which end at p = {largest:g}")
-        if "sigma" in result.coefficients and result.groups[0].estimates[1] < 0.0:
+        if result.groups[0].estimates[1] < 0.0:
             open_.append("contention is negative: speedup is superlinear at small p")
         return {"Assumed": [f"{result.value_name} is a {result.quantity}", *caveats["Assumed"]], "Uncertain": open_}
 

@@ -352,7 +352,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             results, fitted = self.estimates[g.names].results, self.parametric.at(g.points, g.estimates)[0]
             columns: dict[str, Any] = {**dict(zip(self.options.by, g.names, strict=True)), **g.points, "value": g.value}
             columns |= {"fitted": fitted, "residual": np.array(g.value) - fitted}
-            if hasattr(results, "get_influence"):
+            if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
                     found = influence_of(results)
                     studentized = getattr(found, "resid_studentized_external", None)

@@ -6,8 +6,8 @@ X(p) = gamma p / (1 + sigma (p - 1) + kappa p (p - 1)), with contention sigma an
 
 from __future__ import annotations
 
+import functools
 import re
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -15,7 +15,7 @@ import numpy as np
 
 from perf_formulas.parametric import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
-from perf_regression.regression import RegressionModel, fit_group, groups_of, measured, origin_of
+from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
@@ -24,7 +24,6 @@ from perfcore.data.units import is_rate, is_time
 
 _LEAST_POINTS = 4
 _NAMES = ("gamma", "sigma", "kappa")
-_COHERENCY = " + kappa*p*(p - 1)"
 _COSTS = {3: "(1 + sigma*(p - 1) + kappa*p*(p - 1))", 2: "(1 + sigma*(p - 1))", 1: "1"}  # USL, Amdahl, linear
 _THROUGHPUTS = ("throughput", "rate", "ops", "iops", "tps", "rps", "qps", "fps", "bandwidth", "speed", "speedup")
 _TIMES = ("time", "times", "runtime", "walltime", "elapsed", "duration", "latency", "seconds")
@@ -39,56 +38,46 @@ class Derived(NamedTuple):
 
 
 class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=True):
-    """The law with its coefficients; those that would be negative are left out of it and 0."""
+    """The law with its coefficients, 0 where they would be negative; intervals are of the law without such bounds."""
 
     kind: ClassVar[str] = "usl"
     quantity: str
+    free: tuple[float, ...]  # coefficients without bounds
+
+    @functools.cached_property
+    def estimates(self) -> dict[tuple[str, ...], Estimates]:
+        """What statsmodels gives for the law linearized at the coefficients without bounds."""
+        return {(): regress(self.parametric, self.groups[0], self.options, np.array(self.free))}
 
     @property
     def has_peak(self) -> bool:
         """Whether the data exclude kappa = 0, which is Amdahl's law."""
-        return "kappa" in self.coefficients and float(self.estimates[()].intervals[2, 0]) > 0.0
-
-    def without_coherency(self) -> UslModel:
-        """Amdahl's law for the same runs."""
-        law = str(self.options.formula).replace(_COHERENCY, "")
-        options = replace(self.options, formula=law, start=self.options.start[:2])
-        (group,) = self.groups
-        fitted = fit_group(ParametricFormula(law, _NAMES[:2]), group, options)
-        return msgspec.structs.replace(self, options=options, coefficients=_NAMES[:2], groups=(fitted,))
+        return float(self.estimates[()].intervals[2, 0]) > 0.0
 
     def derived(self) -> list[Derived]:
-        """Peak, throughput there, limit without coherency, and efficiency at the largest p, with 95% intervals."""
+        """Peak, limit without coherency, and efficiency at the largest p, with 95% confidence intervals."""
         from scipy.stats import t
 
         law, largest = self.estimates[()], self.ranges["p"][1]
-        width = float(t.ppf(0.975, law.freedom or np.inf))
-        gamma, sigma, kappa = (*law.params, 0.0, 0.0)[:3]
-        covariance = np.zeros((3, 3))
-        covariance[: len(self.coefficients), : len(self.coefficients)] = law.covariance
+        (gamma, sigma, kappa), (top, share, cross) = self.groups[0].estimates, law.params.tolist()
+        cov, width, found = law.covariance, float(t.ppf(0.975, law.freedom or np.inf)), []
 
         def spread(*slopes: float) -> float:
-            return width * float(np.sqrt(max(np.array(slopes) @ covariance @ np.array(slopes), 0.0)))
+            return width * float(np.sqrt(max(np.array(slopes) @ cov @ np.array(slopes), 0.0)))
 
-        found = []
         if kappa > 0.0 and sigma < 1.0:
-            low, high = _ratio(1.0 - sigma, kappa, -covariance[1, 2], covariance[1, 1], covariance[2, 2], width)
-            peak = float(np.sqrt((1.0 - sigma) / kappa))
-            found.append(Derived("p* of the peak", peak, (low**0.5, high**0.5)))
-            # 1/X = 1/gamma (sigma - kappa + 2 sqrt(kappa (1 - sigma)))
-            root = np.sqrt(kappa * (1.0 - sigma))
-            cost = float(sigma - kappa + 2.0 * root)
-            slopes = (1.0 / gamma, -(1.0 - kappa / root) / cost, -((1.0 - sigma) / root - 1.0) / cost)
-            factor = float(np.exp(spread(*slopes)))
-            found.append(
-                Derived("peak value", *self._in_unit(gamma / cost, gamma / cost / factor, gamma / cost * factor))
-            )
-        amdahl = self if self.has_peak or "kappa" not in self.coefficients else self.without_coherency()
-        law = amdahl.estimates[()]
-        if amdahl.coefficients != ("gamma",) and (share := float(law.params[1])) > 0.0:
-            top, (tt, ts), (_, ss) = float(law.params[0]), *law.covariance[:2, :2]
-            limits = _ratio(top, share, ts, tt, ss, float(t.ppf(0.975, law.freedom or np.inf)))
-            found.append(Derived("limit without coherency", *self._in_unit(top / share, *limits)))
+            low, high = _ratio(1.0 - share, cross, -cov[1, 2], cov[1, 1], cov[2, 2], width)
+            found.append(Derived("p* of the peak", float(np.sqrt((1.0 - sigma) / kappa)), (low**0.5, high**0.5)))
+        if self.has_peak and sigma < 1.0:
+            # 1/X is (sigma - kappa + 2 sqrt(kappa (1 - sigma))) / gamma there.
+            root = float(np.sqrt(kappa * (1.0 - sigma)))
+            cost = sigma - kappa + 2.0 * root
+            slopes = 1.0 / gamma, (kappa / root - 1.0) / cost, (1.0 - (1.0 - sigma) / root) / cost
+            value, factor = gamma / cost, float(np.exp(spread(*slopes)))
+            found.append(Derived("peak value", *self._in_unit(value, value / factor, value * factor)))
+        if sigma > 0.0:
+            limits = _ratio(top, share, cov[0, 1], cov[0, 0], cov[1, 1], width)
+            found.append(Derived("limit without coherency", *self._in_unit(gamma / sigma, *limits)))
         cost = 1.0 + sigma * (largest - 1.0) + kappa * largest * (largest - 1.0)
         half = spread(0.0, largest - 1.0, largest * (largest - 1.0))
         bounds = (1.0 / (cost + half), 1.0 / (cost - half) if cost > half else np.inf)
@@ -109,10 +98,10 @@ def _ratio(a: float, b: float, ab: float, aa: float, bb: float, width: float) ->
     """Interval of a/b > 0 by the variances of both (E. C. Fieller, 1954); open where b may be 0."""
     # All r with (a - r b)^2 <= width^2 (aa - 2 r ab + r^2 bb)
     square, linear, constant = b**2 - width**2 * bb, a * b - width**2 * ab, a**2 - width**2 * aa
-    root = np.sqrt(max(linear**2 - square * constant, 0.0))
+    root = float(np.sqrt(max(linear**2 - square * constant, 0.0)))
     if square <= 0.0:
         return max(constant / (linear + root), 0.0) if linear + root > 0.0 else 0.0, np.inf
-    return max((linear - root) / square, 0.0), (linear + root) / square
+    return (max((linear - root) / square, 0.0), (linear + root) / square) if b > 0.0 else (np.inf, np.inf)
 
 
 class UslFitter(Fitter):
@@ -162,19 +151,22 @@ class UslFitter(Fitter):
                 f"{other}, give --quantity {other}, or choose the column with --value"
             )
         theta = [1.0 / first, second / first, third / first]
-        for count in (3, 2, 1):
+        chosen: list[RegressionOptions] = []
+        free: tuple[float, ...] = ()
+        for count in (3, 2, 1):  # kappa, and then sigma, are 0 where they would be negative
             law = f"gamma*p/{_COSTS[count]}" if quantity == "throughput" else f"{_COSTS[count]}/(gamma*p)"
             start = tuple(f"{name}={number!r}" for name, number in zip(_NAMES[:count], theta, strict=False))
-            chosen = RegressionOptions(formula=law, start=start, weights=weights)
+            chosen.append(RegressionOptions(formula=law, start=start, weights=weights))
             try:
-                fitted = fit_group(ParametricFormula(law, _NAMES[:count]), group, chosen)
+                fitted = fit_group(ParametricFormula(law, _NAMES[:count]), group, chosen[-1]).estimates
             except DataError as error:
                 raise DataError(f"{runs.source}: {error}") from None
-            if count == 1 or fitted.estimates[-1] > 0.0:
+            free = free or fitted
+            if fitted[-1] > 0.0:
                 break
-        roles = runs.roles
-        names = _NAMES[:count], (), dict(roles.parameters), str(roles.value), roles.unit
-        return UslModel(origin_of("usl", options, runs), chosen, *names, (fitted,), quantity)
+        group = msgspec.structs.replace(group, estimates=(*fitted, 0.0, 0.0)[:3])
+        names = _NAMES, (), dict(runs.roles.parameters), str(runs.roles.value), runs.roles.unit
+        return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), quantity, free)
 
 
 def _quantity(runs: Measurements, options: UslOptions) -> str:

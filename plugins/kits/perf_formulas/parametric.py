@@ -105,7 +105,7 @@ class ParametricFormula:
         arrays = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in points.items()}
         arrays |= {name: registry().load("functions", name)()(arrays) for name in self.functions}
         shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-        arrays |= {name: np.asarray(value, dtype=np.float64) for name, value in zip(self.coefficients, values, strict=True)}
+        arrays |= dict(zip(self.coefficients, np.asarray(values, dtype=np.float64), strict=True))
         trees = [self.formula.tree, *(slope or Number(0.0) for slope in self._slopes.values())]
         with np.errstate(all="ignore"):
             value, *slopes = (np.broadcast_to(value_of(tree, arrays), shape) for tree in trees)
