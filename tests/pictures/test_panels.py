@@ -90,12 +90,6 @@ def test_a_picture_without_room_says_so(laws, tmp_path):
         plot(perfcore.info(runs("code")), panels="curves")
 
 
-def test_what_is_drawn_as_a_whole_has_no_panels():
-    trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    with pytest.raises(OptionError, match=r"has no panels with names$"):
-        perfcore.overheads(trace).plot(panels="1")
-
-
 def test_a_legend_below_takes_the_columns_that_fit():
     trace = Trace([0, 0, 1], [0, 1, 2], [0, 50, 0], [50, 100, 100], ["a", "b"], ["run", "MPI_Wait", "MPI_Send"])
     figure = perfcore.overheads(trace).plot(size="2.8x3in").figure
