@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import perfcore
-from perfcore.base.errors import OptionError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -75,13 +74,6 @@ def test_generated_phases_have_the_levels_of_their_polynomials(generate, shape):
         assert mean == pytest.approx(share * model.n_processors, abs=tolerance)
 
 
-def test_generated_curves_depend_on_the_seed_alone(generate):
-    one, two, other = (generate.make_curve("differential", 1000, seed)[0] for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.heights, two.heights)
-    np.testing.assert_array_equal(one.edges, two.edges)
-    assert (one.heights != other.heights).any()
-
-
 @pytest.mark.parametrize("degree", [0, 1, 3])
 def test_known_curves_without_noise_jump_at_their_breaks_alone(generate, degree):
     curve, breaks = generate.make_known(50_000, degree, 12, 0.0, seed=degree)
@@ -89,15 +81,6 @@ def test_known_curves_without_noise_jump_at_their_breaks_alone(generate, degree)
     # Within a phase the height changes by at most the sum of its slopes over the phase's steps.
     jumps = np.flatnonzero(np.abs(np.diff(curve.heights)) > 0.5) + 1
     np.testing.assert_array_equal(jumps, breaks[1:-1])
-
-
-def test_wrong_requests_are_refused(generate):
-    with pytest.raises(OptionError, match="choose one of differential, matrix"):
-        generate.make_curve("matix", 1000)
-    with pytest.raises(OptionError, match="at least 100"):
-        generate.make_curve("matrix", 99)
-    with pytest.raises(OptionError, match="8 steps each"):
-        generate.make_known(79, 0, 10, 0.1)
 
 
 def test_the_readme_is_short():

@@ -65,7 +65,7 @@ def test_the_plugin_is_listed_with_its_origin(python):
 def test_its_reader_and_its_segmenter_fit_a_log(python, log):
     printed = run(
         python,
-        *("-m", "perfcore", "fit", str(log), "--fitter", "worley", "--segmenter", "ruptures"),
+        *("-m", "perfcore", "fit", str(log), "--fitter", "phases", "--segmenter", "ruptures"),
         *("--phases", "3", "--degree", "0", "--json"),
     )
     phases = json.loads(printed)["model"]["phases"]
@@ -75,9 +75,7 @@ def test_its_reader_and_its_segmenter_fit_a_log(python, log):
 
 def test_its_options_are_checked_by_the_core(python, log):
     message = run(
-        python,
-        *("-m", "perfcore", "fit", str(log), "--segmenter", "ruptures", "--method", "botom-up"),
-        status=2,
+        python, *("-m", "perfcore", "fit", str(log), "--segmenter", "ruptures", "--method", "botom-up"), status=2
     )
     assert "did you mean 'bottom-up'" in message
     assert "Traceback" not in message

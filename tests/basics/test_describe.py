@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from perf_basics.describe import describe
-from perfcore import Measurements, Series, Trace, UtilizationCurve
+from perfcore import Measurements, Trace, UtilizationCurve
 
 
 def test_a_curve():
@@ -27,34 +27,6 @@ def test_a_trace():
     assert "notes" not in facts
 
 
-def test_a_trace_without_a_curve_is_described_all_the_same():
-    facts = describe(Trace([0], [0], [7], [7], ["cpu0"], ["run"]), "x.prv")
-    assert facts["intervals"] == 1
-    assert facts["curve"] == "none: trace: the trace has no duration"
-    assert not any(line.startswith(("perf fit", "perf plot")) for line in facts["next"])
-
-
-def test_overheads_are_suggested_whatever_the_states():
-    for state in ("idle", "what is this"):
-        trace = Trace([0, 1], [0, 1], [0, 0], [4000, 4000], ["cpu0", "cpu1"], ["run", state], busy_states=["run"])
-        assert "perf overheads x.prv" in describe(trace, "x.prv")["next"]
-
-
-def test_a_series_says_how_to_choose_a_column():
-    facts = describe(Series([0, 1, 2], {"user": [1, 2, 1], "system": [3, 4, 3]}, "s"), "x.csv")
-    assert (facts["kind"], facts["samples"], facts["columns"]) == ("time series", 3, ["user", "system"])
-    assert facts["next"] == ["perf fit x.csv --fitter forecast --column user --plot forecast.png"]
-    assert "perf fit x.csv" in describe(Series([0, 1, 2], {"user": [1, 2, 1]}, "s"), "x.csv")["next"][0]
-
-
-def test_a_column_without_samples_enough_is_not_forecast():
-    nan = float("nan")
-    facts = describe(Series([0, 1, 2], {"user": [1, nan, 1], "system": [3, 4, 3]}, "s"), "x.csv")
-    assert facts["next"] == ["perf fit x.csv --fitter forecast --column system --plot forecast.png"]
-    assert describe(Series([0, 1], {"user": [1, 2]}, "s"), "x.csv")["next"] == ["perf plot x.csv -o curve.png"]
-    assert describe(Series([0, 1], {"user": [nan, nan]}, "s"), "x.csv")["next"] == []
-
-
 def test_measurements():
     runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "seconds": [8.0, 4.1, 2.2, 1.2, 0.9]})
     facts = describe(Measurements(runs), "runs.csv")
@@ -65,27 +37,6 @@ def test_measurements():
     assert "never measured" not in facts
     assert "rows to know about" not in facts
     assert facts["next"] == ["perf rank runs.csv", "perf fit runs.csv --fitter scaling --plot model.png"]
-
-
-def test_a_spread_beside_means_is_told():
-    table = pd.DataFrame({"p": [1, 2, 4, 8], "mean_s": [8.0, 4.2, 2.2, 1.3], "sd_s": ["0.1", "0.10", "0.2", "0.1"]})
-    said = "noise from sd_s, their number is not said: two, the fewest"
-    assert describe(Measurements(table), "x.csv")["spread"] == said
-    assert describe(Measurements(table.assign(N=5)), "x.csv")["spread"] == "noise from sd_s, N runs each"
-    assert "spread" not in describe(Measurements(table.drop(columns="sd_s")), "x.csv")
-
-
-def test_zeros_are_left_out_and_told():
-    facts = describe(Measurements(pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.2, 0.0, 1.3]})), "x.csv")
-    assert facts["observations"] == 3
-    assert facts["rows to know about"] == ["1 row with time_s 0, below what the clock sees: left out"]
-
-
-def test_several_times_are_named_in_the_suggestion():
-    table = pd.DataFrame({"p": [1, 2], "compute_s": [8.0, 4.2], "mpi_s": ["1", "1.0"], "runs": [3, 3]})
-    facts = describe(Measurements(table), "x.csv")
-    assert facts["value"] == "none"
-    assert facts["next"] == ["perf fit x.csv --value compute_s,mpi_s"]
 
 
 def test_too_few_points_for_any_fit_are_not_suggested_to_be_fitted():
@@ -136,8 +87,3 @@ def test_measurements_that_cannot_be_used_yet_are_described_all_the_same(columns
     assert reason in facts["observations"]
     assert [line.split()[0] for line in facts.get("to be told", [])] == told
     assert facts["next"] == []  # what is printed there runs as it is
-
-
-@pytest.mark.parametrize("data", [[1, 2], None])
-def test_anything_else_is_named_by_its_type(data):
-    assert describe(data, "x")["kind"] == type(data).__name__

@@ -36,12 +36,6 @@ def test_the_best_that_reach_a_mark_are_kept_in_their_order(ranking, above, top,
     assert len(ranking.candidates) == 6
 
 
-def test_a_model_whose_coefficient_is_not_known_reaches_no_mark():
-    unknown = Ranking((), (Candidate(("1/p",), {"r2_uncentered": None}), Candidate(("1",), {"sse": 1.0})))
-    assert unknown.filtered(above=0.5).candidates == ()
-    assert unknown.filtered(top=2).candidates == unknown.candidates
-
-
 def test_candidates_are_kept_in_model_files():
     candidate = Candidate(("1/p", "1"), {"sse": 28.06, "n_parameters": 2, "aicc": None}, "few points")
     text = msgspec.json.encode(candidate)

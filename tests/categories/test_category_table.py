@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_tables.category_table import by_category
 from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.base.errors import DataError, OptionError, PerfError
 
 COLUMNS = ["p", "category", "time_s"]
 
@@ -27,15 +27,6 @@ def test_points_are_rows_and_categories_columns():
     assert table.total.tolist() == [8.0, 5.0, 5.0]
     assert (table.unit, table.value_name, table.notes) == ("s", "time_s", ())
     assert np.isnan(table.spread).all()
-
-
-def test_several_factors_give_a_point_for_each_combination():
-    rows = [(p, n, c, float(p * n)) for p in (1, 2) for n in (10, 20, 30) for c in "ab"]
-    data = Measurements(pd.DataFrame(rows, columns=["p", "n", "part", "time_s"]), "p,n", category="part")
-    table = by_category(data)
-    assert len(table) == 6
-    assert table.describe(1) == "p=1, n=20"
-    np.testing.assert_array_equal(table.values[:, 0], table.points["p"] * table.points["n"])
 
 
 def test_what_the_categories_leave_of_the_total_becomes_a_category():
@@ -60,13 +51,6 @@ def test_the_total_may_be_another_category_or_a_column():
 def test_no_category_is_added_where_rounded_times_add_up():
     rows = [*PLAIN, (1, "total", 8.001), (2, "total", 5.0), (4, "total", 4.999)]
     assert table_of(rows).categories == ("work", "wait")
-
-
-def test_what_is_left_joins_a_category_that_is_called_so():
-    rows = [*[(p, "other" if c == "wait" else c, t) for p, c, t in PLAIN], *((p, "total", 10.0) for p in (1, 2, 4))]
-    table = table_of(rows)
-    assert table.categories == ("work", "other")
-    np.testing.assert_allclose(table.values.sum(axis=1), 10.0)
 
 
 def test_overlapping_categories_are_refused_and_the_point_is_named():
@@ -132,35 +116,6 @@ def test_bad_data_are_refused_in_one_line(rows, columns, given, problem):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_selection_keeps_all_categories():
-    table = table_of(PLAIN)
-    chosen = table.select(table.points["p"] > 1)
-    assert len(chosen) == 2
-    assert chosen.categories == table.categories
-    assert chosen.values.tolist() == table.values[1:].tolist()
-
-
-def test_some_of_the_categories_keep_the_total():
-    table = table_of(PLAIN)
-    work = table.only(np.array([True, False]))
-    assert (work.categories, work.values.tolist()) == (("work",), [[8.0], [4.0], [2.0]])
-    assert work.total.tolist() == table.total.tolist()
-
-
-def test_the_fingerprint_is_that_of_the_data_whatever_their_order():
-    one, two = table_of(PLAIN), table_of(PLAIN[::-1])
-    assert one.categories != two.categories
-    assert one.fingerprint() == two.fingerprint()
-    assert one.fingerprint() != table_of([(*row[:2], row[2] + 1) for row in PLAIN]).fingerprint()
-
-
-def test_categories_of_a_run_are_not_taken_for_repeated_runs():
-    data = Measurements(pd.DataFrame(PLAIN, columns=COLUMNS)).where("time_s>0")
-    with pytest.raises(DataError, match=r"rows of several categories \(work, wait\).*--where 'category=work'"):
-        data.observations()
-    assert len(data.where("category=work").observations()) == 3
-
-
 @pytest.mark.real_data
 def test_gromacs_by_category(real_data):
     """Percentages of the log files add up to 99.4 in the mean; the table keeps every second of ARCHER2."""
@@ -178,13 +133,6 @@ def test_gromacs_by_category(real_data):
     expected = raw.groupby(["nodes", "atoms"])["wall_s"].sum() / raw.groupby(["nodes", "atoms"])["run"].nunique()
     np.testing.assert_allclose(table.total, expected, rtol=1e-12)
     np.testing.assert_allclose(table.values.sum(axis=1), expected, rtol=1e-12)
-
-
-def test_a_negative_time_is_refused_with_its_line(tmp_path):
-    path = tmp_path / "profile.csv"
-    path.write_text("p,category,time_s\n1,a,2\n2,a,-3\n")
-    with pytest.raises(InputError, match=r"profile.csv:3: time_s is -3; a positive number or 0 is expected"):
-        by_category(perfcore.read(path))
 
 
 def test_call_paths_are_categories_unless_they_call_one_another():

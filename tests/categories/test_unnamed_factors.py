@@ -67,12 +67,6 @@ def test_what_a_log_of_gromacs_tells_beside_the_times_is_no_factor():
     )
 
 
-def test_levels_that_follow_from_the_point_are_no_factor():
-    """Memory and data grow with the processors: each point has one level of them."""
-    data = rows(p=[1, 2, 4], run=[1, 2]).eval("cells = 1000 * p")
-    assert len(table_of(data)) == 3
-
-
 def test_levels_that_come_at_one_point_only_do_not_hide_the_others():
     """Nodes as of a cluster: one for four ranks, two to eight for eight, four to sixteen for sixteen, and so on."""
     levels = {4: [1], 8: [2, 8], 16: [4, 8, 16], 32: [8, 16], 64: [16]}
@@ -107,15 +101,3 @@ def test_every_fitter_of_timings_refuses_runs_of_several_classes(fitter):
         perfcore.fit(data, fitter=fitter)
     with pytest.raises(OptionError, match="class"):
         perfcore.rank(data, fitter="individual")
-
-
-def test_a_class_that_is_named_is_none_of_the_runs():
-    data = Measurements(codes_at_classes(), source="runs.csv").with_roles(code="code,class")
-    assert perfcore.fit(data, fitter="individual", functions="1/p").formula
-
-
-def test_timings_over_one_of_two_parameters_are_refused():
-    index = pd.MultiIndex.from_product([[1, 2, 4, 8], [1, 2, 4]], names=["procs", "nodes"])
-    data = index.to_frame(index=False).eval("time_s = 8 / procs + nodes")
-    with pytest.raises(OptionError, match=r"differ in nodes \(1, 2, 4\).*--parameter procs,nodes"):
-        perfcore.fit(Measurements(data, source="runs.csv"), fitter="individual")

@@ -77,35 +77,3 @@ def test_what_could_not_be_fitted_has_a_status(versions, perf):
         file.write("4,idle,0\n8,idle,0\n")
     words = ["compare", "old.csv", "new.csv", *SCALING, "--at", "p=64"]
     assert "not compared, new: idle" in perf(*words, status=3).out
-
-
-def test_model_files_data_in_json_and_folders(versions, perf):
-    perf("fit", "old.csv", *SCALING, "-o", "old.json")
-    by_model = perf("compare", "old.json", "again.csv", *SCALING, "--at", "p=128", "--json").out
-    by_data = perf("compare", "old.csv", "again.csv", *SCALING, "--at", "p=128", "--json").out
-    assert json.loads(by_model)["points"] == json.loads(by_data)["points"]
-    for name in ("old", "new"):
-        rows = [line.split(",") for line in Path(f"{name}.csv").read_text().splitlines()[1:]]
-        points = [
-            {"point": [int(p)], "values": [float(t) for q, path, t in rows if q == p and path == "solve"]}
-            for p in dict.fromkeys(row[0] for row in rows)
-        ]
-        measured = {"parameters": ["p"], "measurements": {"solve": {"time": points}}}
-        Path(f"{name}_data.json").write_text(json.dumps(measured))
-        Path(name).mkdir()
-        for p in dict.fromkeys(row[0] for row in rows):
-            own = [f"{path},{time}" for q, path, time in rows if q == p]
-            Path(name, f"run_p{p}.csv").write_text("\n".join(["callpath,time_s", *own]) + "\n")
-    perf("compare", "old_data.json", "new_data.json", *SCALING, "--at", "p=128")
-    words = ["compare", "old", "new", *SCALING, "--from-name", "run_p{p:int}.csv"]
-    assert perf(*words, "--at", "p=128").lines[0] == "new against old"
-
-
-def test_points_that_are_refused(versions, refused):
-    words = ["compare", "old.csv", "new.csv", *SCALING]
-    assert "Missing option '--at'" in refused(*words)
-    assert "every path is compared" in refused(*words, "--at", "p=3", "--at", "path=solve")
-
-
-def test_help_shows_one_at(perf):
-    assert perf("compare", *SCALING, "--help").out.count("--at NAME") == 1

@@ -36,24 +36,19 @@ def test_commands(complete):
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
     assert {"--phases", "--degree", "--no-refine", "--json"} <= bash(complete("perf fit x.csv --"))
-    assert "--break-tolerance" in bash(complete("perf fit x.csv --segmenter minimax --"))
+    assert "--break-tolerance" in bash(complete("perf fit x.csv --fitter worley --"))
     offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
     assert "--start" in offered
     assert "--break-tolerance" not in offered
 
 
 def test_names_of_registered_things(complete):
-    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "scaling", "strohmaier", "worley"}
+    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
     assert bash(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
-    assert bash(complete("perf fit x.csv --segmenter ")) >= {"minimax", "greedy", "hill-climb", "least-squares"}
+    assert bash(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
     assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
     assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
     assert {"check", "worley", "csv", "exp"} <= bash(complete("perf plugins "))
-
-
-def test_after_a_comma_the_next_of_several(complete):
-    offered = complete("perf fit x.csv --fitter worley --functions log,")
-    assert set(offered) == {"log,exp", "log,log", "log,reciprocal"}
 
 
 def test_functions_of_the_fitter(complete):
@@ -66,29 +61,10 @@ def test_functions_of_the_fitter(complete):
     assert bash(complete("perf fit x.csv --fitter strohmaier --intervals ")) == {"asymptotic", "profile", "bootstrap"}
 
 
-def test_options_of_the_fitter_of_a_ranking(complete):
-    assert {"--sign", "--above", "--top"} <= bash(complete("perf rank x.csv --"))
-    offered = bash(complete("perf rank x.csv --fitter strohmaier --"))
-    assert {"--reference", "--above"} <= offered
-    assert "--sign" in offered
-
-
-def test_nothing_is_offered_or_said_about_what_is_unknown(complete):
-    assert "minimax" not in bash(complete("perf fit x.csv --fitter worly --segmenter "))
-    complete("perf fti --")
-
-
 def test_other_shells(complete):
     # zsh is given a call of _arguments, fish one word a line.
     assert '"knee"' in complete("perf fit x.csv --rule ", "zsh")[-2]
     assert complete("perf fit x.csv --rule p", "fish") == ["penalty"]
-
-
-def test_groups_of_commands(complete):
-    assert bash(complete("perf exp")) == {"experiment", "explore"}
-    assert bash(complete("perf experiment ")) == {"design", "list", "next", "run", "sample"}
-    assert {"--sbatch", "--limit"} <= bash(complete("perf experiment run d.toml --"))
-    assert "normal" in bash(complete("perf stochastic summarize x.csv --as n"))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

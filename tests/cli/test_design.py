@@ -1,7 +1,6 @@
 """``perf experiment design``: points, files, budgets."""
 
 import json
-import sys
 
 import pytest
 
@@ -23,19 +22,6 @@ def test_without_a_file_the_points_are_printed(perf):
     ).lines
     assert [line.split() for line in lines[:-1]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
     assert json.loads(perf("experiment", "design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_budget_by_runs(perf):
-    perf("experiment", "design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
-    sleep = "import time; time.sleep({n} * 0.2)"
-    perf("experiment", "run", "d.toml", "--max-load", "1", "--", sys.executable, "-S", "-c", sleep)
-    lines = perf("experiment", "design", "-f", "n=1,2,50", "--runs", "d.db", "--budget", "6s", "-o", "d.toml").lines
-    assert lines[0] == "d.toml: 2 points of n, 2 replications: 4 runs"
-    assert lines[1].startswith("about ")
-    assert 1.2 <= float(lines[1].split()[1]) < 6.0  # a busy machine starts programs slowly
-    assert lines[2].startswith("left out: n=50, ")
-    assert read_design("d.toml").left_out == [{"n": 50}]
 
 
 @pytest.mark.usefixtures("folder")

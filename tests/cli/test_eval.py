@@ -1,7 +1,6 @@
 """``perf stochastic eval``: a formula over uncertain quantities."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -24,26 +23,12 @@ def test_a_sum_of_normals(perf):
     assert statistics(printed)["std"] == ["5"]
 
 
-def test_numbers_alone(perf):
-    assert statistics(perf("stochastic", "eval", "a^2 + 1", "--with", "a=3"))["p95"] == ["10"]
-
-
 def test_a_quantity_that_occurs_twice(perf):
     """x - x is 0; what cannot be collected is sampled, with errors."""
     assert statistics(perf("stochastic", "eval", "x - x", "--with", "x=normal:5,2"))["std"] == ["0"]
     found = statistics(perf("stochastic", "eval", "x*(1 + x)", "--with", "x=normal:5,2"))
     assert float(found["mean"][0]) == pytest.approx(5 + 25 + 4, rel=1e-3)
     assert 0.0 < float(found["mean"][1]) < 0.05
-
-
-def test_intervals_have_bounds_and_no_mean(perf):
-    found = statistics(perf("stochastic", "eval", "a*b + max(c, d)", *with_all("a=3", "b=4", "c=interval:1,2", "d=0")))
-    assert list(found) == ["lowest", "highest"]
-    assert (found["lowest"], found["highest"]) == (["13"], ["14"])
-
-
-def with_all(*words):
-    return [part for word in words for part in ("--with", word)]
 
 
 def test_json_is_read_again(perf):
@@ -54,25 +39,6 @@ def test_json_is_read_again(perf):
     assert content["method"].startswith("quasi-Monte Carlo, 13 scramblings of 8,192")
     second = json.loads(perf("stochastic", "eval", "2*y", "--with", "y=first.json", "--json").out)
     assert second["statistics"]["mean"] == pytest.approx(2 * content["statistics"]["mean"], rel=1e-6)
-
-
-def test_json_of_what_is_not_there(perf):
-    content = json.loads(perf("stochastic", "eval", "2*a", "--with", "a=interval:1,2", "--json").out)
-    assert content["statistics"]["mean"] is None
-
-
-def test_options_of_the_sample(perf):
-    words = ("stochastic", "eval", "x*(1 + x)", "--with", "x=normal:5,1", "--method", "sample", "--json")
-    one, two = (json.loads(perf(*words, "--samples", "4096", "--seed", seed).out) for seed in (1, 2))
-    assert "8 scramblings of 512" in one["method"]
-    assert one["statistics"] != two["statistics"]
-    assert not math.isclose(one["errors"]["p95"], 0.0)
-
-
-def test_a_picture(perf):
-    printed = perf("stochastic", "eval", "x*(1 + x)", "--with", "x=normal:5,1", "--plot", "x.svg")
-    assert printed.lines[-1] == "picture: x.svg"
-    assert "density" in Path("x.svg").read_text()
 
 
 @pytest.mark.parametrize(
@@ -99,17 +65,3 @@ def test_a_picture(perf):
 )
 def test_mistakes(refused, words, message):
     assert message in refused("stochastic", "eval", *words)
-
-
-def test_deep_nesting_is_a_mistake(refused):
-    Path("deep.json").write_text("[" * 100_000)
-    assert "deep.json: not JSON" in refused("stochastic", "eval", "a", "--with", "a=deep.json")
-
-
-def test_an_unused_quantity_is_noted(perf):
-    assert "input 'b' is not used" in perf("stochastic", "eval", "a", "--with", "a=1", "--with", "b=2").lines
-
-
-def test_samples_are_an_input_and_few_are_said_to_be_few(perf):
-    printed = perf("stochastic", "eval", "a", "--with", "a=curve.csv")
-    assert any("4 samples are few" in line for line in printed.lines)

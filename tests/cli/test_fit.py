@@ -7,7 +7,7 @@ import pytest
 
 import perfcore
 
-ARGUMENTS = ("--fitter", "worley", "--phases", "2", "--degree", "0")
+ARGUMENTS = ("--fitter", "phases", "--phases", "2", "--degree", "0")
 
 
 @pytest.mark.usefixtures("folder")
@@ -39,41 +39,26 @@ def test_json_is_the_model_file_and_its_statistics(perf):
             ("--phases", "1..3", "--rule", "penalty", "--refine"),
             {"phases": range(1, 4), "rule": "penalty", "refine": True},
         ),
-        (("--phases", "2", "--functions", "exp,log"), {"phases": 2, "functions": ["exp", "log"]}),
+        (
+            ("--fitter", "worley", "--phases", "2", "--functions", "exp,log"),
+            {"fitter": "worley", "phases": 2, "functions": ["exp", "log"]},
+        ),
+        (("--fitter", "worley", "--tolerance", "3"), {"fitter": "worley", "tolerance": 3.0}),
         (
             ("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
             {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
         ),
         (
-            ("--phases", "2", "--segmenter", "minimax", "--break-tolerance", "0.5", "--no-refine"),
-            {"phases": 2, "segmenter": "minimax", "break_tolerance": 0.5, "refine": False},
+            ("--fitter", "worley", "--phases", "2", "--break-tolerance", "0.5", "--refine"),
+            {"fitter": "worley", "phases": 2, "break_tolerance": 0.5, "refine": True},
         ),
     ],
 )
 def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     printed = json.loads(perf("fit", "curve.csv", "--json", *words).out)
     del printed["statistics"], printed["parameters"]
-    model = perfcore.fit("curve.csv", fitter="worley", **options)
+    model = perfcore.fit("curve.csv", **{"fitter": "phases", **options})
     assert printed == json.loads(json.dumps(model.to_dict()))
-
-
-@pytest.mark.usefixtures("folder")
-def test_what_was_written_is_named_last(perf):
-    Path("new").mkdir()
-    lines = perf("fit", "curve.csv", *ARGUMENTS, "-o", "new/model.json", "--plot", "new/phases.svg").lines
-    assert lines[-2:] == ["model: new/model.json", "picture: new/phases.svg"]
-    assert perfcore.load("new/model.json").breaks == (40.0,)
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("words", [("-o", "reslts/model.json"), ("--plot", "reslts/phases.svg")])
-def test_a_folder_that_is_not_there_is_said_before_the_data_are_read(perf, words):
-    """The data do not even exist: what is written comes last and is checked first."""
-    said = perf("fit", "none.csv", *ARGUMENTS, *words, status=2)
-    assert (said.status, said.err) == (
-        2,
-        f"perf: error: {words[1]}: cannot be written: there is no folder 'reslts'; make it first\n",
-    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -88,33 +73,29 @@ def test_states_of_a_trace(perf):
 
 
 @pytest.mark.usefixtures("folder")
-def test_options_of_the_reader(perf):
-    printed = json.loads(perf("fit", "curve.csv", *ARGUMENTS, "-r", "time-unit=ms", "--json").out)
-    assert printed["model"]["time_unit"] == "ms"
-
-
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Known: "),
-        (["--segmenter", "minmax"], "did you mean 'minimax'?"),
+        (["--segmenter", "gredy"], "did you mean 'greedy'?"),
+        (["--segmenter", "minimax"], "--segmenter 'minimax': is now --fitter worley"),
+        (["--fitter", "worley", "--segmenter", "greedy"], "--segmenter is now --fitter phases --segmenter"),
         (["--fases", "3"], "--phases"),
-        (["--phases", "0"], "worley: --phases '0': the number of phases must be at least 1"),
+        (["--phases", "0"], "phases: --phases '0': the number of phases must be at least 1"),
         (["--phases", "-3"], "the number of phases must be at least 1"),
         (["--phases", "5..2"], "the range must not decrease"),
         (["--phases", "many"], "a number such as 9, a range such as 1..20, or auto is expected"),
         (["--phases"], "'--phases' requires an argument"),
-        (["--degree", "4"], "worley: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto, mixed"),
+        (["--degree", "4"], "phases: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto"),
         (["--rule", "knie"], "did you mean 'knee'?"),
-        (["--functions", "exp,lg"], "did you mean 'log'?"),
-        (["--scale", "0"], "worley: --scale '0': must be greater than 0"),
+        (["--fitter", "worley", "--functions", "exp,lg"], "did you mean 'log'?"),
+        (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),
         (
-            ["--segmenter", "minimax", "--break-tolerance", "nan"],
-            "minimax: --break-tolerance 'nan': a finite number is expected",
+            ["--fitter", "worley", "--break-tolerance", "nan"],
+            "worley: --break-tolerance 'nan': a finite number is expected",
         ),
         (["--start", "equal"], "No such option '--start'"),
-        (["--segmenter", "greedy", "--degree", "mixed"], "give --degree 0, 1, 2 or 3"),
+        (["--degree", "mixed"], "is now --fitter worley --degree mixed"),
         (["--busy", "run"], "--busy and --idle belong to traces"),
         (["--plot", "phases.jpg"], "cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html"),
         (["--reader", "cvs"], "unknown reader 'cvs': did you mean 'csv'?"),
@@ -159,12 +140,6 @@ def test_bad_data_are_refused_with_their_place(refused, folder, name):
     assert not (folder / "model.json").exists()
 
 
-@pytest.mark.usefixtures("folder")
-def test_unknown_states_are_refused_with_the_nearest(refused):
-    assert "unknown state 'runn': did you mean 'run'? Known: run, wait" in refused("fit", "trace.csv", "--busy", "runn")
-    assert "not both" in refused("fit", "trace.csv", "--busy", "run", "--idle", "wait")
-
-
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
     assert "holds a Trace, and" in refused("fit", folder)
@@ -178,16 +153,3 @@ def test_names_that_are_not_text(perf, folder):
     assert "caf\ufffd.csv" in perf("fit", data, *ARGUMENTS, "-o", model).out
     assert perfcore.load(model).origin.source.endswith("caf\ufffd.csv")
     assert json.loads(perf("info", data, "--json").out)["facts"]["file"].endswith("caf\ufffd.csv")
-
-
-def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf):
-    assert "Options of" not in perf("fit", "--help").out
-    text = perf("fit", "--fitter", "worley", "--help").out
-    assert "Options of worley:" in text
-    assert "--phases" in text
-    assert "--break-tolerance" in perf("fit", "--segmenter", "minimax", "--help").out
-    text = perf("fit", "--segmenter", "hill-climb", "--help").out
-    assert "Options of hill-climb:" in text
-    assert "--start" in text
-    assert "--break-tolerance" not in text
-    assert "Options of worley" not in perf("fit", "--fitter", "worly", "--help").out

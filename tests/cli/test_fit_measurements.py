@@ -61,17 +61,6 @@ def test_pairs_of_the_individual_fits(perf):
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("words", [JOINT, SINGLE])
-def test_json_is_the_model_file_and_its_statistics(perf, words):
-    printed = json.loads(perf("fit", "runs.csv", *words, "--json", "-o", "model.json").out)
-    statistics, parameters = printed.pop("statistics"), printed.pop("parameters")
-    assert {"name", "estimate", "standard_error", "unit"} == set(parameters[0])
-    assert json.loads(Path("model.json").read_text()) == printed
-    assert statistics == json.loads(json.dumps(perfcore.load("model.json").statistics))
-    assert statistics["n_parameters"] == (8 if words is JOINT else 12)
-
-
-@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("words", "options"),
     [
@@ -117,13 +106,6 @@ def test_what_was_written_is_named_last(perf, words, ending):
     assert "<svg" in Path(f"new/m.{ending}").read_text()
 
 
-def test_from_standard_input(program, runs):
-    with runs.open() as lines:
-        outcome = program("fit", "-", *SINGLE, stdin=lines)
-    assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.startswith("6 individual fits of ")
-
-
 @pytest.mark.usefixtures("runs")
 def test_roles_of_columns_may_be_told(perf, folder):
     text = "name,class,machine,cores,size,wall\n" + "".join(
@@ -139,16 +121,6 @@ def test_roles_of_columns_may_be_told(perf, folder):
 
 
 @pytest.mark.usefixtures("runs")
-def test_operation_counts_from_a_file(perf, folder):
-    (folder / "counts.csv").write_text("code,gflop,size\nBT,168.284,64\nLU,119.297,64\nSP,85.01,64\n")
-    direct = ["--operations", "BT=168.284,LU=119.297,SP=85.01"]
-    for words in (["--operations", "counts.csv:gflop"], direct):
-        model = json.loads(perf("fit", "runs.csv", *JOINT, *words, "--json").out)["model"]
-        step = model["preparation"]["steps"][1]
-        assert step["quantities"] == {"BT": 168.284, "LU": 119.297, "SP": 85.01}
-
-
-@pytest.mark.usefixtures("runs")
 def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     for words in (
         ["rank", "runs.csv", "--fitter", "strohmaier", "--terms", 1, "--json", "--parallel", "local:1"],
@@ -160,25 +132,9 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     )
     for words, message in (
         (["runs.csv", "--parallel", "cloud:2", "--fitter", "strohmaier"], "--parallel cloud:2: local:N"),
-        (
-            ["runs.csv", "--parallel", "local:2", "--fitter", "scaling"],
-            "scaling works in one process",
-        ),
+        (["runs.csv", "--parallel", "local:2", "--fitter", "scaling"], "scaling works in one process"),
     ):
         assert message in refused("fit", *words)
-
-
-@pytest.mark.usefixtures("runs")
-def test_help_has_the_options_of_each_fitter(perf):
-    joint = perf("fit", "--fitter", "strohmaier", "--help").out
-    assert "Options of strohmaier:" in joint
-    for option in ("--functions", "--reference", "--drop-outliers", "--intervals", "--operations", "--where"):
-        assert option in joint
-    assert "asymptotic|profile|bootstrap" in joint
-    assert "Options of worley" not in joint
-    single = perf("fit", "--fitter=individual", "--help").out
-    assert "--sign NAME" in single
-    assert "--reference" not in single
 
 
 @pytest.mark.usefixtures("runs")
@@ -257,86 +213,12 @@ def test_bad_rows_are_refused_with_their_line(refused, folder, fitter, kind):
 
 
 @pytest.mark.usefixtures("runs")
-def test_bad_rows_can_be_left_out(perf, folder):
-    (folder / "bad.csv").write_text(HEADER + "\n".join(["BT,SP2,4,0", "BT,SP2,0,3", *LINES]) + "\n")
-    left = json.loads(perf("fit", "bad.csv", *JOINT, "--where", "time_s>0,procs>0", "--json").out)
-    assert left["model"]["work"] == json.loads(perf("fit", "runs.csv", *JOINT, "--json").out)["model"]["work"]
-
-
-@pytest.mark.usefixtures("runs")
-def test_copies_are_dropped_or_kept_when_told(perf, folder):
-    (folder / "twice.csv").write_text(HEADER + "\n".join([*LINES, LINES[0], LINES[4]]) + "\n")
-    lines = perf("fit", "twice.csv", *JOINT, "--duplicates", "drop").lines
-    assert any("left out" in line and line.endswith("line 32, 33") for line in lines)
-    lines = perf("fit", "twice.csv", *JOINT, "--duplicates", "keep").lines
-    assert any(
-        line.startswith("2 of 30 points have several runs (up to 2); the median stands for them") for line in lines
-    )
-
-
-@pytest.mark.usefixtures("runs")
-def test_empty_times_are_named_and_left_out(perf, folder):
-    (folder / "gaps.csv").write_text(HEADER + "\n".join(["BT,SP2,128,", *LINES]) + "\n")
-    lines = perf("fit", "gaps.csv", *JOINT).lines
-    assert any("left out" in line and "time_s" in line and line.endswith("line 2") for line in lines)
-
-
-@pytest.mark.usefixtures("runs")
 def test_values_in_several_units(refused, folder):
     rows = [line + (",ms" if number == 3 else ",s") for number, line in enumerate(LINES)]
     (folder / "units.csv").write_text("code,system,procs,time,unit\n" + "\n".join(rows) + "\n")
     message = refused("fit", "units.csv", *JOINT, "-o", "model.json")
     assert message.startswith("units.csv: column 'unit' has several units (s, ms); convert the values to one")
     assert not (folder / "model.json").exists()
-
-
-@pytest.mark.usefixtures("runs")
-def test_a_code_on_a_system_of_its_own(refused, folder):
-    (folder / "apart.csv").write_text(HEADER + "\n".join([*LINES, "EP,Cray,4,2", "EP,Cray,8,1"]) + "\n")
-    message = refused("fit", "apart.csv", *JOINT)
-    assert "code EP was measured on no system that the others share (only on Cray)" in message
-    assert "--where" in message
-
-
-@pytest.mark.usefixtures("runs")
-def test_too_few_points_for_any_pair(refused):
-    message = refused("fit", "runs.csv", "--fitter", "individual", "--terms", "2", "--where", "procs=4")
-    assert message.startswith("runs.csv: no code on any system has enough different points for 2 functions")
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_table_that_does_not_say_what_was_varied(refused, folder):
-    (folder / "vague.csv").write_text("a,b\n1,2\n3,4\n")
-    message = refused("fit", "vague.csv", "--fitter", "strohmaier")
-    assert "--parameter COLUMN" in message
-    assert "--value COLUMN" in message
-
-
-@pytest.mark.usefixtures("runs")
-def test_measurements_are_not_phases(refused):
-    fitters = "individual or lca or modgen or scaling or strohmaier"
-    expected = f"runs.csv holds Measurements, which worley does not fit; use --fitter {fitters}"
-    assert refused("fit", "runs.csv", "--fitter", "worley") == expected
-
-
-def test_an_option_is_checked_before_the_data_are_read(refused):
-    assert "--level" in refused("fit", "no such file", "--fitter", "strohmaier", "--level", "1")
-    assert "--criterion" in refused("fit", "no such file", "--fitter", "individual", "--criterion", "R2")
-
-
-@pytest.mark.real_data
-def test_a_table_of_a_cluster(perf, real_data, folder):
-    """73 runs of NPB on a cluster of small boards; operation counts of FT C and MG C are known from their formulas."""
-    words = ["--where", "nodes=16|8,code=FT|MG,class=C", "--code", "code,class", "--system", "nodes"]
-    data, counts = real_data / "scaling/npb_mpi_picluster.csv", real_data / "scaling/npb_opcounts.csv"
-    out = perf(
-        "fit", data, "--fitter", "strohmaier", *words, "--operations", f"{counts}:gflop", "--functions", "1/p",
-        "-o", "model.json",
-    ).lines  # fmt: skip
-    assert out[1].endswith("codes: FT C, MG C; systems: 16, 8")
-    model = perfcore.load("model.json")
-    assert model.preparation.steps[1].quantities == {"FT C": 396.388, "MG C": 155.693}
-    assert perf("predict", "model.json", "--at", "p=16,128", "--at", "code=FT C", "--interval", "0.9").lines[1:]
 
 
 @pytest.mark.real_data

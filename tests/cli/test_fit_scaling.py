@@ -1,7 +1,5 @@
 """``perf fit --fitter scaling``: what is printed, written and refused, and the exit status."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -78,23 +76,6 @@ def test_json_has_everything_of_the_table(perf):
 
 
 @pytest.mark.usefixtures("runs")
-def test_csv_has_one_number_in_a_cell(perf):
-    rows = list(csv.DictReader(io.StringIO(perf("fit", "runs.csv", *FIT, "--table", "csv").out)))
-    assert [row["path"] for row in rows] == ["exchange", "solve"]
-    assert float(rows[0]["predicted"]) == pytest.approx(130, rel=0.02)
-    assert float(rows[0]["low"]) <= 130 <= float(rows[0]["high"])
-    assert sum(float(row["share"]) for row in rows) == pytest.approx(1.0, abs=1e-5)
-
-
-@pytest.mark.usefixtures("runs")
-def test_latex_escapes_formulas(perf):
-    out = perf("fit", "runs.csv", *FIT, "--table", "latex").out
-    assert r"\%" in out
-    assert "2 + 0.5*p" in out
-    assert out.count(r"\begin{tabular}") == out.count(r"\end{tabular}") == 3  # paths, what to measure, and speedup
-
-
-@pytest.mark.usefixtures("runs")
 def test_all_laws_of_one_path(perf, refused):
     assert "All laws of solve that the data leave" in perf("fit", "runs.csv", *FIT, "--show", "solve").out
     assert "unknown path 'sovle': did you mean 'solve'?" in refused("fit", "runs.csv", *FIT, "--show", "sovle")
@@ -110,39 +91,6 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     assert done.err == ""
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_only_bad_paths_are_an_error(refused, runs, kind):
-    rows, reason = BAD[kind]
-    (runs / "runs.csv").write_text(HEADER + rows + rows.replace("bad", "worse"))
-    assert f"none of 2 paths can be fitted; {reason}" in refused("fit", "runs.csv", *FIT, "-o", "laws.json")
-    assert not (runs / "laws.json").exists()
-
-
-def test_json_with_bad_paths_says_so_on_stderr(perf, runs):
-    (runs / "runs.csv").write_text(HEADER + SOLVE + lines_of("bad", [0] * 5))
-    done = perf("fit", "runs.csv", *FIT, "--json", status=3)
-    assert json.loads(done.out)["details"]["unfitted"] == {"bad": "is 0 at every point"}
-    assert done.err == "perf: warning: 1 path of the data could not be fitted\n"
-
-
-def test_a_path_missing_at_a_point_is_fitted(perf, runs):
-    (runs / "runs.csv").write_text(HEADER + SOLVE + EXCHANGE.replace("16,exchange,10.0\n", ""))
-    assert "2 + 0.5*p" in perf("fit", "runs.csv", *FIT).out
-
-
-@pytest.mark.parametrize(
-    ("points", "reason"),
-    [
-        ([(p, 100) for p in LEVELS], "measured at one level of n; measure at more, or hold it with --where"),
-        ([(p, 10 * p) for p in LEVELS], "p and n were varied together only (the points lie on a line)"),
-    ],
-)
-def test_two_parameters_that_cannot_be_told_apart(refused, folder, points, reason):
-    (folder / "two.csv").write_text("p,n,time_s\n" + "".join(f"{p},{n},{1 + p * n}\n" for p, n in points))
-    words = ("--fitter", "scaling", "--parameter", "p,n", "--at", "p=256,n=1000")
-    assert reason in refused("fit", "two.csv", *words)
-
-
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -156,10 +104,6 @@ def test_two_parameters_that_cannot_be_told_apart(refused, folder, points, reaso
 )
 def test_mistakes_in_options(refused, words, message):
     assert message in refused("fit", "runs.csv", "--fitter", "scaling", *words)
-
-
-def test_help_says_what_status_3_is(perf):
-    assert "The exit status is 3 where" in perf("fit", "--help").out
 
 
 @pytest.mark.real_data

@@ -21,15 +21,6 @@ def test_every_format_is_listed_with_an_example(perf):
         assert fact["help"]
 
 
-def test_the_list_as_a_table(perf):
-    lines = perf("info", "--formats").lines
-    assert lines[0].split() == ["format", "endings", "gives", "writes", "what", "it", "is", "example"]
-    npb = next(line for line in lines if line.startswith("npb "))
-    assert ".out .log .txt" in npb
-    assert "measurements" in npb
-    assert npb.endswith("perf info run.out")
-
-
 # Formats of several files, as the example names them.
 SEVERAL_FILES = {
     "projections": {"run.sts": PROJECTIONS_STS.encode()}
@@ -74,19 +65,3 @@ def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
     assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out'"
     words = ("rank", "*.out", "--from-name", "lu n{n:int}.out")
     assert perf(*words, "--value", "time_s", "--terms", "1").status in (0, 2)
-
-
-def test_a_single_point_asks_for_more_files(perf, tmp_path):
-    path = tmp_path / "lu_n12.out"
-    path.write_text(NPB)
-    assert json.loads(perf("info", path, "--json").out)["facts"]["next"] == []  # there are none
-    (tmp_path / "lu_n24.out").write_text(NPB.replace("12 x", "24 x"))
-    facts = json.loads(perf("info", path, "--json").out)["facts"]
-    assert facts["next"] == [f"perf info '{tmp_path}/*.out'"]
-
-
-def test_the_pattern_may_be_given_in_one_way_only(refused, tmp_path):
-    path = tmp_path / "lu_n12.out"
-    path.write_text(NPB)
-    words = ("info", path, "-r", "from_name=lu_n{n:int}.out")
-    assert "--from-name and -r from_name= are the same" in refused(*words, "--from-name", "lu_n{n}.out")

@@ -1,7 +1,5 @@
 """``perf info``: what a file is."""
 
-import json
-
 import pytest
 
 
@@ -15,32 +13,6 @@ def test_a_curve_and_what_can_be_done_with_it(perf):
     assert facts["next"].startswith("perf fit curve.csv")
     assert lines[-2].strip().startswith("perf plot curve.csv")
     assert facts["notes"].startswith("start has no unit: its times are taken in us")
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_suggested_commands_work(perf):
-    for command in json.loads(perf("info", "trace.csv", "--json").out)["facts"]["next"]:
-        program, *words = command.split()
-        assert program == "perf"
-        perf(*words)
-
-
-@pytest.mark.usefixtures("folder")
-def test_json(perf):
-    facts = json.loads(perf("info", "trace.csv", "--json").out)["facts"]
-    assert (facts["kind"], facts["intervals"], facts["locations"]) == ("trace", 3, 2)
-    assert facts["mean utilization"] == "0.700 of 2"  # (40 + 100) / 200
-
-
-@pytest.mark.usefixtures("folder")
-def test_options_of_the_reader(perf, refused):
-    assert (
-        json.loads(perf("info", "curve.csv", "--reader", "csv", "-r", "time_unit=s", "--json").out)["facts"][
-            "time unit"
-        ]
-        == "s"
-    )
-    assert "unknown reader" in refused("info", "curve.csv", "--reader", "xml")
 
 
 RUNS = "code,system,procs,time_s\n" + "".join(
@@ -77,22 +49,6 @@ def test_measurements_and_their_roles(perf, folder):
     assert "rows to know about" not in facts
 
 
-def test_the_suggested_commands_for_measurements_work(perf, folder):
-    for name, text in (
-        ("runs.csv", RUNS),
-        ("one.csv", "p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n"),
-        ("gaps.csv", RUNS + "LU,SP2,64,\n"),
-        ("copies.csv", RUNS + RUNS.splitlines()[-1] + "\n"),
-    ):
-        (folder / name).write_text(text)
-        commands = json.loads(perf("info", name, "--json").out)["facts"]["next"]
-        assert commands
-        for command in commands:
-            program, *words = command.split()
-            assert program == "perf"
-            assert perf(*words).out
-
-
 def test_what_is_missing_or_repeated_is_said(perf, folder):
     kept = [line for line in RUNS.splitlines() if not line.startswith("SP,T3D")]
     (folder / "runs.csv").write_text("\n".join([*kept, kept[1], "LU,SP2,64,"]) + "\n")
@@ -103,30 +59,6 @@ def test_what_is_missing_or_repeated_is_said(perf, folder):
     assert empty.endswith("line 15")
     assert repeated == "left out, a copy of another row in every column: line 14"
     assert all("--duplicates drop" in command for command in facts["next"])
-
-
-def test_roles_may_be_told_to_the_reader(perf, folder):
-    (folder / "table.csv").write_text("n,cores,host,wall\n10,1,a,5\n20,1,a,9\n10,2,b,3\n")
-    words = ["-r", "kind=measurements", "-r", "parameters=p=cores,n", "-r", "value=wall", "-r", "system=host"]
-    facts = facts_of(perf("info", "table.csv", *words))
-    assert facts["parameters"] == ["p=cores, n"]
-    assert facts["points"] == ["cores: 2 values, 1 to 2", "n: 2 values, 10 to 20"]
-    assert facts["systems"] == ["a, b"]
-
-
-def test_measurements_that_cannot_be_fitted_say_why(perf, folder):
-    (folder / "runs.csv").write_text(RUNS + "LU,T3D,64,-3\n")
-    facts = facts_of(perf("info", "runs.csv"))
-    assert facts["observations"][0].startswith("none: runs.csv:17: time_s is -3; a positive number is expected")
-
-
-@pytest.mark.real_data
-def test_a_table_of_a_cluster(perf, real_data):
-    facts = json.loads(perf("info", real_data / "scaling/npb_mpi_picluster.csv", "--json").out)["facts"]
-    assert (facts["rows"], facts["parameters"], facts["value"]) == (73, ["p=procs"], "time_s [s]")
-    assert facts["codes"] == "BT, CG, EP, FT, IS, LU, MG, SP"
-    assert "differ in nodes" in facts["observations"]  # and in classes: no two runs of a point are repetitions
-    assert facts["next"] == []
 
 
 def test_runs_of_several_classes_are_no_observations_and_no_fit_is_suggested(perf, refused, folder):

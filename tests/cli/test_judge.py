@@ -39,13 +39,6 @@ def test_json(perf):
     assert printed["each"][0]["place"] is None
 
 
-def test_pictures(perf, folder):
-    for name, ending in (("one", "png"), ("many", "html")):
-        words = ("--column", "time_s", "--at", "start_s", "--plot", f"{name}.{ending}")
-        assert perf("validate", f"{name}.json", "runs.csv", *words).lines[-1] == f"picture: {name}.{ending}"
-    assert "<table>" in (folder / "many.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -54,10 +47,7 @@ def test_pictures(perf, folder):
         (["one.json", "runs.csv", "--column", "times"], "did you mean 'time_s'"),
         (["none.json", "runs.csv", "--column", "time_s"], "none.json: there is no such file"),
         (["one.json", "none.csv"], "none.csv: there is no such file"),
-        (
-            ["runs.csv", "runs.csv", "--column", "time_s"],
-            "runs.csv: is neither a model that `perf fit -o` wrote nor",
-        ),
+        (["runs.csv", "runs.csv", "--column", "time_s"], "runs.csv: is neither a model that `perf fit -o` wrote nor"),
         (["one.json", "runs.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
         (["one.json"], "Missing argument 'DATA'"),
     ],

@@ -42,15 +42,6 @@ def test_nothing_heavy_is_imported_to_say_what_there_is(words):
     assert not HEAVY & set(done.stderr.split())
 
 
-def test_help(perf):
-    text = perf("--help").out
-    assert text == perf("-h").out
-    for command in ("convert", "fit", "info", "plot", "plugins", "predict"):
-        assert f"\n  {command} " in text
-        assert perf(command, "--help").out.startswith(f"Usage: perf {command}")
-    assert perf("--version").out == f"perfcore, version {perfcore.__version__}\n"
-
-
 def test_without_a_command_there_is_help_and_a_status(perf):
     assert perf(status=2).out == perf("--help").out
 
@@ -90,11 +81,6 @@ def test_every_command_has_help_with_an_example(perf, name):
         assert f"\n  perf {name} " in text
 
 
-def test_a_group_without_a_command_is_its_help(perf):
-    assert perf("experiment", status=2).out == perf("experiment", "--help").out
-    assert perf("gate", "record", "--help").out.startswith("Usage: perf gate record")
-
-
 def test_an_error_of_several_lines_becomes_one(refused, monkeypatch, folder):
     def fit(*_, **__):
         raise DataError("one\ntwo\n")
@@ -118,16 +104,6 @@ def test_data_from_standard_input_and_the_result_alone_on_stdout(program):
     outcome = program(*words, input="time,value\n0,1\n4,5\n10,\n")
     assert (outcome.status, outcome.err) == (0, "")
     assert [phase["coefficients"] for phase in json.loads(outcome.out)["model"]["phases"]] == [[1], [5]]
-
-
-def test_which_fitter_was_taken_is_said_beside_the_result(program):
-    outcome = program("fit", "-", "--phases", "2", "--degree", "0", "--json", input="time,value\n0,1\n4,5\n10,\n")
-    assert outcome.err == "perf: fitter worley: curve; --fitter names another\n"
-    assert json.loads(outcome.out)["fitter"] == "worley"
-
-
-def test_empty_standard_input(program):
-    assert program("fit", "-", input="") == (2, "", "perf: error: -: the file is empty\n")
 
 
 def test_a_device_without_end_is_refused_as_standard_input():

@@ -42,13 +42,6 @@ def test_points_for_a_target_become_a_design(perf):
     assert facts["rivals"][0]["point"] == {"p": 256}
 
 
-@pytest.mark.usefixtures("model")
-def test_candidates_of_a_design_that_meet_a_constraint(perf):
-    perf("experiment", "design", "-f", "p=64,128,512", "-f", "s=a", "-o", "d.toml")
-    words = ["--target", "p=1024", "--candidates", "d.toml", "--constraint", "p < 500", "--points", "1", "--json"]
-    assert json.loads(perf("experiment", "next", "m.json", *words).out)["choices"][0]["point"]["p"] == 128
-
-
 def test_replications_that_are_missing(perf, store):
     lines = perf("experiment", "next", store, "--precision", "20%", "-o", "more.toml").lines
     header, first, second = (line.split() for line in lines[:3])
@@ -65,18 +58,6 @@ def test_replications_that_are_missing(perf, store):
         perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1")
         .lines[0]
         .endswith("2 runs made; 6 measurements in all")
-    )
-
-
-def test_a_store_that_is_precise_enough(perf, store):
-    lines = perf("experiment", "next", store, "--precision", "99%", "-o", "more.toml").lines
-    assert lines[-2:] == [
-        "0 more runs of 0 points for 99 % of each mean (95 %)",
-        "no design is written: all 2 points are precise enough",
-    ]
-    assert all(
-        point["more"] == 0
-        for point in json.loads(perf("experiment", "next", store, "--precision", "99%", "--json").out)["rows"]
     )
 
 
@@ -99,16 +80,3 @@ def test_a_store_that_is_precise_enough(perf, store):
 @pytest.mark.usefixtures("model")
 def test_mistakes(refused, words, message):
     assert message in refused("experiment", "next", *words)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--target", "n=1"], "--target is for a model"),
-        (["--points", "3"], "--points is for a model"),
-        (["--precision", "2"], "--precision '2': a share between 0 and 1 is expected"),
-        (["--value", "x"], "no value 'x' in a run"),
-    ],
-)
-def test_mistakes_about_a_store(refused, store, words, message):
-    assert message in refused("experiment", "next", store, *words)

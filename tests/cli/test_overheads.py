@@ -57,29 +57,6 @@ def test_own_categories_start_from_the_standard_ones(runs, perf):
     assert "starvation" in perf("overheads", "two.csv", "--categories", "own.toml").out
 
 
-def test_states_are_classed_in_a_word(runs, perf):
-    out = perf("overheads", "two.csv", "--class", "contending=lo*").out
-    assert any(line.startswith("resource contention") and "8.33%" in line for line in out.splitlines())
-
-
-def test_ready_work_from_a_file(runs, perf):
-    Path("idle.csv").write_text(HEADER + "0,60,a,run\n0,10,b,run\n")
-    Path("ready.csv").write_text("time_us,ready\n0,3\n30,0\n")
-    out = perf("overheads", "idle.csv", "--ready", "ready.csv", "--json").out
-    times = {entry["category"]: entry["total_ns"] for entry in json.loads(out)["profiles"][0]["categories"]}
-    assert times["load imbalance"] == 20_000
-    assert times["insufficient parallelism"] == 30_000
-
-
-@pytest.mark.parametrize("ending", ["png", "svg", "html"])
-def test_pictures(runs, perf, ending):
-    out = perf("overheads", "two.csv", "--plot", f"lost.{ending}").out
-    assert out.endswith(f"picture: lost.{ending}\n")
-    assert Path(f"lost.{ending}").stat().st_size > 1000
-    perf("overheads", "one.csv", "two.csv", "--plot", f"both.{ending}")
-    assert Path(f"both.{ending}").stat().st_size > 1000
-
-
 def test_mistakes_are_told_in_one_line(runs, refused):
     Path("curve.csv").write_text("start,end,value\n0,25,1\n25,40,2\n")
     assert "give a trace" in refused("overheads", "curve.csv")
@@ -94,25 +71,6 @@ def test_mistakes_are_told_in_one_line(runs, refused):
     assert "NAME=VALUE,... is expected" in refused("overheads", "one.csv", "--class", "waiting")
     assert "no such file" in refused("overheads", "one.csv", "--categories", "none.toml")
     assert "Missing argument" in refused("overheads")
-
-
-def test_a_pattern_that_fits_nothing_is_a_note(runs, perf):
-    out = perf("overheads", "one.csv", "--class", "waiting=Wait*").out
-    assert "--class: no state fits 'Wait*'" in out
-
-
-def test_a_trace_in_which_nobody_computes(runs, perf):
-    Path("waits.csv").write_text(HEADER + "0,60,a,lock\n")
-    out = perf("overheads", "waits.csv").out
-    assert any(line.startswith("synchronization loss") and "100.00%" in line for line in out.splitlines())
-
-
-def test_a_trace_without_the_states_that_a_predicate_needs(runs, perf, refused):
-    Path("waits.csv").write_text(HEADER + "0,60,a,lock\n")
-    Path("own.toml").write_text(perf("overheads", "--print-categories").out.replace("needs = []", ""))
-    message = refused("overheads", "waits.csv", "--categories", "own.toml")
-    assert "no state of the trace is in 'computing'" in message
-    assert "--class computing=" in message
 
 
 @pytest.mark.real_data

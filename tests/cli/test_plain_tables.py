@@ -24,11 +24,6 @@ def test_csv_is_what_a_reader_gives_back(capsys):
     assert list(csv.reader(io.StringIO(text))) == [HEADER, *rows]
 
 
-def test_several_csv_tables_are_parted_by_a_blank_line(capsys):
-    text = printed(capsys, "csv", ("first", ["a"], [["1"]]), ("second", ["b"], [["2"]]))
-    assert text == "# first\na\n1\n\n# second\nb\n2\n"
-
-
 def test_latex_aligns_numbers_and_words(capsys):
     text = printed(capsys, "latex", ("A title", HEADER, [["f", "1.5", ""], ["g", "2 .. 3", ""]]))
     assert text.splitlines() == [
@@ -71,12 +66,6 @@ def test_latex_prints_every_sign_as_it_is(capsys, text, escaped):
     assert lines[5] == lines[7] == rf"    {escaped} \\"
 
 
-@pytest.mark.parametrize("text", ["[MPI] Send", "*all*"])
-def test_the_first_cell_is_no_argument_of_the_row_before(capsys, text):
-    row = printed(capsys, "latex", ("", ["path"], [[text]])).splitlines()[6]
-    assert row == rf"    {{}}{text} \\"
-
-
 def test_what_is_left_in_latex_are_only_known_commands(capsys):
     """Every printable sign: braces balance, and each backslash begins one of ours or escapes a sign."""
     every = "".join(map(chr, range(32, 127)))
@@ -90,14 +79,6 @@ def test_what_is_left_in_latex_are_only_known_commands(capsys):
 
 
 @pytest.mark.usefixtures("folder")
-def test_every_fitter_has_its_tables_as_csv_and_latex(perf):
-    fit = ("fit", "curve.csv", "--phases", "2", "--degree", "0")
-    rows = list(csv.reader(io.StringIO(perf(*fit, "--table", "csv").out)))
-    assert any(row and row[0] == "phase" for row in rows)
-    assert r"\toprule" in perf(*fit, "--table", "latex").out
-
-
-@pytest.mark.usefixtures("folder")
 def test_predictions_as_csv(perf):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
     predict = ("predict", "model.json", "--at", "t=10,60")
@@ -106,9 +87,3 @@ def test_predictions_as_csv(perf):
     expected = json.loads(perf(*predict, "--json").out)["rows"]
     assert [float(row["value"]) for row in rows] == [point["value"] for point in expected]
     assert text.splitlines()[0] == ",".join(perf(*predict).lines[0].split())
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("words", [("fit", "curve.csv"), ("predict", "model.json", "--at", "t=1")])
-def test_json_and_a_table_do_not_go_together(refused, words):
-    assert "--json and --table do not go together" in refused(*words, "--json", "--table", "csv")

@@ -27,23 +27,10 @@ def test_lists_everything_that_is_registered(perf):
     assert all(fact["from"] and fact["help"] for fact in facts)
 
 
-def test_options_of_one(perf):
-    text = perf("plugins", "worley").out
-    assert text.startswith("fitter worley (perfcore): phases of a processor-utilization curve")
-    assert "greedy|hill-climb|least-squares|minimax" in text
-    options = {fact["name"]: fact for fact in json.loads(perf("plugins", "worley", "--json").out)["options"]}
-    assert options["degree"]["default"] == "auto"
-    assert options["degree"]["choices"] == ["auto", "0", "1", "2", "3", "mixed"]
-
-
 @pytest.mark.parametrize("name", [name for kind in registry().kinds for name in registry().entries(kind)])
 def test_each_can_be_described(perf, name):
     assert name in perf("plugins", name).lines[0]
     assert ">>>" not in perf("plugins", name).out  # examples are for the documentation
-
-
-def test_an_unknown_one(refused):
-    assert "unknown plugin 'worly': did you mean 'worley'?" in refused("plugins", "worly")
 
 
 def test_check(perf):

@@ -21,11 +21,6 @@ def test_a_table_of_points_and_values(perf):
     assert table == [["t", "value"], ["0", "1"], ["39.5", "1"], ["40", "5"], ["101", "-"]]
 
 
-def test_json_has_null_outside_of_the_run(perf):
-    points = json.loads(perf("predict", "model.json", "--at", "t=0..200:100", "--json").out)["rows"]
-    assert points == [{"t": 0, "value": 1}, {"t": 100, "value": 5}, {"t": 200, "value": None}]
-
-
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
     assert [line.split() for line in printed.lines[:2]] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
@@ -52,17 +47,6 @@ def test_points(text, points):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        *("", "t", "t=", "=1", "t=a", "t=1..2", "t=1:2", "t=2..1:1", "t=1..2:0", "t=nan", "t=inf"),
-        *("t=1,,2", "t=1..8*1", "t=0..8*2"),
-    ],
-)
-def test_points_that_are_none(refused, text):
-    assert "FIRST..LAST" in refused("predict", "model.json", "--at", text)
-
-
-@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["model.json"], "Missing option '--at'"),
@@ -75,11 +59,6 @@ def test_points_that_are_none(refused, text):
 )
 def test_mistakes(refused, words, message):
     assert message in refused("predict", *words)
-
-
-def test_a_model_of_another_version(refused, model):
-    model.write_text(model.read_text().replace("perfcore-model/1", "perfcore-model/2"))
-    assert "schema 'perfcore-model/2' is not known here" in refused("predict", model, "--at", "t=1")
 
 
 # Two codes on three systems; the name of one holds commas. The times are exact: w / r (1 / p + 0.01).
@@ -108,38 +87,6 @@ def test_codes_and_systems_by_name(perf):
         ["procs", "code", "system", "value", "remark"],
         ["4", "LU", "Cray", "13"],
         ["64", "LU", "Cray", "1.28125", "extrapolated:", "procs", "was", "2", "to", "16"],
-    ]
-
-
-@pytest.mark.usefixtures("joint")
-def test_names_with_commas_and_several_names(perf):
-    points = json.loads(
-        perf("predict", "joint.json", "--at", "code=SP, class A", "--at", "system=SP2,T3D", "--at", "p=8", "--json").out
-    )["rows"]
-    assert [(point["code"], point["system"]) for point in points] == [("SP, class A", "SP2"), ("SP, class A", "T3D")]
-    assert [point["value"] for point in points] == pytest.approx([33.75, 67.5])
-
-
-@pytest.mark.usefixtures("joint")
-def test_names_that_are_left_out_take_all(perf):
-    points = json.loads(perf("predict", "joint.json", "--at", "procs=2..8*2", "--json").out)["rows"]
-    assert len(points) == 3 * 2 * 3
-    assert {(point["procs"], point["code"], point["system"]) for point in points} == {
-        (p, code, system) for p in (2, 4, 8) for code in WORK for system in SPEED
-    }
-    for point in points:
-        expected = WORK[point["code"]] / SPEED[point["system"]] * (1 / point["procs"] + 0.01)
-        assert point["value"] == pytest.approx(expected, rel=1e-6)
-        never = (point["code"], point["system"]) == ("SP, class A", "Cray")
-        assert point["remark"] == ("never measured on this system" if never else "")
-
-
-@pytest.mark.usefixtures("joint")
-def test_the_same_variable_several_times(perf):
-    words = ["--at", "p=2", "--at", "p=16,32", "--at", "code=LU", "--at", "system=SP2", "--at", "system=T3D", "--json"]
-    points = json.loads(perf("predict", "joint.json", *words).out)["rows"]
-    assert [(point["procs"], point["system"]) for point in points] == [
-        (p, system) for p in (2, 16, 32) for system in ("SP2", "T3D")
     ]
 
 
@@ -180,51 +127,3 @@ def test_pairs_fitted_each_by_itself(perf):
     ]
     points = json.loads(perf("predict", "single.json", *words, "--json").out)["rows"]
     assert points[2]["value"] is None
-
-
-@pytest.mark.usefixtures("joint")
-def test_a_single_series_is_a_model_of_its_parameter(perf):
-    words = ["--where", "code=LU,system=SP2", "--functions", "1/p,1", "-o", "one.json"]
-    perf("fit", "runs.csv", "--fitter", "individual", *words)
-    assert [line.split() for line in perf("predict", "one.json", "--at", "procs=2,4").lines] == [
-        ["procs", "value"],
-        ["2", "51"],
-        ["4", "26"],
-    ]
-
-
-@pytest.mark.usefixtures("joint")
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["code=LU"], "the model is one of p, code, system; give --at p=..."),
-        (["p=4", "code=EP"], "unknown code 'EP': "),
-        (["p=4", "system=T3E"], "unknown system 'T3E': did you mean 'T3D'? Known: Cray, SP2, T3D"),
-        (["p=4", "code="], "unknown code ''"),
-        (["p=4", "t=1"], "unknown variable of the model 't'"),
-        (["p=0"], "p=0: a positive number is expected"),
-        (["p=-4"], "p=-4: a positive number is expected"),
-        (["procs=many"], "--at procs=many: NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP"),
-    ],
-)
-def test_places_that_are_none(refused, words, message):
-    assert message in refused("predict", "joint.json", *(part for word in words for part in ("--at", word)))
-
-
-@pytest.mark.usefixtures("joint")
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (('"1/procs"', '"1/(procs"'), "1/(procs"),
-        (('"strohmaier"', '"individual"'), "kind 'joint timing model' does not belong to fitter 'individual'"),
-        (('"work"', '"wrok"'), "wrok"),
-        (('"reference": "SP2"', '"reference": "SP3"'), "reference"),
-    ],
-)
-def test_a_model_file_that_was_edited(refused, joint, change, message):
-    text = joint.read_text()
-    assert change[0] in text
-    joint.write_text(text.replace(*change))
-    refusal = refused("predict", "joint.json", "--at", "p=4")
-    assert refusal.startswith("joint.json: ")
-    assert message in refusal

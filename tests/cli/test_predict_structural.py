@@ -28,21 +28,9 @@ def test_a_table(perf):
     assert next(line for line in exact.lines if line.startswith("statistic")).split() == ["statistic", "s"]
 
 
-def test_json(perf):
-    content = json.loads(perf("predict", "model.toml", "--json").out)
-    assert (content["name"], content["unit"]) == ("demo", "s")
-    # 60 Mflop at some 200 Mflop/s, ten times; the second machine is hardly ever the faster one.
-    assert content["statistics"]["mean"] == pytest.approx(3.0 * (1 + (10 / 200) ** 2), rel=5e-3)
-
-
 def test_inputs_are_replaced(perf):
     found = [json.loads(perf("predict", "model.toml", *words, "--json").out) for words in ((), ("--with", "steps=20"))]
     assert found[1]["statistics"]["mean"] == pytest.approx(2 * found[0]["statistics"]["mean"])
-
-
-def test_a_picture(perf):
-    assert perf("predict", "model.toml", "--plot", "x.png").lines[-1] == "picture: x.png"
-    assert Path("x.png").stat().st_size > 5_000
 
 
 @pytest.mark.parametrize(
@@ -63,10 +51,3 @@ def test_a_picture(perf):
 )
 def test_mistakes(refused, words, message):
     assert message in refused("predict", *words)
-
-
-def test_the_place_in_a_file_that_is_not_toml(refused, model):
-    model.write_text('equation = "a"\n[inputs\n')
-    assert "model.toml: not TOML: " in refused("predict", "model.toml")
-    model.write_bytes(b"equation = '\xff'")
-    assert "model.toml: not TOML: " in refused("predict", "model.toml")

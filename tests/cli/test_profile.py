@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import perfcore
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TRACE = "start_us,end_us,location,state\n"
 
@@ -41,13 +39,6 @@ def test_from_traces_to_laws(runs, perf):
         assert perf("fit", "runs.jsonl", "--fitter", fitter).lines[0].startswith("2 categories")
 
 
-def test_two_sizes_are_no_law_yet(runs, perf):
-    last = perf("profile", "run_p1.csv", "run_p2.csv", "-o", "runs.csv").lines[-1]
-    assert last == (
-        "next: runs at 3 or more values of p, from which perf fit runs.csv --fitter scaling finds laws; these are 2"
-    )
-
-
 def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path, monkeypatch, perf):
     """The program of examples/halo on 1, 2 and 4 ranks: on 8 each function is where its law says."""
     monkeypatch.chdir(tmp_path)
@@ -66,18 +57,6 @@ def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path,
     assert running == pytest.approx(took["Running"], rel=0.1)
     # By hand: 20 steps of 4 ms, shared by 8, of which one takes a fifth more.
     assert running == pytest.approx(20 * 4e-3 / 8 * (1 + 0.2 / 8), rel=0.1)
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_tables_have_all_columns(runs, perf, ending):
-    perf("profile", "run_p*.csv", "--from-name", "run_p{ranks:int}.csv", "-o", f"runs.{ending}")
-    table = perfcore.read(f"runs.{ending}").table
-    assert list(table.columns) == [
-        *("function", "ranks", "time_s", "inclusive_s", "calls", "longest_s", "imbalance", "longest_location"),
-        *("all_locations_ns", "run", "file"),
-    ]
-    for fitter in ("scaling", "lca", "modgen"):
-        assert "solve" in perf("fit", f"runs.{ending}", "--fitter", fitter).out
 
 
 def test_parts_json_and_pictures(runs, perf):

@@ -53,15 +53,6 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
 
 
 @pytest.mark.usefixtures("runs")
-def test_squares_increase_down_the_table(perf):
-    words = (*ONE_PAIR, "--criterion", "sse", "--sign", "any", "--json")
-    found = json.loads(perf("rank", "runs.csv", *words).out)["rows"]
-    squares = [candidate["sse"] for candidate in found]
-    assert squares == sorted(squares)
-    assert {len(candidate["functions"]) for candidate in found} == {2}
-
-
-@pytest.mark.usefixtures("runs")
 def test_one_model_for_all_pairs_as_in_table_2(perf):
     """The best of each pair stands above the models that are used for all pairs."""
     printed = perf("rank", "runs.csv", "--terms", "2", "--criterion", "sse").lines
@@ -82,25 +73,6 @@ def test_joint_models_as_in_table_3(perf):
     assert rows[0].split()[:4] == ["1/procs", "+", "1/sqrt(procs)", "14"]
 
 
-@pytest.mark.usefixtures("runs")
-def test_only_the_first_or_only_the_good(perf):
-    every = json.loads(perf("rank", "runs.csv", "--json").out)["rows"]
-    assert json.loads(perf("rank", "runs.csv", "--json", "--top", "3").out)["rows"] == every[:3]
-    limit = sorted(candidate["r2_uncentered"] for candidate in every)[-9]
-    good = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit)).out)["rows"]
-    assert good == [candidate for candidate in every if candidate["r2_uncentered"] >= limit]
-    assert len(good) == 9
-    both = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit), "--top", "2").out)["rows"]
-    assert both == good[:2]
-    assert len(rows_of(perf("rank", "runs.csv", "--top", "3").lines)[1]) == 3
-
-
-@pytest.mark.usefixtures("runs")
-def test_no_model_is_good_enough(perf):
-    assert perf("rank", "runs.csv", "--above", "1.5").lines[-1] == "no model has an uncentered R^2 of 1.5 or more"
-    assert json.loads(perf("rank", "runs.csv", "--above", "1.5", "--json").out)["rows"] == []
-
-
 def test_the_same_call_in_python(perf, runs):
     words = ["--fitter", "strohmaier", "--where", "procs>=8,code=BT|SP", "--terms", "1..2", "--criterion", "bic"]
     printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)["rows"]
@@ -109,16 +81,6 @@ def test_the_same_call_in_python(perf, runs):
     )
     assert [candidate["functions"] for candidate in printed] == [list(c.functions) for c in ranking.candidates]
     assert [candidate["bic"] for candidate in printed] == [c.figures["bic"] for c in ranking.candidates]
-
-
-@pytest.mark.usefixtures("runs")
-def test_formulas_join_the_registered_functions(perf):
-    found = json.loads(perf("rank", "runs.csv", "--function", "p^(-2/3),max(1,p/8)", "--terms", "1", "--json").out)[
-        "rows"
-    ]
-    # The best of each pair, seven registered functions, and two formulas.
-    assert len(found) == 1 + 7 + 2
-    assert {"procs^(-2/3)", "max(1, procs/8)"} <= {name for candidate in found for name in candidate["functions"]}
 
 
 @pytest.mark.usefixtures("runs")
@@ -141,19 +103,3 @@ def test_formulas_join_the_registered_functions(perf):
 )
 def test_mistakes(refused, words, message):
     assert message in refused("rank", "runs.csv", *words)
-
-
-@pytest.mark.usefixtures("folder")
-def test_data_and_fitters_that_have_nothing_to_rank(refused):
-    message = refused("rank", "curve.csv")  # read as measurements, which it does not hold
-    assert message.startswith("curve.csv: it does not say which column was varied: --parameter COLUMN, nor which was")
-
-
-def test_help_has_the_options_of_the_fitter(perf):
-    assert "Options of" not in perf("rank", "--help").out
-    text = perf("rank", "--fitter", "individual", "--help").out
-    assert "Options of individual:" in text
-    assert "loo|aicc" in text
-    text = perf("rank", "--fitter", "strohmaier", "--help").out
-    assert "Options of strohmaier:" in text
-    assert "loo|aicc" not in text

@@ -13,13 +13,6 @@ def test_a_trace_keeps_its_intervals(perf):
     assert one.end_ns.tolist() == two.end_ns.tolist()
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_trace_becomes_its_curve(perf):
-    perf("convert", "trace.csv", "--curve", "-o", "curve.parquet")
-    curve = perfcore.read("curve.parquet")
-    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 40, 100], [2, 1])
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

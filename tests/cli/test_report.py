@@ -21,19 +21,6 @@ def test_data_and_models_in_one_file(perf, folder):
     assert not re.search(r'(src|href)="(https?:)?//', text)
 
 
-def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
-    (folder / "report.html").write_text("mine")
-    assert refused("explore", "curve.csv", "-o", "report.html") == "report.html: exists; --overwrite replaces it"
-    assert (folder / "report.html").read_text() == "mine"
-    perf("explore", "curve.csv", "-o", "report.html", "--overwrite")
-    assert "<h1>curve.csv</h1>" in (folder / "report.html").read_text()
-
-
-def test_of_many_views_as_many_as_asked_for(perf, folder):
-    perf("explore", "trace.csv", "--views", "2", "-o", "x.html")
-    assert (folder / "x.html").read_text().count('<section id="view') == 2
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -105,29 +105,6 @@ def test_mistakes(refused, words, message):
     assert message in refused("experiment", "run", *words)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["none.db"], "none.db: there is no such store; `perf experiment run` makes one"),
-        (["curve.csv"], "curve.csv: is not a store of runs"),
-    ],
-)
-@pytest.mark.usefixtures("folder")
-def test_mistakes_of_listing(refused, words, message):
-    assert message in refused("experiment", "list", *words)
-
-
-def test_a_run_that_is_not_there(perf, design, refused):
-    perf("experiment", "run", "d.toml", "--max-load", "1", "--", "true", "{n}")
-    assert "d.db has no run of this number" in refused("experiment", "list", "d.db", "--show", "9")
-
-
-@pytest.mark.parametrize("words", [["--collect"], ["--sbatch", "--exclusive"]])
-@pytest.mark.usefixtures("design")
-def test_options_of_a_scheduler_need_one(refused, words):
-    assert f"{words[0]} belongs to --scheduler slurm" in refused("experiment", "run", "d.toml", *words, "--", "true")
-
-
 def test_runs_handed_to_slurm(perf, design, monkeypatch):
     folder = design.parent
     for name, text in (("sbatch", "echo 17"), ("sacct", "echo '17|TIMEOUT|0:0|61|1700000000'")):

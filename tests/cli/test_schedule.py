@@ -40,22 +40,6 @@ def test_the_choice_is_marked(perf, words, chosen):
     assert marked(printed) == [chosen]
 
 
-def test_json(perf):
-    content = json.loads(perf("stochastic", "schedule", "model.toml", "--tuning", "1.5", "--json").out)
-    assert (content["by"], content["chosen"]) == ("mean + 1.5 std", "steady")
-    assert [candidate["by"] for candidate in content["candidates"]] == pytest.approx([14.5, 12.5])
-
-
-def test_candidates_in_files_of_their_own(perf):
-    Path("best.toml").write_text("[inputs]\ntime = 3\n")
-    assert marked(perf("stochastic", "schedule", "model.toml", "best.toml")) == ["best"]
-
-
-def test_a_picture(perf):
-    assert perf("stochastic", "schedule", "model.toml", "--plot", "x.svg").lines[-1] == "picture: x.svg"
-    assert "steady" in Path("x.svg").read_text()
-
-
 def test_work_is_divided(perf):
     """1 ms and 2 ms for a row: 60 and 30 rows."""
     printed = perf("stochastic", "schedule", "model.toml", "--divide", "90", "--unit-time", "row")
@@ -98,10 +82,3 @@ def test_work_is_divided(perf):
 )
 def test_mistakes(refused, words, message):
     assert message in refused("stochastic", "schedule", *words)
-
-
-def test_two_candidates_of_one_name(refused):
-    Path("fast.toml").write_text("[inputs]\ntime = 3\n")
-    assert "fast.toml: there is a candidate 'fast' already" in refused(
-        "stochastic", "schedule", "model.toml", "fast.toml"
-    )

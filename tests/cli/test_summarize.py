@@ -4,7 +4,6 @@ import binascii
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,13 +15,11 @@ import pytest
 from backwards import Backwards
 
 from perf_analysis.overhead_views import TraceViews
-from perf_analysis.overheads import overheads
-from perf_analysis.profile import profile
 from perf_analysis.summarize import merge, summarize
 from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
-from perfcore import Trace, read
+from perfcore import Trace, overheads, profile, read
 from perfcore.base import executors
 from perfcore.base.errors import InputError
 from perfcore.base.executors import in_order
@@ -246,24 +243,6 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     assert "missing: rank2.csv" in " ".join(merge(["p1", "p2"], allow_missing=True).notes)
 
 
-def test_of_a_folder_what_is_of_no_known_format_or_a_summary_is_passed_over(ranks, perf, refused):
-    run = ranks / "run"
-    run.mkdir()
-    for path in ranks.glob("rank*.csv"):
-        path.rename(run / path.name)
-    (run / "scorep.cfg").write_text("SCOREP_ENABLE_TRACING = 1\n")
-    given = ("summarize", "run", "-o", "run/all.summary", "--cells", 64, *RECORDED)
-    assert perf(*given, status=(0,)).err == "perf: run: passed over, of no known format: run/scorep.cfg\n"
-    assert perf(*given, status=(0,)).err.endswith("perf: run/all.summary: already there\n")
-    (run / "again").mkdir()
-    (run / "again" / "rank1.csv").write_text((run / "rank1.csv").read_text())
-    (run / "scorep.cfg").unlink()
-    assert refused(*given, "--overwrite") == (
-        "run: rank 1 is there twice, again/rank1.csv and rank1.csv; name the files of one run with a pattern, or their "
-        "ranks with --from-name '...{rank:int}...'"
-    )
-
-
 def test_options_and_files_that_cannot_be(ranks, refused, perf):
     for words, beginning in (
         (["--part", "4/3"], "--part 4/3: of 3 parts the first is 1/3 and the last 3/3"),
@@ -295,18 +274,6 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
     assert said.lines[0].endswith("from 4 of 5 files")
     assert "rank3.csv:2" in said.out
     assert "rank3.csv:2" in said.err
-
-
-@pytest.mark.parametrize(("said", "why"), [(b"", "timed out"), (b"HTTP/1.1 400 Bad Request", "another program does")])
-def test_who_answers_and_is_no_scheduler_is_refused_in_time(refused, monkeypatch, said, why):
-    monkeypatch.setattr(executors, "_ANSWERS_WITHIN_S", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        where = f"dask://127.0.0.1:{server.getsockname()[1]}"
-        kept = []  # connections, as one that is forgotten is closed
-        threading.Thread(target=lambda: kept.append(server.accept()[0]) or kept[0].sendall(said)).start()
-        message = refused("summarize", "rank*.csv", "-o", "whole", "--parallel", where)
-        kept[0].close()
-    assert message == f"--parallel {where}: no scheduler of Dask answers there: {why}"
 
 
 @pytest.mark.slow

@@ -58,55 +58,6 @@ def test_json(perf):
     assert printed["cdf_error"] is None
 
 
-def test_equal_samples_are_a_point(perf):
-    for representation in ("histogram", "normal", "interval", "point"):
-        printed = json.loads(
-            perf("stochastic", "summarize", "cpu.csv", "--column", "equal", "--as", representation, "--json").out
-        )
-        assert printed["value"] == {"representation": "point", "value": 0.25}
-        assert printed["variation_class"] == "low"
-
-
-def test_a_table_of_one_value_column(perf):
-    lines = perf("stochastic", "summarize", "one.csv", "--as", "interval").lines
-    assert lines[0] == "Interval[1, 4]"
-    assert lines[2] == "variation: 3; its class needs samples between 0 and --scale (1)"
-    assert (
-        "low on a scale from 0 to 100"
-        in perf("stochastic", "summarize", "one.csv", "--as", "interval", "--scale", "100").out
-    )
-
-
-def test_lengths_of_time_have_no_class_without_a_scale(perf):
-    """A quarter of a second is little or much by what the time can be, which 1 does not say."""
-    words = ("stochastic", "summarize", "runs.csv", "--column", "seconds")
-    assert perf(*words).lines[2] == "variation: 0.5; its class needs --scale, the full range"
-    assert perf(*words, "--scale", "1").lines[2] == "variation: 0.5, high on a scale from 0 to 1"
-
-
-def test_what_is_below_0_is_said_where_no_sample_is(perf):
-    note = "of the normal is below 0, where no sample is; --support 0,inf leaves it out"
-    assert note in perf("stochastic", "summarize", "one.csv", "--as", "normal").out
-    assert note not in perf("stochastic", "summarize", "one.csv", "--as", "normal", "--support", "0,inf").out
-
-
-@pytest.mark.parametrize("representation", ["histogram", "normal", "interval", "point"])
-def test_pictures(perf, folder, representation):
-    out = perf(
-        "stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", representation, "--plot", "busy.html"
-    ).out
-    assert out.endswith("picture: busy.html\n")
-    assert "<svg" in (folder / "busy.html").read_text()
-    perf("stochastic", "summarize", "cpu.csv", "--column", "equal", "--as", representation, "--plot", "equal.png")
-
-
-def test_help_has_the_options_of_the_representation(perf):
-    assert "Options of histogram:" in perf("stochastic", "summarize", "--help").out
-    text = perf("stochastic", "summarize", "--as", "interval", "--help").out
-    assert "Options of interval:" in text
-    assert "--rule" not in text
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -129,11 +80,3 @@ def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
     assert message in refused("stochastic", "summarize", "-o", "value.json", *words)
     assert sorted(folder.iterdir()) == before
-
-
-def test_a_column_of_a_table_of_text_is_read_as_tables_are(perf, folder):
-    (folder / "named.csv").write_text('run,latency,state\na,12.5 ms,ok\nb,"1,013.5 ms",ok\nc,2.5 ms,failed\nd,-,ok\n')
-    outcome = perf("stochastic", "summarize", "named.csv", "--column", "latency", status=(0,))
-    assert "left out, since they did not complete (failed): 1 of 4 rows" in outcome.err
-    assert "2 samples, 1 missing of 'latency [ms]'" in outcome.out
-    assert outcome.lines[-1].split()[-2:] == ["12.5", "1013.5"]

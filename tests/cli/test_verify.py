@@ -1,6 +1,5 @@
 """``perf validate``."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -32,18 +31,6 @@ def test_prints_groups_categories_and_points(model, perf):
     assert "Categories, not fitted, worst first" in lines
     assert lines[-1] == "picture: v.svg"
     assert Path("v.svg").exists()
-
-
-def test_json(model, perf):
-    content = json.loads(perf("validate", "m.json", "profile.csv", "--json", "--interval", "0.8").out)
-    assert content["interval"] == 0.8
-    assert content["groups"]["not fitted"]["n_points"] == 4
-    assert {row["category"] for row in content["groups"]["fitted"]["categories"]} == {"work", "start"}
-
-
-def test_predict_takes_a_category(model, perf):
-    lines = perf("predict", "m.json", "--at", "P=64", "--at", "D=100", "--at", "category=start").lines
-    assert lines[1].split()[:4] == ["64", "100", "start", "34"]
 
 
 def test_mistakes(model, refused):

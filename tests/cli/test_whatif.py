@@ -36,21 +36,6 @@ def test_runtimes_and_paths_before_and_after(run, perf):
     assert any(line.split()[:2] == ["MPI_Barrier", "2"] for line in lines)
 
 
-def test_json_and_csv(run, perf):
-    found = json.loads(perf("whatif", run, "--faster", "computing=2", "--json").out)
-    assert found["kind"] == "whatif"
-    assert [answer["runtime_ns"] for answer in found["answers"]] == [40]
-    rows = perf("whatif", run, "--balance", "computing", "--table", "csv").lines
-    assert rows[0] == "question,runtime_ns,before_ns,class,path_ns"
-    assert rows[1] == "computing balanced over ranks,55,75,computing,50"
-
-
-def test_noise_becomes_a_value(run, perf):
-    perf("whatif", run, "--noise", "5%", "--as", "normal", "-o", "runtime.json", "--plot", "path.svg")
-    assert perf("stochastic", "eval", "2*x", "--with", "x=runtime.json").out
-    assert Path("path.svg").stat().st_size > 0
-
-
 def test_info_counts_messages_and_suggests_the_question(run, perf):
     out = perf("info", run).out
     assert "collectives       1 on 1 communicator" in out

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import OptionError
 from perfcore.models.model import Model, Origin, Parameter
 
 ORIGIN = Origin(fitter="reciprocal", options={}, source="old.csv", fingerprint="", version="0")
@@ -56,7 +56,7 @@ RUNS = pd.DataFrame({"nodes": NODES, "time_s": [12.0, 6.6, 2.5, 2.5], "host": "a
 
 def test_columns_by_variables_and_the_value_as_the_table_says():
     """12 / k against 12, 6.6 and twice 2.5, which are one point: errors 0, 6/6.6 - 1 and 3/2.5 - 1."""
-    verification = perfcore.verify(Reciprocal(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Reciprocal(ORIGIN, 12.0), RUNS)
     np.testing.assert_allclose(verification.errors, [0.0, 6.0 / 6.6 - 1.0, 0.2])
     figures = verification.figures(verification.groups["all points"])
     assert figures["n_points"] == 3
@@ -67,32 +67,11 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
     assert len(repr(verification).splitlines()) <= 10
 
 
-def test_rows_are_chosen():
-    assert len(perfcore.verify(Reciprocal(ORIGIN, 12.0), RUNS, where="nodes>1").measured) == 2
-
-
-def test_files(tmp_path):
-    RUNS.to_csv(tmp_path / "runs.csv", index=False)
-    verification = perfcore.verify(Reciprocal(ORIGIN, 12.0), tmp_path / "runs.csv")
-    assert verification.predicted.tolist() == [12.0, 6.0, 3.0]
-
-
 def test_without_bounds_and_unit():
-    verification = perfcore.verify(Unbounded(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
     assert verification.unit == "s"
     assert np.isnan(verification.lower).all()
     assert verification.figures(verification.groups["all points"])["coverage"] is None
-
-
-def test_what_cannot_be_compared_with_it():
-    model = Reciprocal(ORIGIN, 12.0)
-    with pytest.raises(DataError, match="table: lacks what the model was fitted to: unknown column 'nodes'") as refused:
-        perfcore.verify(model, pd.DataFrame({"p": [1, 2], "time_s": [1.0, 2.0]}))
-    assert "\n" not in str(refused.value)
-    with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
-        perfcore.verify(model, RUNS.rename(columns={"time_s": "time_ms"}))
-    with pytest.raises(OptionError, match="the coverage must be above 0 and below 1"):
-        perfcore.verify(model, RUNS, interval=1.0)
 
 
 def test_two_of_them_are_compared():

@@ -8,7 +8,6 @@ import pytest
 
 import perfcore
 from perfcore.base import progress
-from perfcore.base.errors import DataError, OptionError
 
 
 def timings(rest):
@@ -38,11 +37,6 @@ def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
     assert comparison.ratio[0] > 1.0
 
 
-def test_different_kinds_need_a_fitter():
-    with pytest.raises(DataError, match="data of different kinds; name what fits both with --fitter"):
-        perfcore.compare(timings(1.0), by_category(1.0), at="p=64")
-
-
 def test_models_files_and_data_are_the_same(tmp_path):
     options = {"fitter": "individual", "functions": "1/p,1"}
     for name, rest in (("old", 1.0), ("new", 2.0)):
@@ -55,15 +49,3 @@ def test_models_files_and_data_are_the_same(tmp_path):
         comparison = perfcore.compare(first, second, at={"p": [1, 8]}, **options)
         np.testing.assert_allclose(comparison.ratio, [10.0 / 9.0, 1.5])
     assert perfcore.compare(model, tmp_path / "new.csv", at="p=1", **options).names == ("old", "new")
-
-
-def test_what_is_wrong_with_options_is_said_before_files_are_read():
-    with pytest.raises(OptionError, match="no_such_option"):
-        perfcore.compare("none.csv", "none.csv", at="p=1", fitter="individual", no_such_option=1)
-
-
-def test_points_are_needed():
-    options = {"fitter": "individual", "functions": "1/p,1"}
-    old, new = timings(1.0), timings(2.0)
-    with pytest.raises(OptionError, match="Missing option '--at'"):
-        perfcore.compare(old, new, **options)

@@ -56,12 +56,6 @@ def test_swapping_the_models_swaps_the_outcome(pair):
     assert other.crossings[0].below == 1
 
 
-def test_equal_models_do_not_cross(pair):
-    found = compare_models(pair[0], pair[0], {"p": [2.0, 64.0], "D": 20.0})
-    assert found.crossings == ()
-    assert "A and B agree at these points" in found.summary()
-
-
 def test_categories_are_matched_by_plain_names_and_missing_ones_are_nothing(pair):
     other = model(3.0, 0.5, names=("WORK", "wait"))
     found = compare_models(pair[0], other, {"p": 4.0, "D": 20.0})
@@ -69,31 +63,6 @@ def test_categories_are_matched_by_plain_names_and_missing_ones_are_nothing(pair
     assert found.of_part.values[:, :, 0].T.tolist() == [
         pytest.approx([15.0, 15.0]), pytest.approx([2.0, 0.0]), pytest.approx([0.0, 2.0])
     ]  # fmt: skip
-
-
-def test_models_without_categories(tmp_path):
-    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-    one, other = (
-        perfcore.fit(pd.DataFrame({"p": p, "time_s": a / p + b}), fitter="individual", functions="1/p,1")
-        for a, b in ((8.0, 1.0), (4.0, 2.0))
-    )
-    found = compare_models(one, other, {"p": [1.0, 16.0]})
-    assert [crossing.at for crossing in found.crossings] == pytest.approx([4.0], rel=1e-8)
-    assert found.parts == ()
-    perfcore.plot(found, None, tmp_path / "compared.svg")
-
-
-def test_texts_and_json_and_picture(pair, tmp_path):
-    found = compare_models(*pair, {"p": [2.0, 8.0, 64.0], "D": 20.0}, ("old", "new"))
-    assert "they cross at P=10 (D=20), 11 s: old is smaller before, new after" in found.summary()
-    for _, header, rows in found.tables():
-        assert all(len(row) == len(header) for row in rows)
-    assert found.to_dict()["crossings"][0]["smaller_before"] == "old"
-    assert found.predicted.tolist() == [[False, False, True]] * 2  # p was 2 to 16
-    shown = perfcore.plot(found, None, tmp_path / "compared.svg").figure.axes[0]
-    assert "predicted: beyond what was measured" in [text.get_text() for text in shown.get_legend().get_texts()]
-    assert [line.get_xdata().tolist() for line in shown.lines if line.get_label().startswith("_")][:2] == [[64.0]] * 2
-    assert b"<svg" in (tmp_path / "compared.svg").read_bytes()
 
 
 def test_refusals(pair):

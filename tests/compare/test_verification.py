@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.api import verify
+from perf_gate.api import validate
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 
@@ -29,7 +29,7 @@ def model(profile):
 
 
 def test_exact_data_are_predicted_at_all_points(model, profile):
-    found = verify(model, Measurements(profile))
+    found = validate(model, Measurements(profile))
     assert list(found.groups) == ["not fitted", "fitted"]
     assert [int(kept.sum()) for kept in found.groups.values()] == [4, 12]
     np.testing.assert_allclose(found.predicted, found.measured, rtol=1e-8)
@@ -41,7 +41,7 @@ def test_exact_data_are_predicted_at_all_points(model, profile):
 def test_figures_are_those_of_their_definitions(model, profile):
     """Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well."""
     higher = profile.assign(time_s=1.1 * profile["time_s"])
-    found = verify(model, higher)
+    found = validate(model, higher)
     kept = found.groups["fitted"]
     np.testing.assert_allclose(found.errors, 1.0 / 1.1 - 1.0, rtol=1e-8)
     y = found.measured[kept]
@@ -55,51 +55,20 @@ def test_figures_are_those_of_their_definitions(model, profile):
 def test_the_worst_category_comes_first(model, profile):
     wrong = profile.copy()
     wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
-    found = verify(model, wrong)
+    found = validate(model, wrong)
     first, second = found.category_figures(np.ones(16, dtype=bool))
     assert (first["category"], second["category"]) == ("start", "work")
     assert second["r2_centered"] == pytest.approx(1.0)
     assert first["share"] + second["share"] == pytest.approx(1.0)
 
 
-def test_models_without_categories():
-    rng = np.random.default_rng(1)
-    p = np.repeat([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], 2)
-    runs = pd.DataFrame(
-        {"code": ["lu", "cg"] * 6, "p": p, "time_s": (8.0 / p + 1.0) * (1.0 + 0.01 * rng.standard_normal(12))}
-    )
-    found = verify(perfcore.fit(runs, fitter="individual", functions="1/p,1"), runs)
-    assert list(found.groups) == ["all points"]
-    assert found.categories == ()
-    assert found.figures(found.groups["all points"])["median_relative_error"] < 0.03
-    assert [title for title, *_ in found.tables()] == ["Points, all points, worst first"]
-
-
-def test_texts_and_json_and_picture(model, profile, tmp_path):
-    found = verify(model, profile)
-    for _, header, rows in found.tables():
-        assert all(len(row) == len(header) for row in rows)
-    content = found.to_dict()
-    assert content["groups"]["fitted"]["n_points"] == 12
-    assert len(content["points"]) == 16
-    perfcore.plot(found, None, tmp_path / "verified.svg")
-    assert b"<svg" in (tmp_path / "verified.svg").read_bytes()
-
-
-def test_rows_are_chosen_as_in_the_fit_unless_told(profile):
-    both = pd.concat([profile.assign(machine="A"), profile.assign(machine="B", time_s=9.0 * profile["time_s"])])
-    model = perfcore.fit(both, fitter="modgen", parameter="P,D", where="machine=A")
-    assert np.abs(verify(model, both).errors).max() < 1e-8
-    assert verify(model, both, where="machine=B").errors == pytest.approx(np.full(16, 1.0 / 9.0 - 1.0))
-
-
 def test_refusals(model, profile):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):
-        verify(perfcore.fit(curve, phases=2, degree=0), profile)
+        validate(perfcore.fit(curve, phases=2, degree=0), profile)
     with pytest.raises(DataError, match="not with UtilizationCurve"):
-        verify(model, curve)
+        validate(model, curve)
     with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
-        verify(model, profile.rename(columns={"time_s": "time_ms"}))
+        validate(model, profile.rename(columns={"time_s": "time_ms"}))
     with pytest.raises(DataError, match="none of the model's categories"):
-        verify(model, profile.assign(category="x" + profile["category"]))
+        validate(model, profile.assign(category="x" + profile["category"]))

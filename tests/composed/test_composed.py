@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_gate.comparison import draws_of
 from perf_structural.composed_models import ComposedModel
 from perfcore import Measurements, Series, UtilizationCurve, max_
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
@@ -84,11 +83,6 @@ class TestValues:
             assert isinstance(composed, ComposedModel)
             np.testing.assert_allclose(composed.predict(POINTS), expected, rtol=1e-14)
             np.testing.assert_array_equal(composed.predict(POINTS, 0.9)[:, 0], composed.predict(POINTS))
-
-    def test_a_component_is_kept_once(self, solver, output):
-        composed = (solver + output) * max_(solver, 2 * output)
-        assert list(composed.components.values()) == [solver, output]
-        assert composed.expression == "(m1 + m2)*max(m1, 2*m2)"
 
     def test_many_parts(self, output):
         parts = [timed(time + np.zeros(5), functions="1") for time in np.linspace(1.0, 2.0, 60)]
@@ -213,11 +207,6 @@ class TestPoints:
         with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
             solver + other
 
-    def test_one_column_by_two_symbols(self, solver):
-        other = perfcore.fit(pd.DataFrame({"p": P, "time_s": P}), fitter="individual", functions="Q", parameter="Q=p")
-        expected = solver.predict(POINTS) + other.predict(POINTS)
-        np.testing.assert_allclose((solver + other).predict({"Q": POINTS, "p": POINTS}), expected)
-
     def test_names(self, solver):
         one = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="individual", functions="1/p,1")
         other = perfcore.fit(pairs(("cg", "is"), ("new", "old"), 1), fitter="individual", functions="1/p,1")
@@ -255,9 +244,6 @@ class TestUnits:
         assert (solver * volume).unit == (volume * solver).unit == "MB*s"
         with pytest.raises(OptionError, match="m1 is in s and m2 in MB"):
             max_(solver, volume)
-
-    def test_not_known(self, phases):
-        assert (phases * phases).unit is None
 
 
 class TestFile:
@@ -300,16 +286,6 @@ class TestFile:
             np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
             assert pickle.loads(pickle.dumps(model)) == model
 
-    def test_has_a_picture(self, solver, law, phases, tmp_path):
-        for number, model in enumerate((law + solver / 7, phases * 2)):
-            perfcore.plot(model, None, tmp_path / f"{number}.svg")
-            assert b"<svg" in (tmp_path / f"{number}.svg").read_bytes()
-
-    def test_says_what_was_composed(self, content, solver):
-        assert content["kind"] == content["fitter"] == "composed"
-        assert content["options"] == {"expression": "2*m1 + max(m1, m2)"}
-        assert content["model"]["components"]["m1"] == json.loads(json.dumps(solver.to_dict()))
-
     @pytest.mark.parametrize(
         ("path", "value", "message"),
         [
@@ -338,34 +314,3 @@ class TestFile:
     def test_a_composition_as_a_component(self, content, refused, solver):
         content["model"]["components"]["m2"] = json.loads(json.dumps((2 * solver).to_dict()))
         assert "m2 is composed itself; write out its expression, 2*m1" in refused(content)
-
-    def test_unknown_beside_the_model(self, content, refused):
-        assert "unknown field 'more'" in refused({**content, "more": 1})
-
-
-class TestTexts:
-    def test_for_people(self, solver, output):
-        model = solver + output
-        assert model.formula.splitlines()[0] == "m1 + m2"
-        assert model.formula.splitlines()[1] == f"m1 = {solver.formula}"
-        assert model.summary()[0] == "m1 + m2 [s]"
-        assert "\n" not in model.title
-        ((_, header, rows),) = model.tables()
-        assert all(len(row) == len(header) for row in rows)
-        names = [parameter.name for parameter in model.parameters]
-        assert len(set(names)) == len(names) == len(solver.parameters) + len(output.parameters)
-        assert model.statistics["n_components"] == 2
-
-    def test_over_data(self, solver, output, phases, tmp_path):
-        table = Measurements(pd.DataFrame({"p": P, "time_s": P}), source="whole.csv")
-        perfcore.plot(solver + output, table, tmp_path / "with.svg")
-        curve = UtilizationCurve([0, 1], [2])
-        with pytest.raises(PerfError, match="measurements, not with"):
-            perfcore.plot(2 * phases, curve, tmp_path / "curve.svg")
-
-    def test_parts_of_a_whole(self, solver):
-        # The solver is in every category of the composition, which are no parts of a sum then.
-        by_category = perfcore.fit(categories(("compute", "wait")), fitter="lca")
-        drawn = draws_of(by_category + solver, {"p": POINTS})
-        assert drawn.names == ()
-        np.testing.assert_allclose(drawn.total.values, by_category.predict(POINTS) + solver.predict(POINTS))

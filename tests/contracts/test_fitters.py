@@ -69,8 +69,10 @@ CASES = {
     "one number": ("worley", CURVE, {"phases": 3, "degree": 1}, WITHIN_CURVE),
     "sequence": ("worley", CURVE, {"phases": "1..4", "rule": "penalty"}, WITHIN_CURVE),
     "refined": ("worley", CURVE, {"phases": 3, "degree": 0, "refine": True}, WITHIN_CURVE),
+    "by a tolerance": ("worley", CURVE, {"tolerance": 4.0}, WITHIN_CURVE),
+    "phases": ("phases", CURVE, {}, WITHIN_CURVE),
     "functions": ("worley", CURVE, {"phases": 2, "functions": ("exp",), "scale": 5.0}, WITHIN_CURVE),
-    "climber": ("worley", CURVE, {"phases": 3, "degree": 2, "segmenter": "hill-climb", "start": "equal"}, WITHIN_CURVE),
+    "climber": ("phases", CURVE, {"phases": 3, "degree": 2, "segmenter": "hill-climb", "start": "equal"}, WITHIN_CURVE),
     "each pair its own": ("individual", TIMES, {}, PLACES),
     "one for all pairs": ("individual", TIMES, {"functions": "all", "terms": "1..2", "sign": "bounded"}, PLACES),
     "relative": ("individual", TIMES, {"functions": ("1/p", "1"), "weights": "relative"}, PLACES),
@@ -100,19 +102,9 @@ CASES = {
     ),
     "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
     "law of one series": ("scaling", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
-    "laws of several paths": (
-        "scaling",
-        TIMES,
-        {"exponents": "-1,0,1"},
-        {"p": [1, 64], "path": ["lu old", "cg new"]},
-    ),
+    "laws of several paths": ("scaling", TIMES, {"exponents": "-1,0,1"}, {"p": [1, 64], "path": ["lu old", "cg new"]}),
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
-    "laws that drift": (
-        "scaling",
-        BROKEN,
-        {"show": "halo"},
-        {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]},
-    ),
+    "laws that drift": ("scaling", BROKEN, {"show": "halo"}, {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]}),
     "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
 }
 

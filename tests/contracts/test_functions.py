@@ -29,11 +29,7 @@ class TestFunctions(FunctionSuite):
 
 
 @pytest.mark.parametrize(
-    ("formula", "broken"),
-    [
-        ("1/(p - 1)", "test_values_are_finite"),
-        ("p + 1", "test_is_one_or_zero_at_one"),
-    ],
+    ("formula", "broken"), [("1/(p - 1)", "test_values_are_finite"), ("p + 1", "test_is_one_or_zero_at_one")]
 )
 def test_the_suite_notices(formula, broken):
     suite = FunctionSuite()

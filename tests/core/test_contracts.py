@@ -5,8 +5,7 @@ import pytest
 
 from perf_formulas.formula import FormulaFunction
 from perfcore import UtilizationCurve
-from perfcore.base.errors import OptionError
-from perfcore.contracts import Basis, Fitter, NoOptions, Reader, Segmentation, Segmenter
+from perfcore.contracts import Basis, Reader, Segmentation, Segmenter
 
 
 class Halves(Segmenter):
@@ -17,11 +16,6 @@ class Halves(Segmenter):
 def test_a_sequence_is_made_of_segments_unless_overridden():
     found = Halves().sequence(UtilizationCurve([0, 4], [1]), [1, 2], Basis())
     assert [each.breaks.tolist() for each in found] == [[0, 4], [0, 2, 4]]
-
-
-def test_options_default_to_the_declared_ones():
-    assert Halves().options == NoOptions()
-    assert Halves("given").options == "given"
 
 
 def test_a_reader_writes_only_if_it_says_so(tmp_path):
@@ -35,12 +29,6 @@ def test_a_reader_writes_only_if_it_says_so(tmp_path):
     assert not ReadsOnly.writes
     with pytest.raises(NotImplementedError):
         ReadsOnly().write(None, tmp_path / "x")
-
-
-@pytest.mark.parametrize("contract", [Reader, Segmenter, Fitter])
-def test_a_contract_alone_is_no_implementation(contract):
-    with pytest.raises(TypeError, match="abstract"):
-        contract()
 
 
 class Surface(FormulaFunction):
@@ -73,17 +61,3 @@ def test_a_function_that_no_formula_expresses_overrides_the_call():
             return np.ceil(points["p"] / 16.0)
 
     assert Steps()({"p": np.array([1.0, 16.0, 17.0])}).tolist() == [1.0, 1.0, 2.0]
-
-
-def test_a_fitter_of_one_model_has_none_to_rank():
-    class OneModel(Fitter):
-        def fit(self, data, options, **parts):
-            return None
-
-    assert OneModel.takes == ()
-    with pytest.raises(OptionError, match="OneModel makes one model and has none to rank; use `perf fit`"):
-        OneModel().rank(None, NoOptions())
-
-
-def test_a_reader_reads_as_one_type_unless_it_says_otherwise():
-    assert Reader.options_for([UtilizationCurve]) == {}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import perfcore.data.curve
 from perfcore import UtilizationCurve
-from perfcore.base.errors import DataError, UnknownNameError
+from perfcore.base.errors import DataError
 
 widths_and_heights = st.lists(
     st.tuples(st.integers(1, 1000), st.integers(0, 4)), min_size=1, max_size=60
@@ -59,19 +59,6 @@ def test_the_place_is_right_beyond_the_first_chunk(monkeypatch):
         UtilizationCurve(edges, np.ones(11))
 
 
-def test_figures():
-    curve = UtilizationCurve([2, 4, 5], [1, 4], n_locations=4)
-    # 2 * 1 + 1 * 4 = 6 over 3 units of time.
-    assert (curve.n_steps, curve.start, curve.end, curve.duration) == (2, 2, 5, 3.0)
-    assert (curve.integral, curve.mean) == (6.0, 2.0)
-    assert repr(curve) == "UtilizationCurve(2 steps, 2 to 5 us, mean 2)"
-
-
-def test_unknown_time_unit():
-    with pytest.raises(UnknownNameError, match="time unit 'usec': did you mean 'us'"):
-        UtilizationCurve([0, 1], [1], "usec")
-
-
 def test_steps_of_zero_width_are_dropped():
     curve = UtilizationCurve([0, 0, 1, 1, 1, 3, 3], [7, 1, 8, 9, 2, 6])
     assert curve.edges.tolist() == [0, 1, 3]
@@ -85,15 +72,6 @@ def test_whole_edges_stay_whole():
     assert curve.relative_edges.tolist() == [0.0, 1.0, 3.0]
     assert curve.mean == 2.0
     assert curve.value_at(np.array([first, first + 1])).tolist() == [4, 1]
-
-
-def test_arrays_cannot_be_changed_by_accident():
-    edges = np.array([0.0, 1.0, 2.0])
-    curve = UtilizationCurve(edges, [1, 2])
-    for array in (curve.edges, curve.heights):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 5.0
-    edges[0] = -1.0  # the caller's own array stays his
 
 
 def test_value_at_edges_and_outside():
@@ -112,12 +90,6 @@ def test_merged_is_the_same_function(steps):
     assert merged.integral == curve.integral  # whole numbers: no rounding
     assert all(left != right for left, right in itertools.pairwise(merged.heights))
     assert merged.merged() is merged
-
-
-def test_merged_keeps_what_else_is_known():
-    curve = UtilizationCurve([0, 1, 2], [3, 3], "ns", n_locations=4, source="x.prv", notes=["5 events"])
-    merged = curve.merged()
-    assert (merged.time_unit, merged.n_locations, merged.source, merged.notes) == ("ns", 4, "x.prv", ("5 events",))
 
 
 @given(widths_and_heights, st.integers(1, 12))
@@ -150,12 +122,6 @@ def test_fingerprint_tells_data_apart():
     assert len(others | same) == 5
 
 
-def test_fingerprint_does_not_depend_on_chunks(monkeypatch):
-    whole = UtilizationCurve(np.arange(101), np.arange(100)).fingerprint
-    monkeypatch.setattr(perfcore.data.curve, "_CHUNK", 7)
-    assert UtilizationCurve(np.arange(101), np.arange(100)).fingerprint == whole
-
-
 def test_samples_last_until_the_next():
     curve = UtilizationCurve.from_samples([0, 1, 2, 10], [1, 2, 3, 4], "s")
     # Widths 1, 1, 8: the median is 1.
@@ -163,11 +129,6 @@ def test_samples_last_until_the_next():
     assert curve.edges.dtype == np.int64
     assert UtilizationCurve.from_samples([0, 1], [1, 2], end=7.5).edges.tolist() == [0, 1, 7.5]
     assert UtilizationCurve.from_samples([3], [1], end=4).n_steps == 1
-
-
-def test_one_sample_has_no_duration():
-    with pytest.raises(DataError, match=r"x.csv: one sample has no duration; give the end"):
-        UtilizationCurve.from_samples([3], [1], source="x.csv")
 
 
 @given(widths_and_heights, st.integers(1, 12))

@@ -24,12 +24,6 @@ def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_the_temporary_path_keeps_the_ending(tmp_path):
-    with atomic_path(tmp_path / "x.parquet") as temporary:
-        assert temporary.suffix == ".parquet"
-        assert temporary.parent == tmp_path
-
-
 @pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
 def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, interruption):
     target = tmp_path / "model.json"
@@ -59,20 +53,6 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_cannot_be_written_as_a_file(tmp_path):
-    folder = tmp_path / "folder.json"
-    folder.mkdir()
-    with pytest.raises(InputError, match=r"folder.json: cannot be written: Is a directory"):
-        write_bytes(folder, b"")
-    assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot be written: '.*file' is a file and no folder"):
-        write_bytes(tmp_path / "file" / "model.json", b"")
-
-
 @pytest.mark.parametrize("check", [check_folder, lambda path: write_bytes(path, b"content")])
 def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, check):
     """A misspelt folder would otherwise come into being, and the file would be looked for in vain."""
@@ -81,20 +61,6 @@ def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, check):
     folder = str(tmp_path / "reslts")
     assert str(caught.value) == f"{folder}/model.json: cannot be written: there is no folder {folder!r}; make it first"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_folder_that_a_link_leads_to_counts(tmp_path):
-    link = tmp_path / "link.json"
-    link.symlink_to(tmp_path / "gone" / "model.json")
-    with pytest.raises(InputError, match=r"there is no folder '.*gone'"):
-        check_folder(link)
-    check_folder("model.json")
-    check_folder("/dev/null")
-
-
-def test_a_name_that_is_too_long_is_one_line(tmp_path):
-    with pytest.raises(InputError, match="cannot be written: File name too long"):
-        write_bytes(tmp_path / ("a" * 300), b"")
 
 
 def test_a_link_stays_a_link(tmp_path):

@@ -19,8 +19,8 @@ CURVE = UtilizationCurve([0, 4, 10], [2, 8])
 
 
 @pytest.fixture(scope="module")
-def worley():
-    return registry().entry("fitters", "worley")
+def phases():
+    return registry().entry("fitters", "phases")
 
 
 def test_a_path_is_read_first(tmp_path):
@@ -30,46 +30,19 @@ def test_a_path_is_read_first(tmp_path):
     assert fit(str(tmp_path / "x.csv"), phases=2, degree=0) != fit(CURVE, phases=2, degree=0)  # by their source
 
 
-def test_an_unknown_fitter():
-    with pytest.raises(UnknownNameError, match="unknown fitter 'worly': did you mean 'worley'"):
-        fit(CURVE, fitter="worly")
-
-
-def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(worley):
-    chosen, parts = resolve(worley, {"segmenter": "hill-climb", "start": "equal", "degree": 1})
+def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(phases):
+    chosen, parts = resolve(phases, {"segmenter": "hill-climb", "start": "equal", "degree": 1})
     assert (chosen.degree, chosen.segmenter) == ("1", "hill-climb")
     assert type(parts["segmenter"]).__name__ == "HillClimb"
     assert parts["segmenter"].options.start == "equal"
 
 
-def test_options_of_a_part_that_is_not_selected_are_unknown(worley):
-    with pytest.raises(UnknownNameError, match="unknown option of worley 'start'") as caught:
-        resolve(worley, {"segmenter": "minimax", "start": "equal"})
-    assert "break_tolerance" in str(caught.value)  # of minimax, which is selected
-    assert "refine" in str(caught.value)
-
-
-def test_an_unknown_option_suggests_the_nearest_of_the_selected_part(worley):
-    with pytest.raises(UnknownNameError, match="did you mean 'break_tolerance'"):
-        resolve(worley, {"segmenter": "minimax", "break_tolerence": 1})
-
-
-def test_values_of_a_part_are_checked_in_its_name(worley):
-    with pytest.raises(OptionError, match=r"hill-climb: --start 'eqal': .* did you mean 'equal'"):
-        resolve(worley, {"segmenter": "hill-climb", "start": "eqal"})
-
-
-def test_options_are_checked_before_the_data_are_read():
-    with pytest.raises(OptionError, match="degree"):
-        fit("no such file", fitter="worley", degree=9)
-
-
-def test_option_fields_groups_by_who_takes_them(worley):
-    groups = option_fields(worley, {"segmenter": "hill-climb"})
+def test_option_fields_groups_by_who_takes_them(phases):
+    groups = option_fields(phases, {"segmenter": "hill-climb"})
     assert list(groups) == ["", "hill-climb"]
     assert "segmenter" in [field.name for field in groups[""]]
     assert [field.name for field in groups["hill-climb"]] == ["start"]
-    assert list(option_fields(worley, {"segmenter": "no such"})) == [""]
+    assert list(option_fields(phases, {"segmenter": "no such"})) == [""]
 
 
 RUNS = pd.DataFrame(
@@ -102,7 +75,7 @@ def registered(*entries):
 @pytest.mark.parametrize(
     ("data", "options", "fitter", "kind"),
     [
-        (CURVE, {}, "worley", "curve"),
+        (CURVE, {}, "phases", "curve"),
         (Series([0, 1, 2, 3], {"cpu": [0.5, 0.25, 0.5, 0.75]}, "s"), {}, "forecast", "series"),
         (RUNS, {}, "strohmaier", "codes x systems over p"),
         # What the options say of the columns and rows counts.
@@ -117,14 +90,8 @@ def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, option
 
 
 def test_options_are_checked_against_the_fitter_that_is_chosen():
-    with notes() as seen, pytest.raises(UnknownNameError, match="unknown option of worley 'terms'"):
+    with notes() as seen, pytest.raises(UnknownNameError, match="unknown option of phases 'terms'"):
         fit(CURVE, terms=2)
-    assert seen == []
-
-
-def test_a_fitter_that_is_named_needs_no_note():
-    with notes() as seen:
-        fit(RUNS, fitter="individual", functions="1/p")
     assert seen == []
 
 

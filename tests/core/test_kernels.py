@@ -23,8 +23,7 @@ class Sink(progress.Sink):
         print(text)
 
 with progress.show_with(Sink()):
-    model = perfcore.fit(perfcore.UtilizationCurve([0, 3, 10], [1, 5]), fitter="worley", phases=2, degree=0,
-                         segmenter="minimax", refine=False)
+    model = perfcore.fit(perfcore.UtilizationCurve([0, 3, 10], [1, 5]), fitter="worley", phases=2, degree=0)
 print(model.breaks, model.epsilon)
 """
 
@@ -39,7 +38,7 @@ def test_says_that_it_compiles_only_while_there_is_something_to_compile(tmp_path
     """Kernels that no command has called yet are no reason to announce anything."""
     (tmp_path / "curve.csv").write_text("start,end,value\n0,1,1\n1,3,5\n3,4,2\n")
     command = [sys.executable, "-m", "perfcore", "fit", str(tmp_path / "curve.csv"), "--fitter", "worley"]
-    command += ["--phases", "2", "--degree", "0", "--segmenter", "minimax", "--no-refine"]
+    command += ["--phases", "2", "--degree", "0"]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     first, second = (
         subprocess.run(command, capture_output=True, text=True, check=True, env=environment) for _ in range(2)

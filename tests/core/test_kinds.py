@@ -8,7 +8,7 @@ import pytest
 import perfcore
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
-from perfcore.data.kinds import KINDS_OF_DATA, kind_in_words, kind_of
+from perfcore.data.kinds import kind_in_words, kind_of
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = {
@@ -28,10 +28,6 @@ def table(codes, systems, **more):
 @pytest.mark.parametrize(("file", "kind"), EXAMPLES.items())
 def test_the_examples(file, kind):
     assert kind_of(perfcore.read(FOLDER / file)) == kind
-
-
-def test_every_kind_is_described():
-    assert set(EXAMPLES.values()) | {"categories"} == set(KINDS_OF_DATA)
 
 
 def test_types():
@@ -60,18 +56,6 @@ def test_a_category_goes_before_codes_and_systems():
     data = table(list("xxyy"), list("abab"), category="mpi")
     assert kind_of(Measurements(data)) == "categories"
     assert kind_of(Measurements(data, category=())) == "codes x systems"
-
-
-def test_names_of_several_columns():
-    data = table(["x"] * 4, list("aabb"), version=list("1212"))
-    assert kind_of(Measurements(data)) == "timings"
-    assert kind_of(Measurements(data, code=["code", "version"])) == "codes x systems"
-
-
-def test_rows_without_a_value_or_a_name_do_not_count():
-    data = table(["x", "x", "y", "y"], ["a", "b", "a", "b"])
-    assert kind_of(Measurements(data.assign(time_s=[1.0, 1.0, 1.0, None]))) == "timings"
-    assert kind_of(Measurements(data.assign(system=["a", "b", "a", None]))) == "timings"
 
 
 def test_a_table_that_is_not_ready_for_fitting_has_a_kind():

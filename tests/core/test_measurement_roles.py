@@ -8,13 +8,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 from perfcore.data.roles import (
-    MeasurementRoles,
     guess_roles,
     is_processors,
-    missing_roles,
-    named_columns,
     named_parameters,
 )
 
@@ -57,9 +54,6 @@ TIMES = (
     "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, Time "
     "to solution (h), Execution time (s), Average runtime [ms]"
 )
-NO_TIMES = (
-    "time %, time (%), time ratio, time per step, speedup, min time, time_std, std time, timestamp, meaning, uptime"
-)
 
 
 @pytest.mark.parametrize("column", COUNTS.split(", "))
@@ -78,11 +72,6 @@ def test_times_as_people_write_them(column):
     assert guess_roles(["p", "x", column], {"p", "x", column}).value == column
 
 
-@pytest.mark.parametrize("column", NO_TIMES.split(", "))
-def test_what_is_no_time(column):
-    assert guess_roles(["p", "x", column], {"p", "x", column}).value is None
-
-
 def test_threads_of_a_rank_do_not_hide_the_ranks():
     columns = ["Cluster", "Threads/rank", "#Ranks", "Wall time [min]"]
     roles = guess_roles(columns, set(columns[1:]))
@@ -90,20 +79,10 @@ def test_threads_of_a_rank_do_not_hide_the_ranks():
     assert roles.system == ("Cluster",)
 
 
-def test_a_mean_goes_behind_the_runs_themselves():
-    columns = ["p", "mean_time_s", "time_s"]
-    assert guess_roles(columns, set(columns)).value == "time_s"
-
-
 @pytest.mark.parametrize("order", list(itertools.permutations(["procs", "nodes", "time_s"])))
 def test_the_narrower_word_wins_wherever_it_stands(order):
     """What was varied are the processes, not the nodes on which they ran."""
     assert guess_roles(order, set(order)).parameters == {"p": "procs"}
-
-
-def test_only_columns_of_numbers_are_varied_or_measured():
-    roles = guess_roles(["procs", "nodes", "time", "wall_s"], {"nodes", "wall_s"})
-    assert (roles.parameters, roles.value) == ({"p": "nodes"}, "wall_s")
 
 
 def test_a_single_column_of_numbers_besides_the_processors_is_the_value():
@@ -154,11 +133,6 @@ def test_a_rate_is_no_time_where_there_is_one(rate):
     assert (roles.value, roles.unit != "s") == (rate, True)
 
 
-@pytest.mark.parametrize("column", ["threads_s", "tasks/s", "ranks_per_s", "procs_MB"])
-def test_what_has_a_unit_is_no_number_of_processors(column):
-    assert guess_roles([column, "time_s"], {column, "time_s"}).parameters == {}
-
-
 @pytest.mark.parametrize(
     ("given", "found"),
     [
@@ -175,16 +149,6 @@ def test_what_has_a_unit_is_no_number_of_processors(column):
 )
 def test_parameters_as_a_user_names_them(given, found):
     assert named_parameters(given, COLUMNS) == found
-
-
-def test_the_first_parameter_without_a_symbol_is_p():
-    assert named_parameters("n=size,procs", COLUMNS) == {"n": "size", "p": "procs"}
-    assert named_parameters("p=size,procs", COLUMNS) == {"p": "size", "procs": "procs"}
-
-
-def test_a_parameter_is_not_called_p_where_another_column_is():
-    assert named_parameters("procs", ["procs", "p", "time_s"]) == {"procs": "procs"}
-    assert named_parameters("procs,p", ["procs", "p", "time_s"]) == {"procs": "procs", "p": "p"}
 
 
 def test_a_column_in_capitals_is_p_as_well():
@@ -225,37 +189,6 @@ def test_parameters_that_are_refused_in_one_line(given, problem):
     with pytest.raises(OptionError, match=problem) as caught:
         named_parameters(given, [*COLUMNS, "2nd"])
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_name_that_differs_in_case_alone_must_be_clear():
-    assert named_columns("TIME_S", COLUMNS) == ("time_s",)
-    assert named_columns("Time", ["Time", "time"]) == ("Time",)
-    with pytest.raises(UnknownNameError, match="unknown column 'TIME'"):
-        named_columns("TIME", ["Time", "time"])
-
-
-def test_columns_as_a_user_names_them():
-    assert named_columns(None, COLUMNS) == ()
-    assert named_columns((), COLUMNS) == ()
-    assert named_columns("procs, A b", COLUMNS) == named_columns(["procs", "A b"], COLUMNS) == ("procs", "A b")
-    with pytest.raises(UnknownNameError, match="did you mean 'procs'"):
-        named_columns("proc", COLUMNS)
-
-
-def test_what_is_not_known_is_asked_for_by_option():
-    assert missing_roles(MeasurementRoles({"p": "procs"}, "time_s"), COLUMNS) is None
-    said = missing_roles(MeasurementRoles(), COLUMNS)
-    assert "--parameter COLUMN" in said
-    assert "--value COLUMN" in said
-    assert "procs, size, time_s, A b" in said
-    assert "--value" not in missing_roles(MeasurementRoles(value="time_s"), COLUMNS)
-    assert "--parameter" not in missing_roles(MeasurementRoles({"p": "procs"}), COLUMNS)
-    assert len(missing_roles(MeasurementRoles(), [f"c{k}" for k in range(500)])) < 400
-
-
-def test_roles_cannot_be_changed_by_accident():
-    with pytest.raises(AttributeError):
-        MeasurementRoles().value = "time_s"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Observations: checked, named, and joined where runs were repeated; nothing is lost without a word."""
 
-import itertools
 import re
 import statistics
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, PerfError
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
@@ -123,62 +122,12 @@ def test_a_note_says_in_what_repeated_runs_differ():
     assert observe(p=[1, 2], time_s=[2, 1]).notes == ()
 
 
-def test_runs_differ_where_one_has_a_value_and_another_none():
-    (note,) = observe(p=[1, 1], time_s=[2, 4], queue=["a", None]).notes
-    assert note.endswith("they differ in queue (--parameter names what was varied)")
-
-
 @pytest.mark.parametrize("empty", [None, np.nan, pd.NA, "", "  "])
 def test_a_row_without_a_value_is_left_out_and_named(empty):
     seen = observe(p=[1, 2, 4, 8], time_s=pd.Series([8.0, empty, 2.0, 1.0], dtype=object))
     assert seen.points["p"].tolist() == [1, 4, 8]
     (note,) = seen.notes
     assert note == "left out, without time_s: row 1"
-
-
-def test_a_row_without_a_value_needs_no_name_and_no_point():
-    seen = observe(code=["lu", None, "lu"], p=[1, np.nan, 2], time_s=[8.0, np.nan, 4.0])
-    assert seen.codes == ("lu",)
-    assert len(seen) == 2
-
-
-BAD = {
-    "a text as value": ({"p": [1, 2, 4], "time_s": ["8", "fast", "2"]}, "row 1: time_s is 'fast'; a number"),
-    "a unit in a value": ({"p": [1, 2, 4], "time_s": ["8", "4", "2 s"]}, "row 2: time_s is '2 s'; a number"),
-    "a thousands separator": ({"p": ["1", "2", "1,024"], "time_s": [8, 4, 2]}, "row 2: p is '1,024'; a number"),
-    "nan as a text": ({"p": [1, 2, 4], "time_s": ["8", "nan", "2"]}, "row 1: time_s is 'nan'; a number is expected"),
-    "an empty parameter": ({"p": [1, np.nan, 4], "time_s": [8, 4, 2]}, "row 1: p is empty; .*--where 'p>0'"),
-    "a blank parameter": ({"p": ["1", " ", "4"], "time_s": [8, 4, 2]}, "row 1: p is empty; .*--where 'p>0'"),
-    "a time of zero": ({"p": [1, 2, 4], "time_s": [8, 0, 2]}, "row 1: time_s is 0; a positive .*--where 'time_s>0'"),
-    "negative times": (
-        {"p": [1, 2, 4], "time_s": [8, -4.5, -2]}, r"row 1: time_s is -4.5 \(and in 1 more row\); .*--where 'time_s>0'"
-    ),
-    "no processors": ({"p": [1, 0, 4], "time_s": [8, 4, 2]}, "row 1: p is 0; a positive number .*--where 'p>0'"),
-    "an infinite time": ({"p": [1, 2, 4], "time_s": [8, np.inf, 2]}, "row 1: time_s is inf; a positive number"),
-    "infinitely many processors": ({"p": [1, 2, np.inf], "time_s": [8, 4, 2]}, "row 2: p is inf; a positive number"),
-    "a code without a name": ({"code": ["a", None], "p": [1, 2], "time_s": [8, 4]}, "row 1: code is empty; each row"),
-    "a system of blanks": ({"host": ["a", " "], "p": [1, 2], "time_s": [8, 4]}, "row 1: host is empty; .*its system"),
-    "no value at all": ({"p": [1, 2], "time_s": [np.nan, np.nan]}, "column 'time_s' holds no value at all"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_rows_are_refused_in_one_line(case):
-    columns, problem = BAD[case]
-    with pytest.raises(DataError, match=rf"^measurements: {problem}") as caught:
-        observe(**columns)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize("case", [case for case in BAD if case != "no value at all"])
-def test_what_a_message_advises_helps(case):
-    """Rows that are left out as the message says are not met again."""
-    data = Measurements(pd.DataFrame(BAD[case][0]))
-    with pytest.raises(DataError) as caught:
-        data.observations()
-    advice = re.search("--where '([^']+)'", str(caught.value))
-    if advice is not None:
-        assert len(data.where(advice[1]).observations()) > 0
 
 
 @pytest.mark.parametrize(
@@ -188,32 +137,6 @@ def test_dates_and_durations_are_no_numbers(values):
     """As integers they count some fraction of a second that no unit tells."""
     with pytest.raises(PerfError, match="time_s"):
         observe(p=[1, 2, 4], time_s=values, roles={"value": "time_s"})
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [8, 4, 2], [8.0, 4.0, 2.0], ["8", " 4 ", "2e0"], np.array([8, 4, 2], dtype=np.uint8),
-        np.array([8, 4, 2], dtype=np.float32), pd.array([8, 4, 2], dtype="Int64"), pd.array([8, 4, 2], dtype="Float32"),
-        pd.array(["8", "4", "2"], dtype="string"), pd.Categorical([8, 4, 2]), pd.Series([8, 4.0, "2"], dtype=object),
-        pd.arrays.SparseArray([8.0, 4.0, 2.0]),
-    ],
-    ids=lambda values: f"{type(values).__name__} {getattr(values, 'dtype', '')}",
-)  # fmt: skip
-def test_numbers_may_come_in_any_type_of_column(values):
-    roles = {"parameters": "p", "value": "time_s"}
-    assert observe(p=[1, 2, 4], time_s=values, roles=roles).value.tolist() == [8, 4, 2]
-    assert observe(p=values, time_s=[1.0, 2.0, 3.0], roles=roles).points["p"].tolist() == [2, 4, 8]
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "Float64", "string", "category"])
-def test_missing_values_of_other_types_of_columns_are_missing(dtype):
-    values = pd.Series(["8", "4", "2"] if dtype == "string" else [8, 4, 2]).astype(dtype)
-    values[1] = pd.NA
-    seen = observe(p=[1, 2, 4], time_s=values, roles={"value": "time_s"})
-    assert seen.value.tolist() == [8, 2]
-    with pytest.raises(DataError, match="row 1: p is empty"):
-        observe(p=values, time_s=[1.0, 2.0, 3.0], roles={"parameters": "p"})
 
 
 @pytest.mark.parametrize(
@@ -244,11 +167,6 @@ def test_long_numbers_that_differ_are_not_taken_for_one_code():
     assert seen.codes == ("1234567890123456789", "1234567890123456788")
 
 
-def test_names_of_several_columns_do_not_run_together():
-    seen = observe(a=["gcc", "gcc 12"], b=["12 lu", "lu"], p=[1, 1], time_s=[8.0, 4.0], roles={"code": "a,b"})
-    assert len(seen.codes) == 2
-
-
 def test_several_columns_make_a_name():
     seen = observe(
         code=["lu", "lu", "cg"], klass=["A", "B", "A"], nodes=[16.0, 8.0, 8.0], cpu=["x", "x", "y"], p=[1, 1, 1],
@@ -271,61 +189,9 @@ def test_copies_are_refused_with_both_places():
         data.where("p=2").observations()
 
 
-def test_copies_are_kept_as_runs_or_dropped_by_name():
-    kept = observe(duplicates="keep", **COPIES)
-    assert (kept.value.tolist(), kept.repetitions.tolist(), kept.spread.tolist()) == ([2, 1], [3, 2], [0, 0])
-    dropped = observe(duplicates="drop", **COPIES)
-    assert (dropped.value.tolist(), dropped.repetitions.tolist()) == ([2, 1], [2, 1])
-    assert dropped.notes[0] == "left out, a copy of another row in every column: row 2, 3"
-
-
-def test_rows_without_values_are_no_copies():
-    assert observe(p=[1, 1, 2], time_s=[np.nan, np.nan, 4.0]).repetitions.tolist() == [1]
-
-
-def test_unknown_choices_suggest_the_nearest():
-    with pytest.raises(UnknownNameError, match="unknown aggregate 'means': did you mean 'mean'"):
-        observe("means", p=[1], time_s=[1.0])
-    with pytest.raises(UnknownNameError, match="unknown duplicates 'kept': did you mean 'keep'"):
-        observe(duplicates="kept", p=[1], time_s=[1.0])
-
-
-@pytest.fixture
-def grid():
-    """Three codes on two systems, one pair never measured."""
-    cells = [pair for pair in itertools.product(["lu", "cg", "mg"], ["T3D", "SP2"]) if pair != ("cg", "SP2")]
-    frame = pd.DataFrame(
-        [(c, s, p, 10.0 / p) for c, s in cells for p in (1, 4)], columns=["code", "system", "p", "time_s"]
-    )
-    return Measurements(frame).observations()
-
-
 def missing_cells(observations):
     cells = range(len(observations.codes) * len(observations.systems))
     return {observations.cell_name(cell) for cell in set(cells) - set(observations.cell.tolist())}
-
-
-def test_pairs_have_names(grid):
-    assert missing_cells(grid) == {"cg on SP2"}
-    assert [grid.cell_name(cell) for cell in sorted(set(grid.cell))] == [
-        "lu on T3D", "lu on SP2", "cg on T3D", "mg on T3D", "mg on SP2",
-    ]  # fmt: skip
-
-
-def test_names_leave_out_what_the_table_does_not_name():
-    assert observe(p=[4], time_s=[1.0]).describe(0) == "p=4"
-    assert observe(code=["lu"], p=[4], time_s=[1.0]).describe(0) == "lu, p=4"
-    assert observe(host=["a"], p=[4.5], time_s=[1.0]).describe(0) == "a, p=4.5"
-
-
-def test_a_selection_names_the_codes_and_systems_that_are_left(grid):
-    kept = grid.select((grid.code != 0) & (grid.points["p"] > 1))
-    assert (kept.codes, kept.systems) == (("cg", "mg"), ("T3D", "SP2"))
-    assert [kept.describe(k) for k in range(len(kept))] == ["cg on T3D, p=4", "mg on T3D, p=4", "mg on SP2, p=4"]
-    assert kept.select(kept.system == 1).systems == ("SP2",)
-    everything = grid.select(np.ones(len(grid), dtype=bool))
-    assert content(everything) == about(content(grid))
-    assert everything.fingerprint() == grid.fingerprint()
 
 
 def test_the_fingerprint_changes_with_the_data():
@@ -365,32 +231,3 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert seen.value[twice] == pytest.approx((167.26 + 170.83) / 2)
     assert seen.spread[twice] == pytest.approx((170.83 - 167.26) / np.sqrt(2))
     assert missing_cells(seen) == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}
-
-
-@pytest.mark.real_data
-def test_training_times_without_accelerators(real_data):
-    data = perfcore.read(real_data / "scaling" / "mlperf_training.csv").with_roles(value="time_s_olympic_mean")
-    assert len(data.table) == 1117
-    with pytest.raises(InputError, match=r"mlperf_training.csv:2: accelerators is 0 \(and in \d+ more rows\)"):
-        data.observations()
-    seen = data.where("accelerators>0").with_roles(system="accelerator").observations()
-    raw = pd.read_csv(real_data / "scaling" / "mlperf_training.csv")
-    raw = raw[(raw["accelerators"] > 0) & raw["time_s_olympic_mean"].notna()]
-    by_hand = raw.groupby(["benchmark", "accelerator", "accelerators"])["time_s_olympic_mean"]
-    assert len(seen) == by_hand.ngroups
-    assert int(seen.repetitions.sum()) == len(raw)
-    assert sorted(seen.value) == pytest.approx(sorted(by_hand.median()))
-
-
-@pytest.mark.real_data
-def test_runs_of_a_molecular_simulation(real_data):
-    data = perfcore.read(real_data / "scaling" / "hecbiosim_gromacs_runs.csv")
-    assert len(data.table) == 601
-    with pytest.raises(InputError, match=r"hecbiosim_gromacs_runs.csv:588: nodes is empty; .*--where 'nodes>0'"):
-        data.observations()
-    seen = data.where("nodes>0").with_roles(code="code,atoms").observations("minimum")
-    raw = pd.read_csv(real_data / "scaling" / "hecbiosim_gromacs_runs.csv").query("nodes > 0")
-    by_hand = raw.groupby(["atoms", "machine", "nodes"])["wall_s"]
-    assert sorted(seen.value) == pytest.approx(sorted(by_hand.min()))
-    assert sorted(seen.spread[seen.repetitions > 1]) == pytest.approx(sorted(by_hand.std().dropna()))
-    assert "gromacs 1403180" in seen.codes

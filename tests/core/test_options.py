@@ -1,11 +1,11 @@
 """Options: declared once, converted and checked the same from Python and from text."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.hooks.options import build, describe, option, to_dict
+from perfcore.hooks.options import build, describe, option
 
 
 def parse_even(given):
@@ -101,21 +101,3 @@ def test_a_name_is_spelt_with_hyphens_on_the_command_line():
         break_tolerance: float = option(0.0, "tolerance")
 
     assert describe(Long)[0].flag == "--break-tolerance"
-
-
-def test_options_that_cannot_be_listed_are_refused():
-    @dataclass(frozen=True)
-    class Hidden:
-        degree: int = option(2, "degree")
-        secret: int = field(default=1)
-
-    with pytest.raises(TypeError, match=r"Hidden.secret must be declared with option"):
-        describe(Hidden)
-
-
-def test_to_dict_is_ready_for_json():
-    options = build(Options, {"states": "run", "scale": 2}, "demo")
-    assert to_dict(options) == {
-        **{"degree": 2, "scale": 2.0, "refine": False, "method": "fast"},
-        **{"states": ["run"], "sizes": None, "even": 0},
-    }

@@ -125,18 +125,6 @@ def test_options_reach_the_reader_checked(put):
         read(path, scal=1)
 
 
-def test_the_reader_can_be_named(put):
-    path = put("x.a", b"A")
-    assert read(path, reader="beta").source == f"{path} by beta"
-    with pytest.raises(UnknownNameError, match="unknown reader 'bet': did you mean 'beta'"):
-        read(path, reader="bet")
-
-
-def test_input_without_end_of_nesting_is_the_users_mistake(put):
-    with pytest.raises(InputError, match="nested too deeply"):
-        read(put("x", b"((("), reader="deep")
-
-
 def test_writing_is_whole_or_not_at_all(tmp_path):
     write(CURVE, tmp_path / "x.A")
     assert (tmp_path / "x.A").read_bytes() == b"whole"
@@ -144,10 +132,3 @@ def test_writing_is_whole_or_not_at_all(tmp_path):
         write([1], tmp_path / "x.A")
     assert (tmp_path / "x.A").read_bytes() == b"whole"
     assert [path.name for path in tmp_path.iterdir()] == ["x.A"]
-
-
-@pytest.mark.parametrize("name", ["x.b", "x", "x.docx"])
-def test_only_endings_of_readers_that_write_are_accepted(tmp_path, name):
-    with pytest.raises(OptionError, match=rf"cannot write .*{name}': the ending must be one of \.a"):
-        write(CURVE, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []

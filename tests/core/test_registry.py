@@ -7,8 +7,7 @@ import pytest
 
 from perfcore import hookimpl
 from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
-from perfcore.hooks.registry import Registry, registry
-from perfcore.hooks.specs import KINDS
+from perfcore.hooks.registry import Registry
 
 
 def plugin(name="demo", **hooks):
@@ -38,13 +37,6 @@ def test_entries_are_sorted_and_not_imported():
     assert found.problems == ()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_its_hook(kind):
-    found = registry_of(demo=plugin(**{f"register_{kind}": [("one", "fractions:Fraction")]}))
-    assert found.load(kind, "one").__name__ == "Fraction"
-    assert [k for k in KINDS if found.entries(k)] == [kind]
-
-
 def test_the_same_name_twice_names_both_distributions():
     found = registry_of(
         first=plugin("first", register_fitters=[("lca", "a:A")]),
@@ -56,10 +48,6 @@ def test_the_same_name_twice_names_both_distributions():
         "plugin second of dist-second is skipped: fitter 'lca' is registered by dist-first and by dist-second; "
         "uninstall one of them or rename its entry",
     )
-
-
-def test_one_name_may_be_of_two_kinds():
-    assert not registry_of(demo=plugin(register_fitters=[("lca", "a:A")], register_readers=[("lca", "a:B")])).problems
 
 
 def test_one_plugin_must_not_use_a_name_twice():
@@ -145,12 +133,6 @@ def test_what_cannot_be_imported_is_named(target, message):
         found.load("fitters", "lca")
 
 
-def test_the_bundled_plugins_come_through_the_same_entry_points():
-    assert not [problem for problem in registry().problems if "of perfcore is" in problem]
-    assert {"perf_io", "perf_worley", "perf_characteristic"} <= {p.name for p in registry().plugins}
-    assert registry() is registry()
-
-
 def test_a_plugin_may_bring_a_kind_that_others_then_implement():
     schedulers = plugin("schedulers", register_kinds=[("schedulers", "abc:ABC")], register_schedulers=[("lsf", "a:A")])
     other = plugin("other", register_schedulers=[("flux", "b:B")])
@@ -162,13 +144,6 @@ def test_a_plugin_may_bring_a_kind_that_others_then_implement():
         found.entry("schedulers", "fluxx")
     with pytest.raises(UnknownNameError, match="unknown kind of plugin 'schedulrs': did you mean 'schedulers'"):
         found.entries("schedulrs")
-
-
-def test_two_entry_points_of_one_name_are_both_named():
-    found = registry_of(demo=plugin(register_readers=[("x", "a:A")]))
-    found.add_plugin("demo", "dist-other", lambda: plugin(register_readers=[("y", "a:A")]))
-    assert found.problems == ("plugin demo of dist-other is skipped: dist-demo has an entry point of the same name",)
-    assert list(found.entries("readers")) == ["x"]
 
 
 def test_hooks_keep_the_wrappers_and_the_order_of_pluggy():

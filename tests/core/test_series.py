@@ -32,11 +32,6 @@ def test_the_column_must_be_named_among_several():
         series.curve("usr")
 
 
-def test_a_gap_is_no_height():
-    with pytest.raises(DataError, match=r"x.csv \(user\): height nan of step 1"):
-        Series([0, 1, 2], {"user": [1, np.nan, 3]}, source="x.csv").curve()
-
-
 @pytest.mark.parametrize(
     ("times", "columns", "message"),
     [
@@ -51,8 +46,3 @@ def test_a_gap_is_no_height():
 def test_what_is_no_series_is_refused(times, columns, message):
     with pytest.raises(DataError, match=message):
         Series(times, columns, source="x.csv")
-
-
-def test_unknown_time_unit():
-    with pytest.raises(UnknownNameError, match="time unit"):
-        Series([0], {"a": [1]}, "sec")

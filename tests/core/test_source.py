@@ -1,13 +1,10 @@
 """Inputs: plain, compressed, piped, and those that cannot be read."""
 
-import bz2
 import gzip
 import io
 import lzma
 import os
-import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfcore.base.errors import InputError, MissingDependencyError, PerfError
-from perfcore.reading.compression import COMPRESSED_ENDINGS, compression_of, without_compressed_ending
+from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.reading.source import HEAD_BYTES, Source
 from perfcore.testing.readers import compressed
 
@@ -163,19 +160,6 @@ def test_what_must_not_be_read(tmp_path):
         path.parent.chmod(0o700)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", gzip.compress(b"", mtime=0), bz2.compress(b""), lzma.compress(b"")], ids=["", "gz", "bz2", "xz"]
-)
-def test_empty_inputs(tmp_path, stdin, spool, content):
-    (tmp_path / "x.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"x.csv: the file is empty"):
-        Source(tmp_path / "x.csv")
-    stdin(content)
-    with pytest.raises(InputError, match="-: the file is empty"):
-        Source("-")
-    assert list(spool.iterdir()) == []
-
-
 def read_all(path):
     with Source(path) as source, source.open() as stream:
         return stream.read()
@@ -209,13 +193,6 @@ def test_a_second_stream_that_is_damaged_is_not_lost_without_a_word(tmp_path, en
         read_all(path)
 
 
-def test_padding_between_streams_of_xz(tmp_path):
-    """The format allows zeros, four at a time, between streams and at the end (its specification, section 2.2)."""
-    path = tmp_path / "x.xz"
-    path.write_bytes(lzma.compress(TEXT) + bytes(8) + lzma.compress(b"3,4\n") + bytes(4))
-    assert read_all(path) == TEXT + b"3,4\n"
-
-
 def test_an_xz_file_that_asks_for_all_memory(tmp_path):
     path = tmp_path / "x.xz"
     path.write_bytes(lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]))
@@ -230,16 +207,6 @@ def test_a_frame_of_zstd_that_is_skipped(tmp_path):
     assert read_all(path) == TEXT
 
 
-@pytest.mark.parametrize("program", ["gzip", "bzip2", "xz", "zstd"])
-def test_what_the_usual_programs_write(tmp_path, program):
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    compressed(b"", ".zst" if program == "zstd" else ".gz")  # skips where its library is missing
-    path = tmp_path / "x.csv.packed"
-    path.write_bytes(subprocess.run([program, "-c"], input=TEXT, capture_output=True, check=True).stdout)
-    assert read_all(path) == TEXT
-
-
 def test_without_the_library_for_zstd_the_line_says_what_to_install(tmp_path, monkeypatch):
     path = tmp_path / "x.csv.zst"
     path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
@@ -248,32 +215,6 @@ def test_without_the_library_for_zstd_the_line_says_what_to_install(tmp_path, mo
     with pytest.raises(MissingDependencyError, match=r"pip install 'perfcore\[formats\]'") as caught:
         Source(path)
     assert isinstance(caught.value, PerfError)
-
-
-def test_a_text_that_begins_like_bzip2_is_a_text():
-    assert compression_of(b"BZh9,value\n1,2\n") is None
-    assert compression_of(bz2.compress(b"")).name == compression_of(bz2.compress(TEXT)[:7]).name == "bzip2"
-
-
-@pytest.mark.parametrize("name", ["a.csv", ".gz", "a.b/c"])
-def test_names_without_an_ending_of_compression_stay(name):
-    assert without_compressed_ending(name) == name
-
-
-@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
-def test_a_damaged_compressed_file(tmp_path, spool, ending):
-    path = tmp_path / f"x.csv{ending}"
-    packed = bytearray(compressed(TEXT, ending))
-    packed[-6] ^= 0xFF  # in the checksum, or the index of blocks: the content is whole, and wrong
-    path.write_bytes(packed)
-
-    def unpack():
-        with Source(path) as source, source.plain_file():
-            pass
-
-    with pytest.raises(InputError, match="damaged"):
-        unpack()
-    assert list(spool.iterdir()) == []
 
 
 def test_a_device_is_no_file():

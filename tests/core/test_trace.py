@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import busy_mask, curve_from_intervals, default_busy, first_overlap
 
 STATES = ("run", "wait", "sort")
@@ -65,15 +65,6 @@ def test_overlaps_are_found_wherever_they_are(given_intervals):
         assert trace_of(intervals).n_intervals == len(intervals)
 
 
-def test_an_overlap_is_named():
-    with pytest.raises(DataError) as caught:
-        trace_of([(0, 0, 0, 10), (1, 0, 0, 5), (1, 2, 3, 8)], source="x.prv")
-    assert str(caught.value) == (
-        "x.prv: cpu1 is in state 'sort' from 3 ns although 'run' lasts until 5 ns; "
-        "states of one location must not overlap"
-    )
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -91,25 +82,6 @@ def test_what_is_no_trace_is_refused(changed, message):
         Trace(**columns, locations=["cpu0", "cpu1"], states=STATES)
 
 
-def test_times_come_out_in_the_unit_of_the_trace():
-    trace = Trace([0], [0], [1_500], [4_000], ["cpu0"], ["run"], time_unit="us")
-    assert trace.utilization().edges.tolist() == [1.5, 4.0]
-    far = 1_700_000_000_000_000_001
-    trace = Trace([0, 0], [0, 1], [far, far + 1], [far + 1, far + 2], ["cpu0"], ["run", "idle"], time_unit="ns")
-    assert trace.utilization().edges.tolist() == [far, far + 1, far + 2]
-
-
-def test_a_run_may_be_longer_than_its_intervals():
-    curve = trace_of([(0, 0, 10, 20)], span_ns=(0, 50)).utilization()
-    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 10, 20, 50], [0, 1, 0])
-    assert curve.n_locations == 1
-
-
-def test_a_trace_of_moments_has_no_curve():
-    with pytest.raises(DataError, match="the trace has no duration"):
-        trace_of([(0, 0, 7, 7)]).utilization()
-
-
 def test_states_that_wait_are_idle_by_default():
     states = ("Idle", "MPI_Wait", " sleeping ", "dgemm", "Waiting a message", "Running")
     assert default_busy(states) == ("dgemm", "Running")
@@ -122,14 +94,6 @@ def test_busy_and_idle_are_two_ways_to_say_the_same():
     assert by_busy.edges.tolist() == by_idle.edges.tolist() == [0, 4, 6, 9]
     assert by_busy.heights.tolist() == by_idle.heights.tolist() == [1, 0, 1]
     assert trace_of([(0, 0, 0, 4), (0, 1, 4, 6)], busy_states=["wait"]).utilization().heights.tolist() == [0, 1]
-
-
-def test_an_unknown_state_is_refused_with_the_nearest():
-    trace = trace_of([(0, 0, 0, 4)])
-    with pytest.raises(UnknownNameError, match="unknown state 'Run': did you mean 'run'"):
-        trace.utilization(["Run"])
-    with pytest.raises(UnknownNameError, match="unknown state 'wat'"):
-        trace.utilization(idle=["wat"])
 
 
 def test_busy_states_must_leave_something():

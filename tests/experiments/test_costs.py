@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_experiments import make_design
 from perf_experiments.costs import costs_by_model, costs_by_runs, duration_text, within_budget
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import UnknownNameError
 
 DESIGN = make_design({"p": [1, 2, 4], "D": [10, 20, 40]})
 POINTS = DESIGN.chosen()
@@ -28,27 +28,6 @@ def test_noise_is_not_taken_for_an_effect():
     measured = [(point, 0.1 * (1 + 0.05 * rng.normal())) for point in POINTS for _ in range(2)]
     far = make_design({"p": [1, 4096], "D": [1, 10**6]}).chosen()
     np.testing.assert_allclose(costs_by_runs(measured, far), 0.1, rtol=0.1)
-
-
-def test_one_run_says_that_all_cost_the_same():
-    np.testing.assert_allclose(costs_by_runs([(POINTS[4], 3.0)], POINTS), 3.0)
-
-
-def test_own_runs_count_with_their_median():
-    measured = [(POINTS[0], seconds) for seconds in (1.0, 2.0, 9.0)]
-    assert costs_by_runs(measured, POINTS)[0] == 2.0
-
-
-def test_words_and_zeros_have_a_level_of_their_own():
-    points = make_design({"solver": ["cg", "lu"], "n": [0, 1]}).chosen()
-    measured = [(point, (5.0 if point["solver"] == "cg" else 1.0) * (3.0 if point["n"] else 1.0)) for point in points]
-    np.testing.assert_allclose(costs_by_runs(measured[:3], points)[3], 3.0, rtol=0.5)
-    np.testing.assert_allclose(costs_by_runs(measured, points), [seconds for _, seconds in measured])
-
-
-def test_no_runs_no_estimate():
-    with pytest.raises(DataError, match="no runs to estimate from"):
-        costs_by_runs([], POINTS)
 
 
 def fitted(values):
@@ -73,11 +52,6 @@ def test_a_budget_leaves_out_the_dearest_first():
     assert found.too_dear_s == {"p=1 D=40": 32_000.0, "p=2 D=40": 16_000.0}
     assert found.total_s == pytest.approx(2 * (costs.sum() - 48_000.0))
     assert len(found.chosen()) == 7
-
-
-def test_a_budget_for_nothing_is_refused():
-    with pytest.raises(OptionError, match=r"p=4 D=10 alone takes 4\.2 min"):
-        within_budget(DESIGN, np.array([law(point) for point in POINTS]), 1.0)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.001, "0.001 s"), (59, "59 s"), (60, "1 min"), (172800, "2 d")])

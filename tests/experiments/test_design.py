@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_experiments import Design, make_design, read_design, write_design
+from perf_experiments import make_design, read_design, write_design
 from perf_experiments.design import available_cores
-from perfcore.base.errors import InputError, PerfError
+from perfcore.base.errors import InputError
 
 FACTORS = {"p": [1, 2, 4, 8], "D": [12, 16, 20]}
 
@@ -27,10 +27,6 @@ def test_constraints_are_python_arithmetic():
     cores = available_cores()
     expected = [(p, d) for p, d in itertools.product(*FACTORS.values()) if d % p == 0 and (p <= cores or p < 3)]
     assert points_of(design) == expected
-
-
-def test_a_constraint_that_is_not_defined_at_a_point_refuses_it():
-    assert points_of(make_design({"p": [0, 1]}, constraints=["p/p == 1"])) == [(1,)]
 
 
 def test_one_at_a_time_costs_the_sum_of_the_levels():
@@ -121,18 +117,3 @@ def test_files_that_are_refused(tmp_path, text, message):
     assert message in str(refused.value)
     assert str(refused.value).startswith(str(path))
     assert len(str(refused.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "options", [{"kind": "x"}, {"kind": "sobol"}, {"kind": "fractional", "part": 9}, {"replications": 0}, {"seed": -1}]
-)
-def test_options_that_are_refused(options):
-    if options.get("kind") == "fractional":
-        pytest.importorskip("pyDOE3")
-    with pytest.raises(PerfError):
-        make_design(FACTORS, **options)
-
-
-def test_left_out_points_are_not_chosen():
-    design = Design(factors=FACTORS, left_out=[{"D": 12.0, "p": 8}])
-    assert len(design.chosen()) == 11

@@ -2,9 +2,9 @@
 
 import pytest
 
-from perf_experiments.design import check_factors, parse_factor
+from perf_experiments.design import parse_factor
 from perf_experiments.measurement import RunValueError, cut, filled, launcher_words, parse_patterns, values_in
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 
 
 @pytest.mark.parametrize(
@@ -42,30 +42,11 @@ def test_factors_that_are_refused(text, message):
         parse_factor(text)
 
 
-@pytest.mark.parametrize("levels", [[], [True], [None], [1, "a"], [float("inf")], ["a\nb"], [[1]]])
-def test_levels_of_a_file_that_are_refused(levels):
-    with pytest.raises(OptionError, match="factor p: "):
-        check_factors({"p": levels})
-
-
 def test_templates():
     point = {"p": 4, "D": 0.5, "solver": "cg {p}"}
     assert filled(["{p}x{D}", "{{{p}}}", "{solver}", "plain"], point) == ("4x0.5", "{4}", "cg {p}", "plain")
     assert launcher_words("local") == ()
     assert launcher_words("srun --cpu-bind 'a b' -n {p}") == ("srun", "--cpu-bind", "a b", "-n", "{p}")
-
-
-@pytest.mark.parametrize("word", ["{", "}", "a{p", "{p}}", "{p.real}", "{p!r}", "{}", "{p:>9}", "{0}"])
-def test_places_that_are_refused(word):
-    with pytest.raises(OptionError):
-        filled([word], {"p": 1})
-
-
-def test_an_unknown_factor_is_named_with_the_known():
-    with pytest.raises(UnknownNameError, match=r"unknown factor in '-n\{d\}' 'd': did you mean 'D'\? Known: D, p"):
-        filled(["-n{d}"], {"p": 1, "D": 2})
-    with pytest.raises(OptionError, match="No closing quotation"):
-        launcher_words("mpirun 'x")
 
 
 def test_values():

@@ -6,7 +6,6 @@ import pytest
 
 import perfcore
 from perf_experiments import read_design
-from perfcore.base.errors import OptionError
 
 
 @pytest.fixture
@@ -39,15 +38,3 @@ def test_runs_are_kept_and_priced(store):
     priced = perfcore.design({"n": [1, 2, 4]}, runs=store, budget=3600.0)
     assert priced.total_s > 0.0
     assert priced.summary()[1].startswith("about ")
-
-
-def test_replications_of_a_store(store, tmp_path):
-    advice = perfcore.next_points(store, precision=0.02, output=tmp_path / "more.toml")
-    assert (advice.wanting, advice.design) == ((), None)  # the values do not spread
-    assert advice.to_frame()["more"].tolist() == [0, 0, 0]
-    assert not (tmp_path / "more.toml").exists()
-
-
-def test_a_design_that_is_no_file_needs_a_store():
-    with pytest.raises(OptionError, match="store is missing"):
-        perfcore.run(perfcore.design({"n": [1]}), "true")

@@ -119,14 +119,6 @@ def test_errors_are_within_the_prediction_bounds(fitter):
         assert advice.choices[0].cost_s > 0.0
 
 
-def test_one_category_of_several():
-    table, options, _ = tables()["lca"]
-    model = fitted(table, fitter="lca", **options)
-    whole, wait = (next_points(model, {"p": 24, **given}, [{"p": 8}]) for given in ({}, {"category": "wait"}))
-    assert wait.value < whole.value
-    assert wait.choices[0].cost_s == whole.choices[0].cost_s  # a run measures all categories
-
-
 def test_the_measured_levels_are_the_candidates_and_runs_are_counted():
     repeated = {name: np.repeat(values, 2) for name, values in ONE_CODE.items()}
     repeated["time_s"] = repeated["time_s"] * np.tile([0.999, 1.001], 5)
@@ -164,14 +156,6 @@ def test_points_within_reach():
             next_points(model, {"p": 64}, **limits)
 
 
-def test_gain_per_second_prefers_cheap_points():
-    model = fitted({"p": P, "time_s": 100 / P * NOISE}, fitter="individual", functions="1/p,1")
-    points = [{"p": 1}, {"p": 16}]
-    dear, cheap = (next_points(model, {"p": 1.5}, points, per_second=by) for by in (False, True))
-    assert (dear.choices[0].point["p"], cheap.choices[0].point["p"]) == (1, 16)
-    assert cheap.choices[0].gain_per_s > dear.choices[0].gain_per_s
-
-
 def test_rivals_disagree_where_nothing_was_measured():
     model = fitted(ONE_CODE, fitter="individual", functions="all", terms="2")
     advice = next_points(model, {"p": 256}, [{"p": 8}, {"p": 128}])
@@ -196,16 +180,3 @@ def test_points_that_are_refused(target, candidates, error, message):
     model = fitted(ONE_CODE, fitter="individual", functions="1/p,1")
     with pytest.raises(error, match=message):
         next_points(model, target, candidates)
-
-
-def test_models_that_cannot_tell():
-    exact = fitted({"p": P[:2], "time_s": [8.0, 4.5]}, fitter="individual", functions="1/p,1")
-    with pytest.raises(DataError, match="as many coefficients as points"):
-        next_points(exact, {"p": 64}, [{"p": 4}])
-    phases = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
-    with pytest.raises(OptionError, match="no point can be measured by itself"):
-        next_points(phases, {"t": 3}, [{"t": 4}])
-    amounts = fitted({"p": P, "energy_J": ONE_CODE["time_s"]}, fitter="individual", functions="1/p,1", value="energy_J")
-    assert next_points(amounts, {"p": 64}, [{"p": 4}]).choices[0].cost_s is None
-    with pytest.raises(OptionError, match="the model is not one of time"):
-        next_points(amounts, {"p": 64}, [{"p": 4}], per_second=True)

@@ -100,12 +100,6 @@ def test_results_that_are_refused(runs, tmp_path, content, problem):
     assert problem in kept(runs)[0].problem
 
 
-def test_a_results_file_of_text(runs, tmp_path):
-    file = tmp_path / "out.txt"
-    runs(f"open({str(file)!r}, 'w').write('t=7')", {"n": [1]}, results=str(file), values=["t=t=(.)"])
-    assert kept(runs)[0].values == {"t": 7.0}
-
-
 def test_warm_up_runs_are_made_and_not_kept(runs, tmp_path):
     log = tmp_path / "log"
     assert runs(f"open({str(log)!r}, 'a').write('x')", warmup=2).made == 2
@@ -117,34 +111,12 @@ def test_repetition_stops_when_the_median_is_known(runs):
     assert (steady.succeeded, steady.wide) == (6, ())
 
 
-def test_repetition_stops_at_the_most(runs, tmp_path):
-    count = tmp_path / "count"
-    code = f"f = {str(count)!r}; open(f, 'a').write('x'); print('t=%d' % 2 ** len(open(f).read()))"
-    wild = runs(code, {"n": [1]}, values=["t=t=([0-9]+)"], until=0.02, most=8)
-    assert (wild.succeeded, wild.wide) == (8, ("n=1",))
-
-
-def test_points_that_fail_are_not_repeated(runs):
-    assert runs("raise SystemExit(1)", {"n": [1]}, until=0.02).made == 1
-
-
 def test_other_work_is_waited_for_and_then_noted(runs, monkeypatch):
     monkeypatch.setattr("perf_experiments.measurement.busy_share", lambda: 0.75)
     start = time.monotonic()
     assert runs("pass", {"n": [1]}, max_load=0.5, wait_s=0.2).noisy == 1
     assert time.monotonic() - start >= 0.2
     assert (kept(runs)[0].busy_before, kept(runs)[0].noisy) == (0.75, True)
-
-
-def test_waiting_that_did_not_help_is_not_repeated_until_it_was_quiet(runs, monkeypatch):
-    looks = iter([0.75, 0.75, 0.75, 0.1, 0.75])
-    waits = []
-    monkeypatch.setattr(
-        "perf_experiments.measurement.wait_until_idle",
-        lambda most, wait_s: (waits.append(wait_s), (share := next(looks), share > most))[1],
-    )
-    assert runs("pass", {"n": [1, 2, 3, 4, 5]}, max_load=0.5, wait_s=7.0).noisy == 4
-    assert waits == [7.0, 0.0, 0.0, 0.0, 7.0]
 
 
 def test_a_busy_processor_is_seen():
@@ -184,12 +156,6 @@ def test_mistakes_are_said_before_anything_runs(runs, change, message):
     assert not change["command"] or not runs.store.exists()
 
 
-@pytest.mark.parametrize("options", [{"max_load": 1.5}, {"max_load": -1}, {"until": 0.0}, {"until": 0.02, "most": 5}])
-def test_numbers_out_of_range(options):
-    with pytest.raises(OptionError):
-        RunOptions(["true"], **options)
-
-
 def test_runs_of_different_commands_are_not_mixed(runs):
     runs("print(1)")
     with pytest.raises(
@@ -198,11 +164,6 @@ def test_runs_of_different_commands_are_not_mixed(runs):
         runs("print(2)")
     with pytest.raises(OptionError, match="its runs were made with factors n, not m"):
         runs("print(1)", {"m": [1]})
-
-
-def test_after_failures_only_the_command_may_change(runs):
-    runs("raise SystemExit(1)")
-    assert runs("pass", retry_failed=True).succeeded == 2
 
 
 def test_a_full_disk_loses_only_the_run_in_flight(runs, monkeypatch):

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from perf_experiments import Design, RunOptions, Store, run_design
-from perf_experiments.slurm import execute, submit
-from perfcore.base.errors import InputError, OptionError, PerfError
-from perfcore.base.slurm import SchedulerError, sbatch_words, states
+from perf_experiments import Design, RunOptions, Store
+from perf_experiments.slurm import submit
+from perfcore.base.errors import PerfError
+from perfcore.base.slurm import SchedulerError
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
 
@@ -198,32 +198,6 @@ def test_killed_while_handing_over(study, monkeypatch):
     assert len(kept(study)) == 1
 
 
-def test_a_withdrawn_task_ends_quietly(tmp_path, capsys):
-    assert execute(tmp_path / "run-1.json") == 0
-    assert "withdrawn" in capsys.readouterr().err
-
-
-def test_a_damaged_record_is_named(study):
-    study(factors={"n": [1]})
-    (study.store.with_suffix(".jobs") / "run-1.done").write_text("{")
-    with pytest.raises(InputError, match="record of a run is damaged"):
-        study(None, factors={"n": [1]})
-
-
-def test_several_clusters(study, monkeypatch):
-    monkeypatch.setenv("STAND_IN_CLUSTER", "east")
-    study(factors={"n": [1]})
-    study.slurm.end("4000", "TIMEOUT")
-    assert study(None, factors={"n": [1]}).failed == 1
-    assert kept(study)[0].problem == "Slurm: TIMEOUT (job 4000;east)"
-
-
-def test_local_runs_wait_until_jobs_are_collected(study):
-    study()
-    with pytest.raises(OptionError, match="2 runs were handed to Slurm; collect them first"):
-        run_design(Design(factors={"n": [1, 2]}), study.store, RunOptions())
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -241,19 +215,3 @@ def test_mistakes(study, change, message):
         study(**change)
     assert message in str(refused.value)
     assert not study.slurm.numbers()
-
-
-def test_without_slurm(study, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SchedulerError, match="there is no sbatch here; Slurm's commands are needed"):
-        study()
-
-
-def test_states_of_many_jobs_and_of_unknown_ones(study):
-    study()
-    study.slurm.end("4001", "CANCELLED by 77", "0:9")
-    found = states(["4000", "4001", "9999"])
-    assert sorted(found) == ["4000", "4001"]
-    assert (found["4000"].over, found["4000"].ended) == (False, None)
-    assert (found["4001"].state, found["4001"].signal, found["4001"].over) == ("CANCELLED", 9, True)
-    assert sbatch_words("") == ()

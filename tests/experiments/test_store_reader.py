@@ -28,10 +28,6 @@ def test_columns_and_roles(path):
     ]
 
 
-def test_noisy_runs_can_be_left_out(path):
-    assert perfcore.read(path, noisy=False).table["p"].tolist() == [1]
-
-
 def test_without_values_the_wall_time_counts(path):
     with Store.read(path) as store:
         runs = store.runs()
@@ -49,10 +45,3 @@ def test_a_store_without_measurements_is_refused(tmp_path, path):
         store.add(failed)
     with pytest.raises(InputError, match=r"failed.db: holds no run that counts \(1 runs, 1 failed\)"):
         perfcore.read(tmp_path / "failed.db")
-
-
-def test_a_damaged_store_is_named_by_the_user(path):
-    path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(InputError) as refused:
-        perfcore.read(path)
-    assert str(refused.value).startswith(f"{path}: the store is damaged or cut short")

@@ -16,13 +16,11 @@ from playwright.sync_api import expect
 from result_kinds import FURTHER_KINDS, KINDS
 
 import perfcore
-from perf_analysis.categories import STANDARD
 from perf_explore import blocks
 from perf_explore.blocks import Writer
-from perf_explore.opening import DataViews, open_subjects
+from perf_explore.opening import open_subjects
 from perf_explore.page import address, document
 from perf_explore.server import served
-from perf_explore.shelf import Shelf
 from perf_explore.timeline.shown import timeline_data
 from perf_explore.timeline.views import TimelinePresenter
 from perfcore import Trace
@@ -30,7 +28,6 @@ from perfcore.hooks.registry import registry
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled
 
-SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
 TRACE = (
     "start_us,end_us,location,state\n0,40,cpu0,run\n40,100,cpu0,wait\n0,100,cpu1,run\n20,60,cpu2,run\n60,90,cpu2,wait\n"
 )
@@ -67,7 +64,7 @@ def explored(tmp_path_factory):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     kept = "stopped; everything that was kept is in its files\n"
-    assert out in (kept, f"{kept}not saved: worley\n")  # what is not saved depends on which of its tests ran here
+    assert out in (kept, f"{kept}not saved: phases\n")  # what is not saved depends on which of its tests ran here
     assert err == ""
     assert process.returncode == 0
 
@@ -81,14 +78,14 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     explored.enter(tab)
     assert "key=" not in tab.url
     assert heading(tab) == "trace.csv"
-    tab.get_by_role("main").get_by_role("link", name="worley").click()
+    tab.get_by_role("main").get_by_role("link", name="phases").click()
     settled(tab)
-    assert tab.url.endswith("/fit/worley")
+    assert tab.url.endswith("/fit/phases")
     slider = tab.get_by_role("slider", name="number of phases")
     count = int(slider.input_value())
     slider.focus()
     slider.press("ArrowRight")  # scripts send the form, and the focus comes back
-    tab.wait_for_url(f"**/fit/worley?phases={count + 1}*")
+    tab.wait_for_url(f"**/fit/phases?phases={count + 1}*")
     settled(tab)
     rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
@@ -102,29 +99,9 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     for _ in range(3):
         tab.go_back()
         settled(tab)
-    assert tab.url.endswith("/fit/worley")
+    assert tab.url.endswith("/fit/phases")
     tab.get_by_label("Where you are").get_by_role("link", name="trace.csv").click()
     assert heading(tab) == "trace.csv"
-
-
-def test_sliders_work_without_scripts(browser, explored):
-    context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
-    explored.enter(tab)
-    tab.goto(f"{explored.address}fit/worley")
-    tab.get_by_role("slider", name="number of phases").press("ArrowRight")
-    assert "phases=" not in tab.url
-    tab.get_by_role("button", name="Fit", exact=True).click()
-    assert "phases=" in tab.url
-    context.close()
-
-
-def test_the_keyboard_reaches_the_content_first(tab, explored):
-    explored.enter(tab)
-    tab.keyboard.press("Tab")
-    assert tab.evaluate("document.activeElement.innerText") == "To the content"
-    tab.keyboard.press("Enter")
-    assert tab.evaluate("document.activeElement.id") == "main"
 
 
 def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
@@ -145,61 +122,6 @@ def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
         assert notebook.file.read_text() == "d*log(d)\nsecond"
         tab.get_by_role("button", name="Undo").click()
         assert tab.get_by_label("text").input_value() == "one"
-
-
-def test_long_names_keep_the_width_of_the_page(tab):
-    long = "x" * 5000
-    trace = Trace([0, 0], [0, 1], [0, 50], [50, 100], ["cpu"], [long, "wait"])
-    with served(Shelf({long: DataViews(trace, long)})) as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        assert tab.evaluate(SIZE)[0] == 1280
-        tab.get_by_role("main").get_by_role("link", name=long).first.click()
-        width, height = tab.evaluate(SIZE)
-        assert width == 1280
-        assert height < 2500  # without boxes that scroll, the name of the state alone takes some 40 lines
-
-
-def test_classes_of_states_are_chosen_and_stand_in_the_address(tab, tmp_path):
-    own = tmp_path / "own.toml"  # says of no state that it computes
-    own.write_text(STANDARD.read_text().replace('computing_states = "computing"\n', ""))
-    long = f"void solve<{'T, ' * 2000}>()"
-    trace = Trace([0, 0], [0, 1], [0, 50], [50, 100], ["cpu"], [long, "wait"], busy_states=[])
-    with served(DataViews(trace, "trace")) as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        tab.get_by_role("main").get_by_role("link", name="Where the cycles go").click()
-        settled(tab)
-        tab.goto(f"{tab.url}?categories={own}")
-        assert f"{own} names 1 of 2 states" in tab.get_by_role("note").inner_text()
-        choice = tab.get_by_role("combobox").first
-        label = tab.locator("label").first
-        assert label.get_attribute("title") == long
-        assert len(label.inner_text()) <= 120
-        choice.focus()
-        choice.press("c")  # by keyboard: the first class that begins so
-        assert choice.input_value() == "computing"
-        tab.get_by_role("button", name="Show where the cycles go").press("Enter")
-        settled(tab)
-        assert tab.get_by_role("region", name="Cycles by category").get_by_text("50.00%").first.is_visible()
-        assert "=computing" in tab.url
-        tab.reload()
-        assert tab.evaluate(SIZE)[0] == 1280
-
-
-def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
-    context = browser.new_context()
-    tab = context.new_page()
-    with served(notebook) as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        tab.get_by_label("text").fill("kept")
-        tab.get_by_role("button", name="Preview").click()
-        tab.get_by_role("button", name="Keep").click()
-        tab.get_by_label("text").fill("not yet kept")
-    assert notebook.file.read_text() == "kept"
-    assert tab.get_by_label("text").input_value() == "not yet kept"
-    context.close()
 
 
 def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeypatch):
@@ -234,7 +156,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
 
 def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored):
     explored.enter(tab)
-    for place in ("", "fit/worley", "overheads", "timeline", "timeline/iterations"):
+    for place in ("", "fit/phases", "overheads", "timeline", "timeline/iterations"):
         tab.goto(f"{explored.address}{place}")
         assert accessibility_problems(tab) == []
         assert missed_by_keyboard(tab) == []
@@ -367,44 +289,7 @@ def region(tab, name):
     return tab.get_by_role("region", name="Call tree").get_by_role("row", name=name)
 
 
-def test_the_story_of_a_call_tree(tab, model):
-    with served(model.views()) as address:
-        tab.goto(address)
-        tab.wait_for_url("**/")
-        assert "quadratic" in region(tab, "solve").first.inner_text()
-        share = region(tab, "solve").first.get_by_role("cell").first
-        before = float(share.inner_text().rstrip("%"))
-        target = tab.get_by_label("target p")
-        target.fill("1024")
-        target.press("Enter")
-        tab.wait_for_url("**/?*at.p=1024*")
-        settled(tab)
-        assert float(share.inner_text().rstrip("%")) > before
-        region(tab, "exchange").get_by_role("link", name="exchange").click()
-        assert settled(tab).locator("h1").inner_text() == "main->solve->exchange"
-        assert "At p = 1024" in tab.locator("main").inner_text()
-        assert tab.locator("figure svg[role=img]").count() == 1
-        tab.go_back()
-        settled(tab)
-        assert target.input_value() == "1024"
-        assert region(tab, "setup").count() == 1
-        tab.get_by_label("name has").fill("set")
-        tab.get_by_role("button", name="Show").click()
-        settled(tab)
-        rows = tab.get_by_role("region", name="Paths").locator("tbody tr")
-        assert rows.count() == 1
-        assert "1024" in tab.url
-        tab.get_by_role("main").get_by_role("link", name="Growth of the whole").click()
-        assert settled(tab).locator("h1").inner_text() == "Growth of the whole"
-        tab.get_by_role("main").get_by_role("link", name="p = 128").click()
-        settled(tab)
-        assert tab.get_by_role("columnheader", name="at p = 128").first.is_visible()
-        assert missed_by_keyboard(tab) == []
-        assert accessibility_problems(tab) == []
-
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
-ADDED = "a + b*D^2*log2(D)"
 LIST = "one formula on each line"
 
 
@@ -453,48 +338,8 @@ def to_formulae(tab):
     return formulas
 
 
-def back_in_overview(tab) -> float:
-    """What the overview has for synchronization loss over D."""
-    settled(tab).get_by_label("Where you are").get_by_role("link", name="Fitting overview").click()
-    settled(tab)
-    return float(of_sync(tab).inner_text())
-
-
 def send(tab):
     tab.get_by_role("button", name="preview").click()
-
-
-def test_the_story_of_the_example(context, folder):
-    with page_of(folder, "first.json", "profile.csv") as address:
-        tab = opened(context, address)
-        of_sync(tab).get_by_role("link", name="0.66").click()
-        settled(tab)
-        assert heading(tab) == "Fitting over D"
-        tab.get_by_role("row", name="p=24").get_by_role("link").click()
-        settled(tab)
-        candidates = tab.get_by_role("region", name="Candidates").locator("tbody tr")
-        assert candidates.count() == 3  # a constant and straight lines, as in the paper
-        assert "single runs" in tab.locator("figure svg[role=img]").text_content()
-        tab.get_by_role("main").get_by_role("link", name="Formulae").click()
-        settled(tab)
-        formulas = tab.get_by_label(LIST)
-        formulas.fill(f"{formulas.input_value()}\n{ADDED}")
-        tab.get_by_label("where new ones come from").fill("the transform is applied log2(D) times")
-        send(tab)
-        assert heading(tab) == "What would change"
-        row = tab.get_by_role("region", name="Every R^2 that changes").get_by_role("row", name="over D")
-        now, after = (float(row.get_by_role("cell").nth(k).inner_text()) for k in (1, 2))
-        assert now < 0.7 < 0.97 < after
-        assert not (folder / "first-models.toml").exists()
-        tab.get_by_role("button", name="Keep").click()
-        assert heading(tab) == "Fitting over D"
-        assert back_in_overview(tab) == after
-        tab.reload()
-        assert ADDED in (folder / "first-models.toml").read_text()
-    with page_of(folder, "first.json") as address:  # all of it is in the files
-        tab = opened(context, address)
-        assert ADDED in to_formulae(tab).input_value()
-        assert back_in_overview(tab) == after
 
 
 def test_formulas_are_checked_while_they_are_typed(tab, folder):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 import re
 import threading
 import webbrowser
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from perf_explore import server
 from perf_explore.api import explore
-from perf_explore.blocks import Writer, chart_svg, colour_sheet, shade_style
-from perf_explore.page import SCRIPTS, Frame, address, asset
+from perf_explore.blocks import Writer, colour_sheet, shade_style
+from perf_explore.page import SCRIPTS, Frame, asset
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
 from perfcore import UtilizationCurve
@@ -110,15 +108,6 @@ def test_a_report_has_no_forms_and_links_only_where_something_is():
     assert "0.35" in text
 
 
-def test_two_drawings_on_a_page_do_not_share_names():
-    """The browser would take the clip of the first for both."""
-    chart = ALL[3]
-    writer = Writer(address)
-    names = [set(re.findall(r' id="([^"]*)"', writer.block(chart))) for _ in range(2)]
-    assert names[0]
-    assert not names[0] & names[1]
-
-
 def test_shaded_text_can_be_read_and_brightness_rises():
     """WCAG 2.2, 1.4.3: at least 4.5 to 1; and order survives without colour."""
     styles = [re.findall("#[0-9a-f]{6}", shade_style(float(shade))) for shade in np.linspace(0.0, 1.0, 101)]
@@ -126,13 +115,6 @@ def test_shaded_text_can_be_read_and_brightness_rises():
     brightness = [contrast(background, "#000000") for background, _ in styles]
     assert all(b >= a for a, b in itertools.pairwise(brightness))
     assert shade_style(-3.0) == shade_style(0.0)
-
-
-@pytest.mark.parametrize(("share", "part"), [(0.375, "0.375"), (0.0, "0"), (1.2, "1")])
-def test_a_bar_stands_beside_its_number(share, part):
-    """Shares of medians may be a little above 1; a bar ends there."""
-    written = Writer(address).block(Table(("", "share"), (("solve", Cell(f"{share:.1%}", bar=share)),)))
-    assert f'<td class="n">{share:.1%}<span class="bar" style="--part:{part}"></span></td>' in written
 
 
 def test_mounted_views_keep_the_state_above_them():
@@ -149,101 +131,6 @@ def test_mounted_views_keep_the_state_above_them():
     part = Chart(lambda figure: None, "c", (rows,))
     (chart,) = View("v", (part,)).mounted(("fit",), {"n": "2"}).blocks
     assert chart.tables[0].rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
-
-
-def test_rows_that_do_not_fit_the_header_are_refused():
-    for row in (("1",), ("1", "2", "3")):
-        with pytest.raises(ValueError, match=rf"table 'heat': row 2 has {len(row)} cells, and the header has 2"):
-            Table(("a", "b"), (("1", "2"), row), "heat")
-
-
-def test_names_of_thousands_of_letters_scroll_by_themselves():
-    long = "x" * 5000
-    for block in (Text((long,)), Notice(long), Table(("", long), ((long, long),))):
-        text = Writer(address).block(block)
-        assert text.count('<span class="tall" tabindex="0">') == text.count(long)
-        Checked(text)
-
-
-def test_labels_are_shortened_and_told_apart():
-    """Instances of one template differ in the middle, which is what is left out of a long name."""
-    names = [f"{'void f<' * 40}{k}{'>()' * 40}" for k in range(3)] + ["wait"]
-    text = Writer(address).block(Form(tuple(Field(name, name, kind="choice") for name in names), ()))
-    shown = re.findall(r"<label [^>]*>([^<]*)</label>", text)
-    assert len(set(shown)) == 4
-    long = "x" * 5000
-    one = Writer(address).block(Form((Field("s", long), Field("t", "wait")), ()))
-    assert f'title="{long}"' in one
-    assert [len(label) for label in re.findall(r"<label [^>]*>([^<]*)</label>", one)] == [120, 4]
-
-
-def test_only_verdicts_have_their_sign_before_a_line():
-    written = Writer(address).block(Text(("failed: a slower", "noisy: no")))
-    assert '<span class="status careful">failed</span>: a slower' in written
-    assert "<p>noisy: no</p>" in written
-
-
-STYLE = "fill: #123456"
-X = np.linspace(0.0, 10.0, 2000)
-SHAPES = {
-    "smooth": np.exp(-((X - 5.0) ** 2)),
-    "histogram": np.repeat(np.random.default_rng(1).uniform(0.1, 1.0, 50), 40),
-    "one spike": np.where(np.arange(2000) == 777, 1.0, 0.01),
-}
-
-
-def corners(heights):
-    """Corners of the area below heights, as it is drawn."""
-
-    def draw(figure):
-        figure.set_layout_engine("none")
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, 10), ylim=(0, 1))
-        axes.fill_between(X, heights, step="mid", color="#123456", linewidth=0.0)
-
-    svg = chart_svg(Chart(draw, "area", ()), "c")
-    path = re.search(rf'<path d="([^"]*)"[^>]*style="{STYLE}', svg) or re.search(r'<path id="[^"]*" d="([^"]*)"', svg)
-    return np.array(re.findall(r"[ML] ([-0-9.]+) ([-0-9.]+)", path[1]), dtype=float)
-
-
-def heights_of(found, at):
-    """Upper end of a polygon at places, in points."""
-    (x0, y0), (x1, y1) = found.T, np.roll(found, -1, axis=0).T
-    result = np.full(len(at), -np.inf)
-    for a, b, c, d in zip(x0, y0, x1, y1, strict=True):
-        met = (at >= min(a, c)) & (at <= max(a, c))
-        share = (at[met] - a) / (c - a) if a != c else np.zeros(met.sum())
-        result[met] = np.maximum(result[met], 288.0 - (b + share * (d - b)))
-    return result
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_an_area_has_the_corners_that_can_be_seen(shape):
-    found = corners(SHAPES[shape])
-    assert len(found) < 2000  # of 8,000
-    at = np.linspace(1.0, 719.0, 4001)
-    exact = 288.0 * SHAPES[shape][np.clip(np.round(at / 720.0 * 1999.0).astype(int), 0, 1999)]
-    shown = heights_of(found, at)
-    # Within a hundredth of the height, but beside steps, whose places may move by a fifth of a point.
-    near = np.array([exact[np.abs(at - place) <= 0.4] for place in at[::7]], dtype=object)
-    low = np.array([part.min() for part in near]) - 1.0
-    high = np.array([part.max() for part in near]) + 1.0
-    assert ((shown[::7] >= low) & (shown[::7] <= high)).all()
-    assert shown.max() == pytest.approx(288.0 * SHAPES[shape].max(), abs=1.0)
-
-
-@pytest.mark.parametrize(
-    ("draw", "is_said"),
-    [
-        (lambda figure: None, True),
-        (lambda figure: figure.add_subplot().plot([], []), True),
-        (lambda figure: figure.add_subplot().plot([1], [2]), False),
-        (lambda figure: figure.add_subplot().text(0, 0, "word"), False),
-        (lambda figure: figure.add_subplot().imshow([[1]]), False),
-    ],
-)
-def test_a_chart_with_nothing_to_draw_says_so(draw, is_said):
-    assert ("there is nothing to draw" in chart_svg(Chart(draw, "c", ()), "c")) == is_said
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -292,24 +179,6 @@ def test_a_browser_that_ends_only_when_it_is_closed_does_not_keep_the_page_back(
     closed.set()
 
 
-def test_words_of_status_have_a_sign_beside_them_and_other_cells_none():
-    table = Table(("benchmark", "verdict", "unit"), (("passed", "failed", "ok"), ("b", "of a kind", "s")))
-    text = Writer(lambda path, query: None).view(View("", (Text(("undecided: 3 more rounds", "ok")), table)))
-    signs = re.findall(r'<span class="status ([a-z]+)">([a-z]+)</span>', text)
-    assert signs == [("quiet", "undecided"), ("careful", "failed")]
-
-
-ROOT = Path(__file__).parents[2]
-PLACE = ROOT / "plugins" / "kits" / "perf_views" / "colours.py"
-ARGUMENTS = {
-    "color", "colors", "facecolor", "facecolors", "edgecolor", "edgecolors", "ecolor", "mfc", "mec", "markerfacecolor",
-    "markeredgecolor", "cmap",
-}  # fmt: skip
-NO_COLOUR = {"none"}
-OF_THE_CYCLE = {
-    "C0",
-    "C6",
-}  # in the core, which imports no kit: `perf_views.style.drawing` says what these are
 # Conversion of XYZ, and what people see who lack one kind of cones: G. Machado, M. Oliveira and L. Fernandes, "A
 # Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.
 XYZ = np.reshape(
@@ -321,47 +190,6 @@ EYES = {
     "no green": [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881],
     "no blue": [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900],
 }
-
-
-def named_in(text):
-    """Colours that a module names itself, with their lines."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if re.fullmatch(r"#[0-9a-fA-F]{6}", node.value):
-                yield node.lineno, node.value
-        elif isinstance(node, (ast.Call, ast.Dict)):
-            given = (
-                [(word.arg, word.value) for word in node.keywords]
-                if isinstance(node, ast.Call)
-                else [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values, strict=True)]
-            )
-            for name, value in given:
-                for part in ast.walk(value) if name in ARGUMENTS and not isinstance(value, ast.Call) else ():
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value not in NO_COLOUR:
-                        yield part.lineno, part.value
-        elif isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "colormaps":
-            name = node.slice
-            if isinstance(name, ast.Constant):
-                yield node.lineno, name.value
-
-
-def test_named_colours_are_found():
-    text = 'a.plot(x, color="red" if bad else INK, mec="none")\nb = "#123456"\nc = mpl.colormaps["jet"]'
-    assert sorted(value for _, value in named_in(text)) == ["#123456", "jet", "red"]
-
-
-@pytest.mark.parametrize("folder", ["perfcore", "plugins"])
-def test_nothing_that_is_drawn_names_a_colour(folder):
-    allowed = OF_THE_CYCLE if folder == "perfcore" else set()
-    found = [
-        f"{file.relative_to(ROOT)}:{line}: {value}"
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        if file != PLACE
-        for line, value in named_in(file.read_text())
-        if value not in allowed
-    ]
-    assert found == []
 
 
 def test_a_dark_page_replaces_paper_ink_and_greys():

@@ -5,8 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_traces.windows import part_of_curve
-from perf_views import Form
 from perf_worley.curve_views import CurveSummary, Zoom, zoom_blocks
 from perfcore import UtilizationCurve
 
@@ -50,26 +48,6 @@ def test_the_address_says_the_stretch_and_links_stay_inside():
         there = Zoom.of(summary.curve, link.query)
         assert whole.start <= there.start < there.end <= whole.end
     assert Zoom.of(summary.curve, {"from": "-5", "to": "1e9"}) == whole
-
-
-@pytest.mark.parametrize(("since", "until"), [("0.1ms", "25%"), ("60", "0.3 ms"), ("10%", ""), ("", "400 us")])
-def test_a_stretch_is_typed_as_for_the_command_line(since, until):
-    """The part that `perf` reads by ``--from`` and ``--to``; the form shows the same in readable units."""
-    summary = CurveSummary(noisy(1000))
-    part = part_of_curve(summary.curve, since=since or None, until=until or None)
-    zoom = Zoom.of(summary.curve, {"from": since, "to": until})
-    assert (zoom.start, zoom.end) == pytest.approx((part.start, part.end), abs=1e-3)  # whole nanoseconds
-    form = next(block for block in zoom_blocks(summary, zoom, (), {}) if isinstance(block, Form))
-    shown = {field.name: field.value for field in form.fields}
-    assert all(text.endswith(("us", "ms")) for text in shown.values())
-    assert Zoom.of(summary.curve, shown).query() == zoom.query()
-
-
-def test_times_of_dates_count_from_the_start():
-    curve = UtilizationCurve(1.7e9 + np.arange(5.0), [1, 2, 3, 4], "s")
-    zoom = Zoom.of(curve, {"from": "1500ms", "to": "75%"})
-    assert (zoom.start - 1.7e9, zoom.end - 1.7e9) == (1.5, 3.0)
-    assert (zoom.text(zoom.start), zoom.query()) == ("1.5s", {"from": "1.5", "to": "3"})
 
 
 def test_the_table_beside_the_picture_adds_up():

@@ -4,7 +4,6 @@ import runpy
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import perfcore
@@ -14,11 +13,11 @@ from perf_explore.session import Session
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
 from perf_lost_cycles.views.category_views import fitting_blocks, runs_on_line
-from perf_lost_cycles.views.formulae import check_formulas, edited_models, refitted
+from perf_lost_cycles.views.formulae import check_formulas, edited_models
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
-from perf_views import Action, Chart, Editable, Form, Notice, Table, View
-from perfcore.base.errors import DataError, PerfError
+from perf_views import Action, Editable, Table, View
+from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
@@ -88,47 +87,6 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
     assert float(shown["over D"]) == pytest.approx(np.mean(list(found.values())), abs=1e-4)
 
 
-def test_many_categories_stand_below_one_another_the_worst_first():
-    rng = np.random.default_rng(3)
-    rows = [
-        (p, f"path/{k:02d}", (1.0 + 3.0 / p) * (1.0 + 0.001 * (k + 1) * rng.standard_normal()))
-        for p in (1, 2, 4, 8, 16, 32)
-        for k in range(50)
-    ]
-    data = pd.DataFrame(rows, columns=["p", "category", "time_s"])
-    model = perfcore.fit(data, fitter="lca")
-    views = model.views()
-    view = views.view((), {})
-    table = tables(view)["Fitting overview"]
-    shown = [float(row[1]) for row in texts(table)]
-    assert len(shown) == 40
-    assert shown == sorted(shown)
-    assert table.note.startswith("40 of 50 categories")
-    assert [block for block in view.blocks if isinstance(block, Form)]
-    few = tables(views.view((), {"rows": "3", "order": "by name", "name": "PATH/1"}))["Models"]
-    assert [row[0] for row in texts(few)] == ["path/10", "path/11", "path/12"]
-    assert views.view(("category", "path/07", "over", "p", "0"), {}).title.startswith("Fit of path/07")
-    none = views.view((), {"name": "else", "rows": "-1"})
-    assert [block.text for block in none.blocks if isinstance(block, Notice)] == ["no category has 'else' in its name"]
-
-
-def test_a_fit_has_every_candidate_with_constants_errors_and_the_data(one_factor):
-    view = one_factor.views().view((*OVER_D, "0"), {})
-    rows = texts(tables(view)["Candidates"])
-    assert {row[0] for row in rows} == {formula.replace("x", "D") for formula in present(one_factor)}
-    assert [row[1] for row in rows] == ["chosen"] + [""] * (len(rows) - 1)
-    constant = next(row for row in rows if row[0] == "a")
-    fit = next(fit for fit in one_factor.fits if fit.category == SYNC)
-    weight = np.array(one_factor.root_weights) ** 2
-    mean = np.average(fit.measured, weights=weight)
-    error = np.sqrt((weight * (fit.measured - mean) ** 2).sum() / (len(weight) - 1) / weight.sum())
-    estimate, _, shown = constant[2].partition(" ± ")
-    assert float(estimate) == pytest.approx(mean, rel=1e-4)
-    assert float(shown) == pytest.approx(error, rel=0.05)  # two digits
-    (chart,) = [block for block in view.blocks if isinstance(block, Chart)]
-    assert [float(row[1]) for row in texts(chart.tables[0])] == pytest.approx(fit.measured, rel=1e-4)
-
-
 def test_repeated_runs_are_shown_where_the_data_are_at_hand(model, runs):
     subject = subject_of(model)
     points = subject.instances(SYNC, "D")[4].points
@@ -151,33 +109,6 @@ def test_leaving_a_point_out_is_fitting_to_the_others(which, request):
             kept = np.arange(len(root)) != out
             others = np.linalg.lstsq(design[kept] * root[kept, None], values[k, kept] * root[kept], rcond=None)[0]
             assert found[k, out] == pytest.approx(max(design[out] @ others, 0.0), rel=1e-8)
-
-
-def test_points_that_were_set_aside_are_what_is_verified(runs):
-    model = perfcore.fit(runs, fitter="modgen", parameter="P,D", set_aside="20%", seed=4)
-    view = model.views().view(("verify",), {})
-    (chart, _) = (block for block in view.blocks if isinstance(block, Chart))
-    rows = texts(chart.tables[0])
-    assert len(rows) == len(model.set_aside) == 6
-    for point, _, predicted, _ in rows:
-        at = {name: float(value) for name, value in (part.split("=") for part in point.split(", "))}
-        assert float(predicted) == pytest.approx(float(model.predict(at)[0]), rel=1e-4)
-
-
-def test_the_sliders_choose_where_to_predict(model):
-    views = model.views()
-    view = views.view(("verify",), {"at.p": "128", "at.D": "1024", "interval": "0.9"})
-    total, *_ = texts(tables(view)["Prediction at P=128, D=1024"])
-    expected = model.predict({"P": 128, "D": 1024}, interval=0.9)[0]
-    assert [float(text) for text in total[1:4]] == pytest.approx(expected, rel=1e-4)
-    assert any("extrapolated" in block.text for block in view.blocks if isinstance(block, Notice))
-    (form,) = (block for block in view.blocks if isinstance(block, Form))
-    assert [(one.value, one.minimum, one.maximum, one.step) for one in form.fields[:2]] == [
-        ("128", "2", "256", "2"),
-        ("1024", "16", "2048", "16"),
-    ]
-    typed_by_hand = views.view(("verify",), {"at.p": "inf", "at.D": "1e9", "interval": "x"})
-    assert "Prediction at P=64, D=2048" in tables(typed_by_hand)
 
 
 def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, runs, stored):
@@ -213,35 +144,6 @@ def test_the_story_of_the_example(model, stored):
     assert not Path("mine.toml").exists()
 
 
-def test_what_is_written_in_the_models_file_stays(model, stored):
-    text = '# mine\n[[model]]\nformula = "a*D^4"   # a guess\ncategory = "other"\nfactor = "D"\n'
-    Path("mine.toml").write_text(text)
-    Session(model.views(None, stored)).keep(FORMULAE, typed(*present(model), ADDED), "0")
-    assert Path("mine.toml").read_text().startswith(text)
-    assert [one.formula for one in read_models("mine.toml")] == ["a*D^4", ADDED]
-
-
-def test_a_models_file_that_becomes_empty_is_removed(model, stored):
-    before = present(model)
-    session = Session(model.views(None, stored))
-    session.keep(FORMULAE, typed(*before, ADDED), "0")
-    change = session.keep(FORMULAE, typed(*before), "1")
-    assert change.blocks[0].text == "No model is left in mine.toml; the file is removed."
-    assert not Path("mine.toml").exists()
-    assert perfcore.load(stored).to_dict() == model.to_dict()
-    session.undo("2")
-    assert [one.formula for one in read_models("mine.toml")] == [ADDED]
-
-
-def test_a_model_file_that_someone_else_wrote_is_left_alone(model, stored):
-    session = Session(model.views(None, stored))
-    stored.write_text("{}")
-    with pytest.raises(DataError, match="changed by someone else"):
-        session.keep(FORMULAE, typed(*present(model), ADDED), "0")
-    assert stored.read_text() == "{}"
-    assert not Path("mine.toml").exists()
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -259,33 +161,6 @@ def test_a_model_file_that_someone_else_wrote_is_left_alone(model, stored):
 def test_a_wrong_formula_is_named_by_line_and_column(lines, message):
     with pytest.raises(DataError, match=message):
         check_formulas(lines, "D", [16.0, 32.0])
-
-
-def test_what_is_typed_is_checked_line_by_line(model, one_factor):
-    """Also whether it can be fitted: 5 levels of D bear four constants, and terms that can be told apart."""
-    formulas = ["a + b*D^2*log2(D)", "a + b*D^", "c*x", "q*D", "a + b*D + c*D^2 + e*D^3 + f*sqrt(D)", "a*D + b*(2*D)"]
-    for each in (model, one_factor):
-        checks = each.views().check(FORMULAE, typed(*formulas))
-        assert [check.is_fine for check in checks] == [True, False, True, False, False, False]
-        assert checks[0].text == "line 1: terms 1, D^2*log2(D)"
-        assert "line 2: formula 'a + b*D^': column 8" in checks[1].text
-        assert "has the terms of line 3" in checks[3].text
-        assert "5 constants, and 5 levels of D; fewer constants than levels are needed" in checks[4].text
-        assert "depend on one another at the 5 levels of D" in checks[5].text
-    assert [check.text for check in model.views().check(FORMULAE, typed())] == ["no formula is left"]
-    assert [check.text[:6] for check in model.views().check(FORMULAE, typed("", "a", "", "x +"))] == [
-        "line 2",
-        "line 4",
-    ]
-    assert model.views().check(("verify",), {}) == ()
-
-
-def test_a_refit_that_cannot_be_done_says_so(model, one_factor, stored):
-    greedy = typed("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")  # five constants, and five levels
-    with pytest.raises(DataError, match="no default model has fewer coefficients than the lines have levels"):
-        model.views(None, stored).act(FORMULAE, greedy)
-    with pytest.raises(DataError, match="none of its default models has fewer coefficients"):
-        one_factor.views().act(FORMULAE, greedy)
 
 
 OWN = (
@@ -328,19 +203,6 @@ def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has
         for place in places:
             if place != (category, factor):
                 assert terms(models_for(after, *place)) == before[place], (place, wanted)
-
-
-def test_formulas_of_a_file_that_is_gone_are_a_notice(model, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_models([DefaultModel(SYNC, "D", ADDED)], "mine.toml")
-    names = ["standard", "mine.toml"]
-    other = refitted(model, names, find_models(names))
-    assert [b for b in other.views().view(FORMULAE, {}).blocks if isinstance(b, Action)]
-    Path("mine.toml").unlink()
-    (notice,) = other.views().view(FORMULAE, {}).blocks
-    assert notice.text.startswith("mine.toml: there is no such file")
-    with pytest.raises(PerfError, match="no such file"):
-        other.views().act(FORMULAE, typed("a"))
 
 
 def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch):

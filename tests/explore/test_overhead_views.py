@@ -1,17 +1,13 @@
 """Overheads of a trace on the page: classes of states are chosen in a form and stand in the address."""
 
-import re
-
-import numpy as np
 import pytest
 
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
 from perf_analysis.overhead_views import TraceViews
-from perf_explore.blocks import chart_svg
 from perf_explore.opening import DataViews
-from perf_views import Chart, Form, Link, Notice, Table
+from perf_views import Form, Link, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
@@ -34,18 +30,6 @@ def form_of(view):
     return form
 
 
-def test_states_without_a_class_are_asked_for_with_their_share_of_time(own):
-    view = DataViews(RANKS, "ranks").view(OVERHEADS, own)
-    notice, form = view.blocks
-    assert isinstance(notice, Notice)
-    assert "4 of 5 states" in notice.text
-    assert not form.is_folded
-    asked = [STATES[0], STATES[3], STATES[1], STATES[4]]  # "wait" has a class, and need not be looked at
-    assert [(item.label, item.value) for item in form.fields[:-1]] == [(state, "") for state in asked]
-    assert [item.help.split()[0] for item in form.fields[:-1]] == ["55.00%", "20.00%", "15.00%", "0.00%"]
-    assert form.fields[0].choices == ("", *read_categories().classes)
-
-
 def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     query = {f"class.{STATES[0]}": "computing", f"class.{STATES[1]}": "runtime", f"class.{STATES[3]}": "waiting",
              f"class.{STATES[4]}": "unknown", "class.wait": "communicating"}  # fmt: skip
@@ -60,28 +44,6 @@ def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     assert {item.name: item.value for item in form.fields[:-1]} == query
 
 
-def test_a_class_that_there_is_not_is_an_error_with_the_form():
-    trace = Trace([0], [0], [0], [9], ["a"], ["run"])
-    view = DataViews(trace, "t").view(OVERHEADS, {"class.run": "nothing"})
-    assert "unknown class 'nothing'" in view.blocks[0].text
-    assert form_of(view)
-
-
-def test_categories_of_a_file(tmp_path):
-    trace = Trace([0, 0], [0, 1], [0, 5], [5, 9], ["a"], ["run", "think"], busy_states=["run"])
-    own = tmp_path / "own.toml"
-    own.write_text(STANDARD.read_text().replace("unknown = []", 'unknown = ["think"]'))
-    view = DataViews(trace, "t").view(OVERHEADS, {"categories": str(own)})
-    (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title == "States by class")
-    ((cell, _),) = (row for row in table.rows if row[1] == "think")
-    assert (cell.text, cell.link.path) == ("unknown", ("timeline",))
-    assert cell.link.query["find"] == "class:other"  # as the timeline calls it, which knows nothing of the file
-    assert form_of(view).fields[-1].value == str(own)
-    none = DataViews(trace, "t").view(OVERHEADS, {"categories": "none.toml"})
-    assert none.blocks[0].text.startswith("none.toml: there is no such file")
-    assert form_of(none).fields[-1].value == "none.toml"
-
-
 def test_beside_a_model_cycles_are_told_phase_by_phase():
     """Two phases of one level each, which change at 60 ns; the classes that were chosen stay in links to the view."""
     trace = Trace([0, 1], [0, 0], [0, 0], [100, 60], ["a", "b"], ["solve"], source="t")
@@ -94,41 +56,6 @@ def test_beside_a_model_cycles_are_told_phase_by_phase():
     assert below.trail == (Link("2 phases of t", (), {"phases": "2"}),)
     assert [item.value for item in form_of(below).fields if item.name == "phases"] == ["2"]
     assert form_of(below).path == OVERHEADS
-
-
-def test_many_states_with_long_names_make_an_address_that_servers_take(own):
-    """uvicorn takes 64 KiB of request line and headers."""
-    states = [f"{'n' * 300}{k}" for k in range(220)]
-    trace = Trace(np.zeros(220, int), range(220), range(220), range(1, 221), ["a"], states, busy_states=[])
-    form = form_of(DataViews(trace, "t").view(OVERHEADS, own))
-    names = [item.name for item in form.fields]
-    assert len(set(names)) == len(names) == 101
-    assert sum(map(len, names)) < 16_000
-    assert "Of 220 states" in form.fields[-1].help
-    query: dict[str, str] = {}
-    for _ in range(3):  # a hundred at a time, and none is forgotten
-        fields = form_of(DataViews(trace, "t").view(OVERHEADS, {**query, **own})).fields[:-1]
-        query = {item.name: item.value or "computing" for item in fields}
-    assert len(query) == 220
-    assert any(isinstance(block, Chart) for block in DataViews(trace, "t").view(OVERHEADS, {**query, **own}).blocks)
-
-
-@pytest.mark.parametrize("name", ["plain", "x" * 5000, "std::vector<$a_b$, c>" * 300])
-def test_the_drawing_keeps_its_place_whatever_the_names(name):
-    """Constrained layout gives long labels the room of the panels, until these have none."""
-    trace = Trace([0, 1], [0, 1], [0, 0], [50, 100], [name, "b"], ["run", "wait"], source=name)
-    chart = next(b for b in DataViews(trace, name).view(OVERHEADS, {}).blocks if isinstance(b, Chart))
-    svg = chart_svg(chart, "c")
-    width = float(re.search(r'viewBox="0 0 ([0-9.]+)', svg)[1])
-    panels = [
-        [float(x) for x in re.findall(r"[ML] ([0-9.]+) ", path)]
-        for path in re.findall(r'<path d="([^"]*)" style="fill: #ffffff"', svg)
-    ]
-    widths = sorted(max(xs) - min(xs) for xs in panels)
-    assert widths[-1] == pytest.approx(width)  # the figure itself
-    assert widths[0] > 0.1 * width
-    assert widths[1] > 0.4 * width
-    assert len(svg) < 60_000 + 10 * len(name)
 
 
 def test_the_page_tells_serialisation_and_transfer_as_the_command_does():
@@ -149,7 +76,7 @@ WAITS = Trace(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("prefix", [(), ("fit", "worley")])
+@pytest.mark.parametrize("prefix", [(), ("fit", "phases")])
 def test_a_category_leads_to_where_it_is_on_the_timeline(prefix):
     """In the table of categories and, beside phases, in the headings of their shares; the search finds its states."""
     views = DataViews(WAITS, "waits.csv")

@@ -6,8 +6,8 @@ import pytest
 import perfcore
 from perf_forecast import fitter
 from perf_forecast.options import support_of
-from perfcore import Series, UtilizationCurve
-from perfcore.base.errors import DataError, ModelFileError, OptionError
+from perfcore import Series
+from perfcore.base.errors import DataError, OptionError
 
 
 @pytest.fixture
@@ -80,25 +80,6 @@ def test_the_value_is_a_histogram_with_the_same_quantiles(rng):
     assert value.support[0] >= 0.0
 
 
-def test_the_frame_has_a_row_for_each_step_ahead(rng):
-    model = forecast(rng.normal(5.0, 1.0, 50), horizon=4)
-    frame = model.to_frame()
-    np.testing.assert_array_equal(frame["time_s"], [50.0, 51.0, 52.0, 53.0])  # samples are at 0, 1, ..., 49 s
-    np.testing.assert_array_equal(frame[["value", "lower", "upper"]], model.predict([1, 2, 3, 4], interval=0.95))
-    assert len(repr(model).splitlines()) <= 10
-
-
-def test_equal_samples_are_a_point():
-    model = forecast([0.3] * 10)
-    assert model.predict([1, 8], interval=0.95).tolist() == [[0.3, 0.3, 0.3]] * 2
-    assert repr(model.value(1)) == "Point(0.3)"
-
-
-def test_missing_samples_are_left_out():
-    model = forecast([1.0, np.nan, 1.0, 1.0])
-    assert (model.n_samples, model.n_missing, model.forecast) == (3, 1, 1.0)
-
-
 def test_a_window_forgets_what_is_older():
     model = forecast([0.0] * 100 + [1.0] * 100, window="50s", horizon=2)
     assert (model.n_samples, model.predict([1], 0.99).tolist()) == (50, [[1.0, 1.0, 1.0]])
@@ -136,17 +117,6 @@ def test_no_value_outside_of_its_support(rng):
     assert at.max() == 1.0
 
 
-@pytest.mark.parametrize("steps", [0, 31, 1.5, np.nan])
-def test_steps_that_are_none(steps):
-    with pytest.raises(OptionError, match="whole numbers from 1 to 30 are expected"):
-        forecast(np.arange(50.0)).predict([steps])
-
-
-def test_curves_are_series_too():
-    curve = UtilizationCurve([0, 1, 2, 3, 4], [1, 2, 1, 2], "s")
-    assert perfcore.fit(curve, fitter="forecast").column == "value"
-
-
 @pytest.mark.parametrize(
     ("values", "options", "error", "message"),
     [
@@ -182,20 +152,3 @@ def test_negative_times_are_refused_unless_they_are_declared():
     with pytest.raises(DataError, match="'wait_ms': sample 2 of 4 is -2, and a time is not negative"):
         perfcore.fit(waits, fitter="forecast")
     assert perfcore.fit(waits, fitter="forecast", within="none").lower is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"time_unit": "s"', '"time_unit": "sec"', "time_unit 'sec' is none of"),
-        ('"quantiles": [', '"quantiles": [9.0, ', "quantiles 1 steps ahead: 29 numbers in increasing order"),
-    ],
-)
-def test_files_edited_by_hand(tmp_path, old, new, message):
-    path = tmp_path / "model.json"
-    forecast([1.0, 2.0, 4.0, 3.0]).save(path)
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    with pytest.raises(ModelFileError, match=message):
-        perfcore.load(path)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
-import perfcore
 from perf_forecast.predictors import find_seasons
 
 NOISE = np.random.default_rng(21).normal(size=(5, 4000))
@@ -50,11 +49,3 @@ def test_too_few_or_equal_samples_have_none():
 def test_taxi_passengers_have_days_and_weeks(real_data):
     passengers = pd.read_csv(real_data / "timeseries/nyc_taxi.csv")["value"]
     assert find_seasons(passengers) == (48, 336)
-
-
-def test_the_column_of_a_table_keeps_its_name(tmp_path):
-    """A table of one column is read as a curve; `--column` takes the name that it has there."""
-    path = tmp_path / "x.csv"
-    path.write_text("time,requests\n" + "".join(f"{k},{k % 7 + 3}\n" for k in range(120)))
-    model = perfcore.fit(perfcore.read(path), fitter="forecast", column="requests")
-    assert model.title.startswith("Forecast of requests from x.csv")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_formulas.formula import Formula, split_formulas
+from perf_formulas.formula import Formula
 from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, FormulaError
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
 
@@ -440,17 +440,6 @@ def test_the_deepest_formulas_need_few_calls(text):
             formula.substituted({"p": Formula("+".join("p" * 100))})
     finally:
         sys.setrecursionlimit(before)
-
-
-def test_errors_show_the_place_in_a_long_formula():
-    message = refusal("p+" * 100 + "$" + "+p" * 100)
-    assert message.startswith(f"formula ...'{'p+' * 15}${'+p' * 14}+'...: column 201: '$' has no meaning here")
-
-
-def test_lists_are_split_outside_parentheses():
-    assert split_formulas("1/p, max(p,4)") == ["1/p", "max(p,4)"]
-    assert split_formulas("p") == ["p"]
-    assert split_formulas("max(min(a,b),c),,)d,e(f,g") == ["max(min(a,b),c)", "", ")d", "e(f,g"]
 
 
 def outcome(text):

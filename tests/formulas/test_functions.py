@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import Formula, find_function, functions_of
-from perf_formulas.parser import FUNCTIONS, INFIX, PREFIX, FormulaError
-from perfcore.base.errors import OptionError, PerfError
+from perf_formulas.formula import find_function, functions_of
+from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
-from perfcore.data.roles import FORMULA_WORDS
-from perfcore.hooks.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
 EQUATION_3 = {
@@ -48,16 +45,6 @@ def test_functions_are_found_by_what_they_are_of():
     assert functions_of((), constant=True) == ("1",)
     assert functions_of(("n",)) == ()
     assert list(functions_of(("p", "t"), constant=True)) == sorted({*EQUATION_3, *OF_TIME})
-
-
-def test_a_function_that_cannot_be_loaded_hides_no_other(monkeypatch):
-    class Broken:
-        def load(self):
-            raise PerfError("needs a library")
-
-    entries = {"broken": Broken(), **registry().entries("functions")}
-    monkeypatch.setattr(type(registry()), "entries", lambda self, kind: entries)
-    assert set(functions_of(("t",))) == set(OF_TIME)
 
 
 @pytest.mark.parametrize(
@@ -106,18 +93,3 @@ def test_what_is_no_function_of_the_data_is_refused_in_one_line(text, variables,
     with pytest.raises(OptionError, match=problem) as caught:
         find_function(text, variables)
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_misspelt_name_suggests_the_nearest():
-    with pytest.raises(OptionError, match="did you mean 'reciprocal'"):
-        find_function("recipocal", ("t",))
-
-
-def test_they_are_those_that_formulas_give_a_meaning_to():
-    assert {word for word in (*FUNCTIONS, *INFIX, *PREFIX) if word.isidentifier()} == FORMULA_WORDS
-
-
-@pytest.mark.parametrize("word", sorted(FORMULA_WORDS))
-def test_none_of_them_is_a_variable(word):
-    with pytest.raises(FormulaError):
-        Formula(word)

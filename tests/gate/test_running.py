@@ -111,12 +111,6 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
         perfcore.gate(drifting(4, 0.1, 0.0), self_test=True)
 
 
-def test_only_one_version_of_a_table_is_looked_at() -> None:
-    both = pd.concat([drifting(20, 0.01, 0.0).assign(version="a"), drifting(20, 0.3, 0.0).assign(version="b")])
-    assert perfcore.gate(both, self_test=True).chances.noise[0] < 0.02
-    assert perfcore.gate(both, self_test=True, base="b").chances.noise[0] > 0.2
-
-
 def test_rounds_that_are_promised_decide() -> None:
     """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
     from perf_statistics.gating import paired_test
@@ -127,8 +121,3 @@ def test_rounds_that_are_promised_decide() -> None:
     decided = paired_test(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
     # One after the other they would be moderated together; 400 draws have a standard error of 1.5 %.
     assert 0.84 <= decided.mean() <= 0.99
-
-
-def test_versions_by_the_program(perf, capsys) -> None:
-    assert perf("gate", "--self-test", "--run", "--version", f"a={SAYS % '1.0'}", "--max-rounds", 6, "--warmup", 0) == 0
-    assert "the same version against itself" in capsys.readouterr().out

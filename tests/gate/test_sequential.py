@@ -11,7 +11,6 @@ from perf_gate.api import opened
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_gate.versions import gate_versions
 from perf_statistics.gating import Judged, Outcome
-from perfcore.base.errors import DataError, OptionError
 
 LOG = math.log(1.05)
 
@@ -107,12 +106,3 @@ def test_a_table_so_far_is_judged_by_its_plan() -> None:
     assert (verdict.estimates.bounds()[:, 1] > plain.estimates.bounds()[:, 1]).all()
     first, second, names = opened(runs(8, 3.0)).split("version", ("old", "new"))
     assert gate_versions(first, second, names, threshold=1.05, plan=plan).outcome is Outcome.FAILED
-
-
-def test_what_cannot_be_judged_so_is_refused() -> None:
-    with pytest.raises(OptionError, match="2 rounds decides nothing"):
-        sequential_plan(2)
-    table = runs(8, 1.0).drop(columns="round")
-    first, second, names = opened(table).split("version", ("old", "new"))
-    with pytest.raises(DataError, match="sort: versions must be measured in turn"):
-        gate_versions(first, second, names, threshold=1.05, plan=sequential_plan(8))

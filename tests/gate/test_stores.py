@@ -50,15 +50,6 @@ def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_pa
     assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
 
 
-def test_a_round_that_was_interrupted_is_no_pair(tmp_path: Path) -> None:
-    rows = in_turn(1.0)
-    later = [(v, number, at + 7200.0 * (k > 6), wall) for k, (v, number, at, wall) in enumerate(rows)]
-    verdict = perfcore.gate(keep(tmp_path / "s.db", later))
-    assert verdict.estimates.rounds.tolist() == [5]
-    whole = perfcore.gate(keep(tmp_path / "w.db", in_turn(1.0, gap_after=3)))
-    assert whole.estimates.rounds.tolist() == [6]
-
-
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
     rows = [
         (v, number, 10.0 * (number + 100 * (v == "new")), 1.0 + 0.001 * number)
@@ -66,12 +57,3 @@ def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_pat
         for number in range(6)
     ]
     assert perfcore.gate(keep(tmp_path / "s.db", rows)).layouts == ("blocks",)
-
-
-def test_rounds_of_two_stores_are_not_the_same(tmp_path: Path) -> None:
-    paths = [keep(tmp_path / f"{v}.db", [row for row in in_turn(1.0) if row[0] == v], (v,)) for v in ("old", "new")]
-    tables = [perfcore.read(path).table.drop(columns="version") for path in paths]
-    assert all(len(table) == 6 for table in tables)
-    assert perfcore.gate(*paths).layouts == ("turn",)  # by their times, which alternate
-    far = keep(tmp_path / "far.db", [(v, k, at + 1e5, wall) for v, k, at, wall in in_turn(1.0) if v == "new"], ("new",))
-    assert perfcore.gate(paths[0], far).layouts == ("blocks",)

@@ -1,6 +1,5 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
-import gzip
 import math
 from fractions import Fraction
 
@@ -10,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
-
-FILE = "data.csv"
 
 
 def test_steps(write):
@@ -48,12 +45,6 @@ def test_several_value_columns_are_a_series_with_gaps(write):
     assert list(series.columns) == ["user", "system"]
     assert series.columns["user"].tolist() == [1, 2]
     assert np.isnan(series.columns["system"][0])
-
-
-def test_a_named_value_column_of_several_makes_a_curve(write):
-    path = write("time_s,user,system\n0,1,4\n1,2,5\n")
-    assert perfcore.read(path, value="system").heights.tolist() == [4, 5]
-    assert perfcore.read(path, value="system", kind="series").columns["system"].tolist() == [4, 5]
 
 
 def test_timestamps_are_seconds_since_1970(write):
@@ -111,11 +102,6 @@ def test_timestamps_are_exact(write, text, expected):
     assert trace.start_ns.tolist() == [expected]
 
 
-def test_nanoseconds_since_1970_stay_whole(write):
-    curve = perfcore.read(write("time_ns,value\n1700000000000000001,1\n1700000000000000002,\n"))
-    assert curve.edges.tolist() == [1700000000000000001, 1700000000000000002]
-
-
 @pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
 def test_a_compressed_table_is_read_as_text(tmp_path, ending):
     """Through DuckDB, which knows only some of the compressions."""
@@ -127,35 +113,6 @@ def test_a_compressed_table_is_read_as_text(tmp_path, ending):
     path.write_bytes(compressed(text.encode(), ending)[:-20])
     with pytest.raises(InputError, match=r"cut short or damaged"):
         perfcore.read(path)
-
-
-def test_trace_with_synonyms_gzip_and_names_with_wildcards(tmp_path):
-    text = "Begin,Finish,Worker,Activity\n0,2,w10,run\n2,5,w10,wait\n1,4,w2,run\n"
-    path = tmp_path / "a[1]*.csv.gz"
-    path.write_bytes(gzip.compress(text.encode()))
-    trace = perfcore.read(path)
-    assert trace.locations == ("w2", "w10")
-    assert trace.busy_states == ("run",)
-    curve = trace.utilization()
-    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 1, 2, 4, 5], [1, 2, 1, 0])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ts,dur,WorkerId,task\n0,5000000,w,run\n5000000,2500000,w,wait\n",
-        "StartTime [s],Duration_ms,Host,State\n0,5000,w,run\n5,2500,w,wait\n",
-        "started_at_s,finished_at_s,rank,name\n0,5,w,run\n5,7.5,w,wait\n",
-        "Timestamp (s), Event Type, Name, Process\n0,Enter,run,w\n5,Leave,run,w\n5,Enter,wait,w\n7.5,Leave,wait,w\n",
-    ],
-    ids=["duration", "units", "at", "events"],
-)
-def test_tables_of_intervals_by_other_names(write, text):
-    trace = perfcore.read(write(text))
-    assert trace.locations == ("w",)
-    found = {trace.states[state]: (start, end) for state, start, end in zip(
-        trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True)}  # fmt: skip
-    assert found == {"run": (0, 5 * 10**9), "wait": (5 * 10**9, 7_500_000_000)}
 
 
 EVENTS = "time_us,event_type,rank,region\n0,Enter,0,main\n2,Enter,0,solve\n"
@@ -180,35 +137,6 @@ def test_the_innermost_of_entered_states_counts(write):
 def test_events_that_do_not_fit_are_refused(write, row, problem):
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(EVENTS + row + "\n"))
-
-
-@pytest.mark.real_data
-def test_a_real_table_of_events(real_data):
-    """Sums by hand: process 0 computes but for MPI_Send from 3 to 5 s; process 1 is idle or receives for 30 s."""
-    trace = perfcore.read(real_data / "traces" / "event_table.csv")
-    assert trace.utilization().integral == 98 + 70
-
-
-def test_processors_and_several_times_are_measurements_of_which_one_is_to_be_named(write):
-    runs = perfcore.read(write("Cores,compute_s,mpi_s\n1,8,1\n2,4.5,1.5\n"))
-    assert repr(runs) == "Measurements(2 rows, no value over p=Cores)"
-
-
-@pytest.mark.parametrize("begins", ["#", "# ", "# made by hand\n#"])
-def test_a_first_name_may_begin_as_a_comment_does(write, begins):
-    runs = perfcore.read(write(f"{begins}Cores,Cluster,Wall time [min]\n1,a,8\n2,a,x\n4,b,3\n8,b,2\n"))
-    assert runs.roles.parameters == {"p": "Cores"}
-    assert runs.roles.system == ("Cluster",)
-    assert runs.table["Cluster"].tolist() == ["a", "a", "b", "b"]
-    line = begins.count("\n") + 3
-    with pytest.raises(InputError, match=rf"data\.csv:{line}: Wall time \[min\] is 'x'"):
-        runs.observations()
-
-
-@pytest.mark.parametrize("comment", ["# three runs", "# 1,2", "#"])
-def test_other_comments_are_no_names(write, comment):
-    with pytest.raises(InputError, match="holds no column names"):
-        perfcore.read(write(f"{comment}\n1,8\n2,4\n"))
 
 
 BAD = {
@@ -252,44 +180,3 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     with pytest.raises(InputError, match=BAD[text]) as caught:
         perfcore.read(write(text), reader="csv")
     assert "\n" not in str(caught.value)
-
-
-def test_text_that_is_not_utf8_is_refused_with_its_line(write):
-    with pytest.raises(InputError, match=r":3: is not UTF-8"):
-        perfcore.read(write(b"time,value\n0,1\n1,\xff\n2,2\n"))
-
-
-def test_unknown_columns_and_options_suggest_the_nearest(write):
-    path = write("time,value\n0,1\n1,2\n")
-    with pytest.raises(OptionError, match="did you mean 'value'"):
-        perfcore.read(path, value="valeu")
-    with pytest.raises(OptionError, match="did you mean 'time_unit'"):
-        perfcore.read(path, timeunit="s")
-    with pytest.raises(OptionError, match="unknown state 'runing'"):
-        perfcore.read(write("start,end,location,state\n0,1,a,running\n", "t.csv")).utilization(busy=["runing"])
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", ["ec2_cpu_utilization_24ae8d", "ec2_cpu_utilization_53ea38"])
-def test_cloud_monitoring_series(real_data, name):
-    curve = perfcore.read(real_data / "timeseries" / f"{name}.csv")
-    assert curve.n_steps == 4032
-    assert np.median(np.diff(curve.edges)) == 300
-
-
-@pytest.mark.real_data
-def test_repeated_times_of_a_real_series_are_refused(real_data):
-    # At the change to daylight-saving time this file repeats 2014-03-09 03:00:00.
-    with pytest.raises(InputError, match=r":2120: timestamp is '2014-03-09 03:00:00' but the time before"):
-        perfcore.read(real_data / "timeseries" / "ec2_network_in_5abac7.csv")
-
-
-@pytest.mark.parametrize("header", ["start_min,end_min,rank,state", "start [h],end [h],rank,state"])
-def test_units_that_traces_do_not_count_in_are_refused(write, header):
-    with pytest.raises(InputError, match=r"times of curves and traces are in ns, us, ms, s, not in (min|h); convert"):
-        perfcore.read(write(f"{header}\n0,1,0,run\n"))
-
-
-def test_a_rate_is_no_time_of_a_series(write):
-    curve = perfcore.read(write("time_ms,time/s,requests per s\n0,1,2\n1,2,3\n"), value="requests per s")
-    assert (curve.time_unit, curve.heights.tolist()) == ("ms", [2.0, 3.0])

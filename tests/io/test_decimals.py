@@ -43,29 +43,3 @@ def test_a_decimal_comma_is_named_with_the_option_that_reads_it(tmp_path, text):
     with pytest.raises(InputError, match=r"commas\.csv:\d: .* is '\d,\d+'.*decimal comma.*-r decimal=,$") as caught:
         perfcore.read(path)
     assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize("text", KINDS)
-def test_with_a_decimal_comma_a_point_makes_no_number(tmp_path, text):
-    """1.234 is 1234 to whoever writes 0,5; it must not become 1.234."""
-    path = tmp_path / "points.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"points\.csv:\d: .*it has a point, which is no decimal sign with decimal=,"):
-        perfcore.read(path, decimal=",")
-
-
-def test_names_are_no_numbers(tmp_path):
-    """A version is a name, and a list of two devices is no decimal."""
-    path = tmp_path / "runs.csv"
-    path.write_text("p;time_s;code;devices\n1;8,5;1.10;0,1\n2;4,5;1.1;0,1\n")
-    runs = perfcore.read(path, decimal=",")
-    assert runs.table["code"].tolist() == ["1.10", "1.1"]
-    path.write_text('p,time_s,devices\n1,8.5,"0,1"\n2,4.5,"2,3"\n')
-    assert perfcore.read(path).table["devices"].tolist() == ["0,1", "2,3"]
-
-
-def test_a_value_that_is_named_later(tmp_path):
-    path = tmp_path / "runs.csv"
-    path.write_text('p,result\n1,"8,5"\n2,"4,5"\n')
-    with pytest.raises(InputError, match=r"runs\.csv:2: result is '8,5'; a number is expected; it has a decimal comma"):
-        perfcore.fit(path, fitter="individual", value="result")

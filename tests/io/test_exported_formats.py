@@ -5,9 +5,7 @@ import shlex
 import pytest
 
 import perfcore
-from perf_io.exported_formats import export_command
 from perfcore.base.errors import InputError
-from perfcore.reading.source import Source
 
 
 def varint(number):
@@ -58,49 +56,6 @@ def test_binary_traces_of_perfetto_name_the_conversion_to_json(tmp_path, content
         "my trace.pftrace.json",
     ]
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"\n",
-        b"\n\n\ntime,value\n0,1\n",
-        b"\n%EventDef\n",
-        b"\n\x05abcde\n",
-        packet(field(999, b"x")),  # no field that packets have
-        packet(field(8, 5)) + b"more",
-        DESCRIPTOR[:-3],
-        packet(field(8, 5))[:-1],
-        b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-    ],
-)
-def test_what_begins_like_a_packet_is_not_yet_one(tmp_path, content):
-    path = tmp_path / "file"
-    path.write_bytes(content)
-    with Source(path) as source:
-        assert export_command(source) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "head"),
-    [
-        ("trace.db", b"HPCTOOLKITtrce\x04\x00" + bytes(40)),
-        ("meta.db", b"HPCTOOLKITmeta\x04\x00" + bytes(40)),
-        ("experiment.xml", b'<?xml version="1.0"?>\n<!DOCTYPE HPCToolkitExperiment [\n'),
-        ("app-000000-000-a8c01f01-1.hpctrace", b"HPCRUN-trace______01.01b" + bytes(8)),
-    ],
-)
-def test_databases_of_hpctoolkit_name_the_export_to_a_table_of_events(tmp_path, name, head):
-    folder = tmp_path / "hpctoolkit-app-database"
-    folder.mkdir()
-    (folder / name).write_bytes(head)
-    for path in (folder / name, folder):
-        with pytest.raises(InputError, match=rf"{name}: is of a database of HPCToolkit, which is not read") as caught:
-            perfcore.read(path)
-        words = shlex.split(str(caught.value).partition("pipit): ")[2])
-        assert words[:2] == ["python", "-c"]
-        compile(words[2], "command", "exec")
-        assert words[3:] == [str(folder), "&&", "perf", "info", "events.csv"]
 
 
 def test_the_table_that_pipit_writes_is_read(tmp_path):

@@ -1,10 +1,8 @@
 """Files of Extra-P: the figures are those of its own readers, and what is written follows its grammar."""
 
 import re
-import struct
 import time
 import tracemalloc
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -12,9 +10,8 @@ import pytest
 from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import InputError
 
-FILE = "saved.extra-p"
 RUNS = extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])])
 # The numbers of the ABNF in Extra-P's documentation, which have no exponent.
 NUMBER = r"[-+]?[0-9]+(?:\.[0-9]*)?"
@@ -40,49 +37,11 @@ def test_text_follows_the_grammar(tmp_path):
     assert back.table["repetition"].tolist() == [1, 2, 1]
 
 
-def test_codes_are_call_paths(tmp_path):
-    table = {"p": [1, 2, 1], "code": ["a", "a", "b"], "time": [1.0, 2.0, 3.0]}
-    data = measured(table, parameters="p", value="time", code="code")
-    perfcore.write(data, tmp_path / "runs.jsonl")
-    lines = (tmp_path / "runs.jsonl").read_text().splitlines()
-    assert lines[2] == '{"params":{"p":1.0},"callpath":"b","metric":"time","value":3.0}'
-    assert perfcore.read(tmp_path / "runs.jsonl").table["callpath"].tolist() == ["a", "a", "b"]
-    with pytest.raises(DataError, match="b has no value at p=2"):
-        perfcore.write(data, tmp_path / "runs.extrap")
-
-
-def test_categories_are_call_paths_too(tmp_path):
-    data = measured({"p": [1, 2] * 2, "function": ["sort"] * 2 + ["scan"] * 2, "time_s": [1.0, 2.0, 3.0, 4.0]})
-    perfcore.write(data, tmp_path / "runs.jsonl")
-    back = perfcore.read(tmp_path / "runs.jsonl")
-    assert back.table["callpath"].tolist() == ["sort", "sort", "scan", "scan"]
-
-
 @pytest.mark.parametrize("values", ["1 nan", "nan 1", "1 inf 2", "2 1e999"])
 def test_a_value_that_is_no_finite_number_is_refused(tmp_path, values):
     (tmp_path / "runs.extrap").write_text(f"PARAMETER p\nPOINTS (1)\nREGION f\nDATA {values}\n")
     with pytest.raises(InputError, match=r"runs\.extrap:4: .* is no finite number"):
         perfcore.read(tmp_path / "runs.extrap")
-
-
-def test_tabs_separate_as_blanks_do(tmp_path):
-    file = tmp_path / "runs.txt"
-    file.write_text("PARAMETER\tp\nPOINTS\t(1)\t(2)\nREGION\tmain loop\nMETRIC\ttime\nDATA\t1\t2\nDATA\t3\n")
-    data = perfcore.read(file)
-    assert data.table[["p", "callpath", "time"]].to_numpy().tolist() == [
-        [1, "main loop", 1],
-        [1, "main loop", 2],
-        [2, "main loop", 3],
-    ]
-
-
-def test_several_metrics(tmp_path):
-    file = tmp_path / "runs.txt"
-    file.write_text("PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC t\nDATA 1\nDATA 2\nMETRIC f\nDATA 3\nDATA 4\n")
-    data = perfcore.read(file)
-    assert data.roles.code == ("callpath", "metric")
-    assert data.table["value"].tolist() == [1, 2, 3, 4]
-    assert data.table["metric"].tolist() == ["t", "t", "f", "f"]
 
 
 @pytest.mark.parametrize(
@@ -106,13 +65,6 @@ def test_text_that_is_refused(tmp_path, text, line, message):
     assert str(refused.value).startswith(f"{where}: {message}")
 
 
-def test_lines_that_are_refused(tmp_path):
-    file = tmp_path / "runs.jsonl"
-    file.write_text('{"params":{"p":1},"value":1}\n{"params":{"p":"x"},"value":1}\n')
-    with pytest.raises(InputError, match=r"runs.jsonl:2: no object of Extra-P: Expected `float`, got `str`"):
-        perfcore.read(file)
-
-
 @pytest.mark.real_data
 def test_files_of_extrap_itself(real_data):
     folder = real_data / "benchresults" / "extrap"
@@ -134,14 +86,6 @@ def test_json_of_the_present_kind(read):
         [1, 10, "main->a", 2, 2],
         [2, 10, "main->a", 1, 3],
     ]
-
-
-def test_json_of_the_older_kind_by_its_identifiers(read):
-    swapped = EXTRAP_JSON_OLDER.replace('"coordinate_id": 1', '"coordinate_id": 3').replace(
-        '{"id": 1, "parameter_value_pairs"', '{"id": 3, "parameter_value_pairs"'
-    )
-    for text in (EXTRAP_JSON_OLDER, swapped):
-        assert read(text, "runs.json").table[["x", "time"]].to_numpy().tolist() == [[4, 3.5], [8, 5]]
 
 
 @pytest.mark.parametrize(
@@ -186,65 +130,6 @@ def test_runs_that_were_kept_are_rows(read):
     ]
 
 
-def test_runs_with_gaps_give_way_to_their_mean(read):
-    gaps = extrap_values([npy([1.5, 2.0]), npy([[7.0, 0.0], [0.0, 0.0]])])
-    assert read(extrap_archive(EXTRAP_RUNS, gaps)).table["time"].tolist() == [1.5, 2.0, 3.5]
-
-
-def npy_of(header: str) -> bytes:
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-
-
-@pytest.mark.parametrize(
-    ("document", "members", "message"),
-    [
-        (EXTRAP_RUNS, {}, r"the archive has no values/0\.indx"),
-        (EXTRAP_RUNS, extrap_values([npy([1.5, 2.0])]), "no entry 1, to which experiment.json refers"),
-        (EXTRAP_RUNS, {**RUNS, "values/0.vals": b"x"}, r"values/0\.vals does not begin as Extra-P writes it"),
-        (EXTRAP_RUNS, {**RUNS, "values/0.vals": b"Extra-P VALUES\0\0"}, "no experiment of Extra-P, or damaged"),
-        (
-            EXTRAP_RUNS,
-            {**RUNS, "values/0.indx": b"Extra-P INDEX\0\0\0" + b"\xff" * 8},
-            "cut short: it has not 18446744073709551615 entries",
-        ),
-        (
-            EXTRAP_RUNS,
-            extrap_values([npy_of("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }\n")] * 2),
-            "holds an array that is cut short",
-        ),
-        (
-            EXTRAP_RUNS,
-            extrap_values([npy_of("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n") + b"x" * 99] * 2),
-            "not one of numbers",
-        ),
-        (
-            EXTRAP_RUNS,
-            extrap_values([npy_of("{'descr': '<f8', 'fortran_order': False, 'shape': (-4,-4), }\n") + b"x" * 999] * 2),
-            "holds an array that is cut short",
-        ),
-        (
-            EXTRAP_RUNS,
-            extrap_values([npy_of(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({-(2**63)},2), }}\n")] * 2),
-            "holds an array that is cut short",
-        ),
-        (EXTRAP_RUNS.replace("[2.0]", "[2.0, 3.0]"), RUNS, "has 2 coordinates for 1 parameters"),
-        (EXTRAP_RUNS.replace("[0, 1]", "[0, -1]"), RUNS, "Expected `int` >= 0"),
-        (EXTRAP_MEANS.replace('"mean": 3.0', '"mean": "inf"'), {}, "neither runs nor a mean that is finite"),
-        (EXTRAP_MEANS.replace('"std": 0.25', '"std": [1]'), {}, r"at `\$.measurements"),
-        ("{" * 100_000, {}, "experiment of Extra-P"),
-    ],
-)
-def test_archives_that_are_refused(read, document, members, message):
-    with pytest.raises(InputError, match=message):
-        read(extrap_archive(document, members), reader="extrap-archive")
-
-
-def test_what_is_compressed_otherwise_is_refused(read):
-    """A header of LZMA may ask for gigabytes."""
-    with pytest.raises(InputError, match="compressed in a way that Extra-P does not use"):
-        read(extrap_archive(EXTRAP_MEANS, compression=zipfile.ZIP_LZMA))
-
-
 @pytest.mark.slow
 def test_a_small_archive_that_unpacks_to_a_large_one(read, monkeypatch):
     monkeypatch.setattr("perf_io.results.extrap.LARGEST_DOCUMENT", 1 << 20)
@@ -272,19 +157,3 @@ def test_the_example_files_of_extra_p(real_data):
         assert first["std"] == pytest.approx(0.012125089856431601 * factor, rel=1e-14)
         assert ("repetitions" in table) == (runs is not None)
     assert len(perfcore.read(folder / "two_parameter_5.txt").table) == 25  # a tab behind DATA
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("name", "paths", "said"),
-    [
-        ("exp_only_mean_median.extra-p", 4, "noise from std, their number is not said: two, the fewest"),
-        ("two_parameter3.txt.extra-p", 4, "noise from std, repetitions runs each"),
-        ("two_parameter_5.txt", 1, None),
-    ],
-)
-def test_the_example_files_of_extra_p_are_fitted(real_data, name, paths, said):
-    model = perfcore.fit(str(real_data / "benchresults" / "extrap" / name), fitter="scaling")
-    assert len(model.paths) == paths
-    assert not model.unfitted
-    assert said is None or said in model.notes

@@ -11,8 +11,6 @@ from trace_samples import pieces
 import perfcore
 from perfcore.base.errors import InputError
 
-FILE = "jobs.csv"
-
 
 @pytest.mark.parametrize(
     "header",
@@ -48,21 +46,6 @@ def test_two_of_start_end_and_duration(write, text, note):
     assert [note in said for said in trace.notes] == ([True] if note else [])
 
 
-@pytest.mark.parametrize(("unit", "zeros"), [("s", ""), ("ms", "000"), ("us", "000000"), ("ns", "000000000")])
-def test_times_since_1970_are_told_by_their_size(write, unit, zeros):
-    trace = perfcore.read(write(f"start,end,worker,task\n1732300000{zeros},1732300010{zeros},w,a\n"))
-    assert pieces(trace) == [("w", "a", 1732300000 * 10**9, 1732300010 * 10**9)]
-    assert trace.time_unit == unit
-    (note,) = trace.notes
-    assert f"taken in {unit} since 1970, as they begin at 2024-11-22 18:26:40 UTC" in note
-
-
-def test_dates_and_a_duration(write):
-    trace = perfcore.read(write("started,duration,worker,task\n2024-11-22T18:26:40.5+00:00,1.5,w,a\n"))
-    assert pieces(trace) == [("w", "a", 1732300000_500000000, 1732300002 * 10**9)]
-    assert "dates, counted in s since 1970" in trace.notes[0]
-
-
 def test_dates_to_the_nanosecond_make_a_curve_in_nanoseconds(write):
     """In seconds since 1970 a float64 would be good to 0.2 us."""
     rows = "".join(f"2024-11-22T18:26:40.{at:09d},2024-11-22T18:26:40.{at + 60:09d},w\n" for at in range(0, 2000, 100))
@@ -83,19 +66,6 @@ def test_other_times_without_a_unit_are_microseconds_and_that_is_said(write, tex
     trace = perfcore.read(write(text))
     assert trace.time_unit == "us"
     assert "has no unit: its times are taken in us; if not: -r time_unit=ns|ms|s" in trace.notes[0]
-
-
-def test_the_unit_is_said_of_curves_series_and_parquet_too(write, tmp_path):
-    for text in ("time,value\n0,1\n2,3\n", "time,a,b\n0,1,1\n2,3,1\n", "start,end,value\n0,1,2\n"):
-        path = write(text)
-        assert "taken in us" in perfcore.read(path).notes[0]
-        assert perfcore.read(path, time_unit="s").notes == ()
-    import duckdb
-
-    duckdb.sql(f"COPY (SELECT 0 AS start, 5 AS end, 'w' AS worker) TO '{tmp_path}/t.parquet'")
-    trace = perfcore.read(tmp_path / "t.parquet")
-    assert "start has no unit: its times are taken in us" in trace.notes[0]
-    assert "no column names a state" in trace.notes[1]
 
 
 def test_without_locations_the_curve_is_how_many_run_at_once(write):
@@ -158,14 +128,6 @@ def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_f
         assert sum(name.startswith(f"w{worker}") for name in trace.locations) == max(running)
 
 
-def test_levels_of_locations_qualify_one_another(write):
-    trace = perfcore.read(write("start_us,end_us,rank,thread,cpu,name\n0,5,0,0,7,a\n0,5,1,0,7,b\n3,9,0,1,2,a\n"))
-    assert trace.locations == ("0/0", "0/1", "1/0")
-    assert trace.notes == ("a location is rank/thread",)
-    path = write("start_us,end_us,box,slot,name\n0,5,a,0,x\n0,5,b,0,x\n")
-    assert perfcore.read(path, location=("box", "slot")).locations == ("a/0", "b/0")
-
-
 @pytest.mark.parametrize(
     ("header", "kind", "n"),
     [
@@ -180,48 +142,6 @@ def test_steps_and_intervals_are_told_apart(write, header, kind, n):
     apart = perfcore.read(write(f"{header}\n0,5,1\n6,9,2\n"))
     assert type(apart).__name__ == "Trace"
     assert apart.n_intervals == n
-
-
-def test_events_are_told_by_their_words(write):
-    trace = perfcore.read(write("ts;ph;name\n0,5;B;main\n5;B;foo\n7,25;E;foo\n20;E;main\n"), decimal=",")
-    assert pieces(trace) == [("all", "foo", 5000, 7250), ("all", "main", 500, 5000), ("all", "main", 7250, 20000)]
-    assert "no column names a location: all events are those of one" in trace.notes
-    threads = "time_us,event,process,thread\n0,start,p,1\n0,start,p,2\n5,stop,p,1\n7,stop,p,2\n"
-    assert pieces(perfcore.read(write(threads))) == [("p/1", "running", 0, 5000), ("p/2", "running", 0, 7000)]
-
-
-@pytest.mark.parametrize(
-    ("header", "command"),
-    [
-        ("JobBegin,JobDone,Node,Kind", "perf fit {} -r start=JobBegin -r end=JobDone -r location=Node -r state=Kind"),
-        ("timestamp,duration,rank,n", "perf fit {} -r start=timestamp -r duration=duration -r location=rank"),
-        ("went in,came out,server", "perf fit {} -r 'start=went in' -r 'end=came out' -r location=server"),
-        ("a,b,c", "perf fit {} -r start=a -r end=b (intervals), or perf fit {} -r kind=measurements"),
-    ],
-)
-def test_where_names_do_not_tell_the_whole_command_is_given(write, header, command):
-    row = ",".join(
-        {"Node": "n1", "Kind": "k", "server": "s"}.get(name, str(k)) for k, name in enumerate(header.split(","))
-    )
-    path = write(f"{header}\n{row}\n")
-    with pytest.raises(InputError) as caught:
-        perfcore.read(path)
-    assert command.format(path, path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_suggested_command_works(write, monkeypatch, tmp_path):
-    import shlex
-
-    monkeypatch.chdir(tmp_path)
-    write("went in;came out;server\n0,5;2,5;a\n1;3;b\n", "my jobs.csv")
-    with pytest.raises(InputError) as caught:
-        perfcore.read("my jobs.csv", decimal=",")
-    words = shlex.split(str(caught.value).partition("which is which: ")[2])
-    assert words[:3] == ["perf", "fit", "my jobs.csv"]
-    options = dict(word.split("=", 1) for word in words[4::2])
-    trace = perfcore.read("my jobs.csv", decimal=",", **{**options, "location": (options["location"],)})
-    assert pieces(trace) == [("a", "running", 500, 2500), ("b", "running", 1000, 3000)]
 
 
 @pytest.mark.parametrize(
@@ -278,13 +198,3 @@ TOOLS = {
 @pytest.mark.parametrize(("text", "expected"), TOOLS.values(), ids=TOOLS)
 def test_tables_that_tools_write(write, text, expected):
     assert pieces(perfcore.read(write(text, "table.csv"))) == expected
-
-
-def test_only_the_first_column_may_be_without_a_name(write):
-    with pytest.raises(InputError, match=r":1: the column names 'start, end, ' must be"):
-        perfcore.read(write("start,end,\n0,1,a\n"))
-
-
-def test_an_overlap_of_durations_says_when(write):
-    with pytest.raises(InputError, match=r":3: 'a' is in state 'running' from 2 although .* lasts until 0 \+ 5; "):
-        perfcore.read(write("start_us,duration,rank\n0,5,a\n2,5,a\n"))

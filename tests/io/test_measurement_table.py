@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import perfcore
 from perfcore import Measurements, UtilizationCurve
 from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import InputError, PerfError
 
 RUNS = "code,machine,procs,size,time_s,remark\nlu,T3D,1,64,8,\nlu,SP2,2,64,4.25,late\ncg,T3D,4,102,,\n"
 
@@ -52,16 +52,6 @@ def test_every_column_is_kept(runs):
     assert runs.table["time_s"].tolist()[:2] == [8.0, 4.25]
     assert runs.table["machine"].tolist() == ["T3D", "SP2", "T3D"]
     assert runs.table["remark"].dropna().tolist() == ["late"]
-
-
-def test_roles_are_told_by_the_names(runs):
-    assert repr(runs) == "Measurements(3 rows, time_s [s] over p=procs, code by code, system by machine)"
-
-
-def test_a_missing_time_is_named_with_its_place(runs):
-    """Line 4 of the text; Parquet has rows."""
-    (note,) = runs.observations().notes
-    assert note == f"left out, without time_s: line {3 if 'parquet' in runs.source else 4}"
 
 
 @pytest.mark.parametrize(
@@ -110,36 +100,6 @@ def test_one_number_and_then_a_time_are_what_was_varied_and_measured(write, text
     assert perfcore.read(path, parameters=f"n={column}").roles.parameters == {"n": column}
 
 
-@pytest.mark.parametrize("text", ["queue,time\n3,1\n5,2\n2,3\n", "time,queue\n1,3\n2,4\n", "load,time\n1,2\n2,3\n"])
-def test_a_number_that_comes_and_goes_with_the_time_is_a_curve(write, text):
-    assert isinstance(perfcore.read(write(text)), UtilizationCurve)
-
-
-def test_other_names_need_options(write):
-    path = write("who,x,n,y_ms\nlu,1,64,8\nlu,2,64,4\n")
-    with pytest.raises(InputError, match=r"runs.csv:1: the columns who, x, n, y_ms do not say .*kind=measurements"):
-        perfcore.read(path)
-    runs = perfcore.read(path, parameters="p=x,n=n", value="y_ms", code="who")
-    assert repr(runs) == "Measurements(2 rows, y_ms [ms] over p=x, n, code by who)"
-    assert perfcore.read(path, kind="measurements").roles.parameters == {}
-    assert perfcore.read(path, wanted=(Measurements,)).roles.value is None
-
-
-def test_options_take_the_place_of_guesses(write):
-    runs = perfcore.read(write(RUNS), parameters="size", code="code,machine", system=())
-    assert repr(runs) == "Measurements(3 rows, time_s [s] over p=size, code by code machine)"
-
-
-def test_options_that_do_not_fit(write):
-    path = write(RUNS)
-    with pytest.raises(UnknownNameError, match="unknown column 'procz': did you mean 'procs'"):
-        perfcore.read(path, parameters="procz")
-    with pytest.raises(OptionError, match="measurements have one value column, not time_s, size"):
-        perfcore.read(path, kind="measurements", value="time_s,size")
-    with pytest.raises(OptionError, match="is given as parameter and as value"):
-        perfcore.read(path, parameters="size", value="size")
-
-
 BAD = {
     "code,p,time_s\nlu,1,8\nlu,2,fast\nlu,4,2\n": r":3: time_s is 'fast'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,2,4\nlu,4,2 s\n": r":4: time_s is '2 s'; a number is expected",
@@ -166,31 +126,6 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     with pytest.raises(PerfError, match=rf"runs\.csv{BAD[text]}") as caught:
         perfcore.read(write(text)).observations()
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_lines_stay_right_after_a_selection(write):
-    text = "code,p,time_s\nlu,1,8\n\ncg,1,8\nlu,2,4\ncg,2,\ncg,0,4\n"
-    data = perfcore.read(write(text))
-    with pytest.raises(InputError, match=r"runs.csv:7: p is 0"):
-        data.where("code=cg").observations()
-    (note,) = data.where("code=cg").where("p>0").observations().notes
-    assert note.endswith("left out, without time_s: line 6")
-    assert data.where("code=lu").observations().value.tolist() == [8, 4]
-
-
-def test_rows_of_one_unit_can_be_chosen(write):
-    """As the message about several units advises."""
-    data = perfcore.read(write("code,p,time,unit\nlu,1,8,s\nlu,2,4000,ms\n")).where("unit=s")
-    assert data.roles.unit == "s"
-    assert data.observations().value.tolist() == [8]
-
-
-@pytest.mark.parametrize("first", ["1.1", "01", "1e5", "9007199254740993"])
-def test_names_that_look_like_numbers_stay_apart(write, first):
-    """Version 1.10 is not version 1.1: their runs are no repetitions of each other."""
-    second = {"1.1": "1.10", "01": "1", "1e5": "100000", "9007199254740993": "9007199254740992"}[first]
-    seen = perfcore.read(write(f"version,p,time_s\n{first},1,8\n{second},1,4\n"), code="version").observations()
-    assert seen.codes == (first, second)
 
 
 def test_decimals_dates_and_truth_values_of_parquet(tmp_path):
@@ -236,36 +171,6 @@ def test_what_is_written_reads_back(folder, ending, rows):
     np.testing.assert_array_equal(back.table["time_s"], table["time_s"])
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_types_of_pandas_are_written(tmp_path, ending):
-    table = pd.DataFrame(
-        {
-            "code": pd.Categorical(["lu", "cg"]),
-            "host": pd.array(["a,b", None], dtype="string"),
-            "p": pd.array([1, 2], dtype="Int64"),
-            "time_s": pd.array([8.5, None], dtype="Float64"),
-            'a "b", c': [1, 2],
-            "when": pd.to_datetime(["2020-05-17", "2021-05-17"]),
-        }
-    )
-    perfcore.write(Measurements(table), tmp_path / f"runs{ending}")
-    back = perfcore.read(tmp_path / f"runs{ending}").table
-    assert list(back.columns) == list(table.columns)
-    assert back["code"].tolist() == ["lu", "cg"]
-    assert back["host"].isna().tolist() == [False, True]
-    assert (back["p"].tolist(), back["time_s"].tolist()[0]) == ([1, 2], 8.5)
-    assert back["time_s"].isna().tolist() == [False, True]
-    assert back["when"].tolist()[0].startswith("2020-05-17")
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_columns_are_not_renamed_in_silence(tmp_path, ending):
-    """Neither format tells names apart by case alone; a pandas table does."""
-    data = Measurements(pd.DataFrame({"code": ["lu"], "p": [1], "time_s": [8.0], "Code": ["x"]}), code="code")
-    with pytest.raises(DataError, match="Code"):
-        perfcore.write(data, tmp_path / f"runs{ending}")
-
-
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["npb_mpi_picluster", "mlperf_training", "hecbiosim_gromacs_runs"])
 def test_published_tables_are_read_whole(real_data, tmp_path, name):
@@ -301,37 +206,6 @@ def test_cells_with_units_and_groups_of_digits(write, cells, column, numbers):
     assert data.table[column].tolist() == pytest.approx(numbers)
     assert (data.roles.value, data.roles.unit) == (column, column[6:-1] or None)
     assert data.where("time>1000").table[column].min() > 1000 if max(numbers) > 1000 else True
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        (["12,500 s", "6,250 s"], r"runs.csv:2: time is '12,500 s'"),  # 12.5 or 12500
-        (
-            ["3.2k", "1.6k"],
-            r"runs.csv:2: time is '3.2k'.* k may be a power of 1000 or of 1024: write the number in full",
-        ),
-        (["12,345", "6,172"], r"runs.csv:2: time is '12,345'.*if its comma is a decimal sign.*write 12345"),
-        (["9 ms", "8", "7 ms"], r"runs.csv:3: time \[ms\] is '8 without a unit'"),
-    ],
-)
-def test_cells_that_may_be_several_numbers_are_refused(write, cells, message):
-    rows = "".join(f'{p},"{cell}"\n' for p, cell in enumerate(cells, start=1))
-    path = write(f"procs,time\n{rows}")
-    with pytest.raises(PerfError, match=message):
-        perfcore.fit(perfcore.read(path, kind="measurements", value=["time"]), fitter="scaling")
-
-
-def test_units_that_contradict_a_name_are_refused_and_sizes_of_models_are_none(write):
-    with pytest.raises(InputError, match="column 'time_s': its name says 's' and its cells say 'ms'"):
-        perfcore.read(write("procs,time_s\n1,8 ms\n2,4 ms\n"))
-    assert perfcore.read(write("model,procs,time_s\n7B,1,8\n13B,2,4\n")).table["model"].tolist() == ["7B", "13B"]
-
-
-def test_a_grid_of_processors_is_their_number(write):
-    data = perfcore.read(write("N,NB,P,Q,Time,Gflops\n1000,64,1,1,8,1\n1000,64,1,2,4.5,2\n1000,64,2,2,2.5,4\n"))
-    assert data.observations().points["p"].tolist() == [1.0, 2.0, 4.0]
-    assert dict(data.roles.parameters) == {"p": "processes"}
 
 
 def test_a_file_that_was_cut_short_is_told(write):
@@ -372,24 +246,3 @@ def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells, m
     assert "left out, since they did not complete" in notes[0]
     assert "2 of 4 rows" in notes[0]
     assert len(perfcore.read(table, failed=True).table) == 4
-
-
-def test_without_a_run_that_completed_a_table_is_refused(write):
-    with pytest.raises(InputError, match=r"none of the 1 runs completed \(TIMEOUT\); -r failed=yes keeps them"):
-        perfcore.read(write("procs,time_s,State\n1,2,TIMEOUT\n"))
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "parameters"),
-    [
-        ("run,time_s,cpu [%]\n1,10.2,95\n2,10.4,97\n3,9.9,94\n", Measurements, {}),
-        ("size,time_s,cpu [%]\n10,1,95\n20,2,97\n40,4,94\n", Measurements, {"p": "size"}),
-        ("step,time_s,gpu [%]\n1,0.5,90\n2,1,80\n3,1.5,75\n", perfcore.Series, None),
-        ("time_s,cpu [%]\n1,90\n2,80\n3,75\n", UtilizationCurve, None),
-    ],
-)
-def test_shares_behind_a_time_are_of_the_run(write, text, kind, parameters):
-    data = perfcore.read(write(text))
-    assert type(data) is kind
-    if parameters is not None:
-        assert (dict(data.roles.parameters), data.roles.value) == (parameters, "time_s")

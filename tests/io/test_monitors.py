@@ -10,7 +10,6 @@ from format_samples import MPSTAT, PROMETHEUS, SADF_JSON, SADF_TABLE
 import perfcore
 from perfcore.base.errors import InputError
 
-FILE = "load.json"
 FIRST = datetime.datetime(2019, 4, 18, 13, 20, 19, tzinfo=datetime.UTC).timestamp()
 
 
@@ -31,10 +30,6 @@ def test_busy_is_neither_idle_nor_waiting_for_io(read):
     assert series.notes == ("recorded on node7, 11/21/26; times count from midnight",)
 
 
-def test_midnight_does_not_take_time_back(read):
-    assert read(MPSTAT).times.tolist() == [86399, 86400]
-
-
 def test_missing_and_offline_processors_have_no_value(read):
     columns = read(MPSTAT).columns
     np.testing.assert_array_equal(columns["cpu 0 busy"], [1.0, np.nan])
@@ -42,26 +37,9 @@ def test_missing_and_offline_processors_have_no_value(read):
     np.testing.assert_array_equal(columns["cpu 1 busy"], [np.nan, np.nan])
 
 
-def test_other_shares(read):
-    columns = read(MPSTAT, measures="available,iowait,steal").columns
-    assert [columns[f"cpu all {name}"][0] for name in ("available", "iowait", "steal")] == [0.4, 0.2, 0.05]
-    assert "cpu all busy" not in columns
-
-
-def test_clocks_of_twelve_hours(read):
-    series = read(document(sample("11:59:59 AM"), sample("12:00:00 PM"), sample("01:00:00 PM")))
-    assert series.times.tolist() == [43199, 43200, 46800]
-    assert read(document(sample("12:00:01 AM"))).times.tolist() == [1]
-
-
 def test_several_midnights(read):
     times = read(document(*(sample(f"{hour % 24:02}:00:00") for hour in range(0, 60, 6)))).times
     assert times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
-
-
-def test_samples_without_processors_are_passed_over(read):
-    interrupts = {"timestamp": "01:00:00", "sum-interrupts": [{"cpu": "all", "intr": 1.0}]}
-    assert read(document(interrupts, sample("02:00:00"))).times.tolist() == [7200]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +66,6 @@ def test_what_is_refused_of_mpstat(read, text, problem):
         read(text, reader="mpstat")
 
 
-def test_several_hosts_are_refused(read):
-    two = {"sysstat": {"hosts": [{"statistics": []}, {"statistics": []}]}}
-    with pytest.raises(InputError, match="is of 2 hosts; one is expected"):
-        read(json.dumps(two), reader="mpstat")
-
-
 @pytest.mark.real_data
 def test_a_recording_of_a_minute(real_data):
     """60 samples of the tool itself; the share for all is the mean of the two processors' within its two digits."""
@@ -112,54 +84,6 @@ def test_both_forms_say_the_same(read):
     # After a restart the table goes on.
     np.testing.assert_allclose(as_table.columns["cpu all busy"], [0.035, 0.5, 0.0], atol=1e-15)
     assert as_json.notes == as_table.notes == ("recorded on node7",)
-
-
-def test_local_times_are_taken_as_they_stand_and_named(read):
-    for text in (SADF_TABLE.replace(" UTC", ""), SADF_JSON.replace('"tz": "UTC"', '"utc": 0')):
-        series = read(text)
-        assert series.times[0] == FIRST
-        assert series.notes[1] == "times are local (of an unknown zone) and taken as if they were UTC"
-    assert "(CEST)" in read(SADF_TABLE.replace(" UTC", " CEST")).notes[1]
-    assert read(SADF_JSON.replace('"tz": "UTC"', '"utc": 1')).notes == ("recorded on node7",)
-
-
-def test_times_in_seconds(read):
-    text = "# hostname;interval;timestamp;CPU;%idle\nn;1;1555593619;all;25.0\n"
-    series = read(text)
-    assert series.times.tolist() == [1555593619.0]
-    assert series.columns["cpu all busy"].tolist() == [0.75]
-
-
-def test_the_older_name_of_the_full_record(read):
-    assert read(SADF_JSON.replace('"cpu-load"', '"cpu-load-all"')).columns["cpu all busy"][1] == 0.5
-
-
-def test_softirqs_of_a_processor_are_no_utilization(read):
-    section = "# hostname;interval;timestamp;CPU;total/s;dropd/s\nnode7;10;2019-04-18 14:00:00 UTC;-1;5.00;1.00\n"
-    assert len(read(SADF_TABLE + section).times) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (SADF_TABLE + "node7;10;2019-04-18 13:54:45 UTC;-1;0.00\n", r":9: has 5 fields, but there are 10 columns"),
-        (SADF_TABLE.replace("50.00", "half"), r":3: 'half' is met where per cent of time are expected"),
-        (SADF_TABLE.replace("50.00", "nan"), r":3: 'nan' is met where per cent"),
-        (SADF_TABLE.replace("13:20:29", "25:20:29"), r":3: timestamp '2019-04-18 25:20:29 UTC'; YYYY-MM-DD HH:MM:SS"),
-        (SADF_TABLE.replace("13:54:35", "13:20:20"), r"times must increase; was the clock set back\?"),
-        (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "node8;10;2019-04-18 13:54"), r"several hosts: node7, node8"),
-        (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "a\vb;10;2019-04-18 13:54"), r"several hosts: a b, node7"),
-        ("# hostname;interval;timestamp;tps\nn;1;2019-04-18 13:20:19 UTC;3\n", r"holds no utilization of processors"),
-        (
-            SADF_JSON.replace("2019-04-18", "18.04.2019"),
-            r"timestamp '18.04.2019', '13:20:19' - at `\$.*statistics\[0\]`",
-        ),
-        (SADF_JSON.replace("96.0}", "96.0"), r":5: is not the output of sadf -j: JSON is malformed"),
-    ],
-)
-def test_what_is_refused_of_sadf(read, text, problem):
-    with pytest.raises(InputError, match=problem):
-        read(text)
 
 
 @pytest.mark.real_data
@@ -209,14 +133,6 @@ def test_names(read, labels, names):
     assert list(read(answer(*((one, [[1, "1"]]) for one in labels))).columns) == names
 
 
-def test_warnings_of_the_server_are_kept(read):
-    assert read(answer(({}, [[1, "2"]]), warnings=["slow\nquery"])).notes == ("slow query",)
-
-
-def test_a_series_without_samples_is_left_out(read):
-    assert list(read(answer(({"job": "a"}, []), ({"job": "b"}, [[1, "2"]]))).columns) == ["value"]
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -236,17 +152,3 @@ def test_a_series_without_samples_is_left_out(read):
 def test_what_is_refused_of_prometheus(read, text, problem):
     with pytest.raises(InputError, match=problem):
         read(text)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (b'"job": "node"', b'"job": "no\x80de"', "is not a matrix of Prometheus: 'utf-8' codec can't decode"),
-        (b'"job": "node"', b'"job": "node", "x": ' + b"[" * 100_000 + b"]" * 100_000, "load.json"),
-    ],
-)
-def test_damage_within_the_samples(tmp_path, old, new, problem):
-    path = tmp_path / "load.json"
-    path.write_bytes(PROMETHEUS.encode().replace(old, new, 1))
-    with pytest.raises(InputError, match=problem):
-        perfcore.read(path)

@@ -4,7 +4,7 @@ import pytest
 from trace_samples import pieces
 
 import perfcore
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError
 
 # Each event has its own order of fields, and numbers of its own.
 DEFINITIONS = {
@@ -94,28 +94,6 @@ def test_times_are_exact_and_in_the_unit_that_is_told(read):
     assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
 
 
-def test_an_alias_comes_before_a_name(read):
-    # The alias of one container is the name of another.
-    trace = read("104 0 a T p1 b\n104 0 b T p1 a\n106 0 S a r\n109 1 S a\n")
-    assert trace.locations == ("b",)
-
-
-def test_containers_of_one_name_are_told_apart_by_their_parents(read):
-    trace = read(
-        "104 0 p2 P 0 second\n104 0 p2t1 T p2 main\n106 0 S p1t1 r\n106 0 S p2t1 r\n109 1 S p1t1\n109 2 S p2t1\n"
-    )
-    assert trace.locations == ("process 1/main", "second/main")
-
-
-def test_several_types_of_states(read):
-    body = "101 Other T O\n106 0 S p1t1 r\n106 0 O p1t1 x\n106 1 O p1t1 y\n109 2 S p1t1\n"
-    with pytest.raises(InputError, match="several types: Other, Thread State"):
-        read(body)
-    assert in_time(read(body, state_type="Other"))[0] == ("main", "x", 0, 1_000_000_000)
-    with pytest.raises(OptionError, match="did you mean 'Other'"):
-        read(body, state_type="Othr")
-
-
 def test_variables_are_a_series_where_there_are_no_states(read):
     series = read("110 0 V p1t1 10\n111 0.5 V p1t1 3\n110 0.5 V p1t2 1\n112 2 V p1t1 4.5\n")
     assert series.times.tolist() == [0, 0.5, 2]
@@ -123,23 +101,6 @@ def test_variables_are_a_series_where_there_are_no_states(read):
     assert series.columns["process 1/helper load"].tolist() == [0, 1, 1]
     assert series.columns["load"].tolist() == [10, 14, 9.5]
     assert series.notes == ("sums over containers: load", "1 variables have no value at first, which counts as 0")
-
-
-def test_variables_beside_states_are_named_and_read_if_asked_for(read):
-    body = "106 0 S p1t1 r\n110 1 V p1t1 0.1\n111 2 V p1t1 0.2\n112 3 V p1t1 0.3\n109 4 S p1t1\n"
-    assert "variables, which -r kind=variables reads: load" in read(body).notes
-    series = read(body, kind="variables")
-    assert series.columns["load"].tolist() == [0.1, 0.3, 0]  # as decimals, so that nothing is left
-    with pytest.raises(InputError, match=r"contains no variables to read \(states of type Thread State\)"):
-        read("106 0 S p1t1 r\n109 4 S p1t1\n", kind="variables")
-
-
-def test_starpu_writes_milliseconds(tmp_path):
-    path = tmp_path / "paje.trace"
-    path.write_text(HEADER.replace("Thread State", "Worker State") + "106 0.25 S p1t1 r\n109 1 S p1t1\n")
-    trace = perfcore.read(path)
-    assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
-    assert "times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns" in trace.notes
 
 
 @pytest.mark.parametrize(
@@ -163,11 +124,6 @@ def test_bad_events_are_refused_with_their_line(read, body, problem):
         read(body)
 
 
-def test_times_of_one_container_must_not_go_back(read):
-    with pytest.raises(InputError, match=rf":{HEADER_LINES + 2}: the time goes back"):
-        read("106 2 S p1t1 r\n106 1 S p1t1 r\n")
-
-
 @pytest.mark.real_data
 def test_small_traces(real_data):
     folder = real_data / "traces" / "paje"
@@ -184,10 +140,3 @@ def test_small_traces(real_data):
     assert (variables.times.tolist(), variables.columns["VAR"].tolist()) == ([0, 0.32, 0.53], [10, 13, 11])
     assert perfcore.read(folder / "categories.trace").columns["Tremblay power"][0] == 98095000
     assert perfcore.read(folder / "simgrid-fg126.trace").columns["host1 speed"][0] == 2e9
-
-
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", ["containers", "events", "links"])
-def test_traces_without_states_and_variables_say_what_they_have(real_data, name):
-    with pytest.raises(InputError, match="contains no states and no variables to read"):
-        perfcore.read(real_data / "traces" / "paje" / f"{name}.trace")

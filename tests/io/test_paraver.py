@@ -51,18 +51,6 @@ def test_the_header_tells_the_unit(write):
     assert (trace.time_unit, trace.span_ns) == ("ns", (0, 100))
 
 
-def test_states_have_their_usual_names_without_pcf(write):
-    trace = perfcore.read(write(BODY + "1:2:1:1:2:20:30:99\n", pcf=None))
-    assert trace.states == ("Running", "Blocking Send", "State 99")
-    assert any("no .pcf" in note for note in trace.notes)
-
-
-def test_a_state_that_the_pcf_leaves_out_keeps_its_number(write):
-    trace = perfcore.read(write(BODY + "1:2:1:1:2:20:30:15\n"))
-    assert "State 15" in trace.states
-    assert any("15" in note for note in trace.notes)
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -85,41 +73,6 @@ def test_bad_records_are_refused_with_their_line(write, monkeypatch, line, probl
     monkeypatch.setattr(paraver_records, "_COMPILED_FROM", compiled_from)
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(BODY + line + "\n"))
-
-
-BOMB = "#Paraver (x):12:1:1:9(" + ",".join(["9999999:1"] * 9) + ")\n"
-
-
-@pytest.mark.parametrize(
-    "first", ["#Paraver (x):", "#Paraver (x):12:4\n", "#Paraver", "#Paraver (x):12:1:1:1(99999999:1)\n", BOMB]
-)
-def test_bad_headers_are_refused(tmp_path, first):
-    path = tmp_path / "bad.prv"
-    path.write_text(first)
-    with pytest.raises(InputError, match=r"bad.prv:1: .*header"):
-        perfcore.read(path)
-
-
-@pytest.mark.parametrize("name", ["run.prv", "run.prv.gz"])
-@pytest.mark.parametrize("set_of_files", ["{}", "{}/*", "{}/run.*"])
-def test_a_folder_or_a_pattern_with_one_trace_is_that_trace(write, tmp_path, name, set_of_files):
-    path = write(BODY, name=name)
-    (tmp_path / "run.row").write_text("LEVEL CPU SIZE 2\nCPU 1\nCPU 2\n")
-    trace = perfcore.read(set_of_files.format(tmp_path))
-    assert (trace.source, trace.locations) == (str(path), ("1.1.1", "1.1.2", "1.2.1"))
-
-
-@pytest.mark.parametrize("ending", [".pcf", ".row"])
-def test_a_file_of_names_says_what_to_name(write, tmp_path, ending):
-    write(BODY)
-    (tmp_path / "run.row").write_text("LEVEL CPU SIZE 2\nCPU 1\nCPU 2\n")
-    with pytest.raises(InputError, match=rf"run\{ending}: holds names for a Paraver trace; name the \.prv file"):
-        perfcore.read(tmp_path / f"run{ending}")
-
-
-def test_a_trace_without_states_is_refused(write):
-    with pytest.raises(InputError, match="no state intervals"):
-        perfcore.read(write("2:1:1:1:1:10:50000001:1\n"))
 
 
 def intervals(trace):
@@ -204,27 +157,3 @@ def test_states_out_of_order_are_no_mistake(write, monkeypatch):
     for rows in (1 << 20, 7):
         monkeypatch.setattr(paraver, "IN_MEMORY_ROWS", rows)
         assert perfcore.read(write(body)).utilization().integral == 250
-
-
-def test_a_header_longer_than_what_formats_are_told_by(tmp_path):
-    path = tmp_path / "large.prv"
-    n_tasks = 40_000
-    tasks = ",".join(["1:1"] * n_tasks)
-    path.write_text(f"#Paraver (x):10_ns:1({n_tasks}):1:{n_tasks}({tasks})\n1:1:1:{n_tasks}:1:0:5:1\n")
-    trace = perfcore.read(path)
-    assert (len(trace.locations), trace.locations[trace.location[0]]) == (n_tasks, f"1.{n_tasks}.1")
-
-
-def test_a_line_without_end_is_refused(write, monkeypatch):
-    monkeypatch.setattr(paraver_records, "_BLOCK_BYTES", 64)
-    monkeypatch.setattr(paraver_records, "_LARGEST_LINE", 1 << 10)
-    with pytest.raises(InputError, match=r":7: the line is longer than"):
-        perfcore.read(write(BODY + "2:" * 2000 + "\n"))
-
-
-@pytest.mark.real_data
-def test_quicksort(real_data):
-    # Figures from an independent parser: 111 steps, mean 0.293 of 4 threads.
-    curve = perfcore.read(real_data / "traces" / "paraver" / "qsort_beo3.prv").utilization()
-    assert curve.n_steps == 111
-    assert curve.mean / 4 == pytest.approx(0.293, abs=5e-4)

@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
-from perfcore.base.errors import InputError, PerfError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture
@@ -41,12 +41,6 @@ def test_types_of_times(save):
         )
     )
     assert (moments.start_ns.tolist(), moments.time_unit) == ([1_000_000_000], "s")
-
-
-def test_whole_numbers_stay_whole_in_curves(save):
-    curve = perfcore.read(save("SELECT i AS time_us, 1.5 AS value FROM range(3) t(i)"))
-    assert curve.edges.dtype == np.int64
-    assert curve.edges.tolist() == [0, 1, 2, 3]
 
 
 def random_trace(rng, n_locations=5, n_each=200):
@@ -120,27 +114,6 @@ def test_bad_rows_are_refused(save, row, problem):
     good = "SELECT 0 AS start_us, 1 AS end_us, 'a' AS location, 'r' AS state"
     with pytest.raises(InputError, match=rf"data.parquet:2: .*{problem}"):
         perfcore.read(save(f"{good} UNION ALL BY NAME SELECT {row}"))
-
-
-@pytest.mark.usefixtures("lazily")
-def test_unknown_states_are_refused_by_name(save):
-    trace = perfcore.read(save("SELECT 0 AS start_us, 1 AS end_us, 'a' AS location, 'run' AS state"))
-    with pytest.raises(PerfError, match="unknown state 'runs': did you mean 'run'"):
-        trace.utilization(busy=["runs"])
-
-
-def test_damaged_files_are_refused(save, tmp_path):
-    whole = save("SELECT i AS time, i AS value FROM range(1000) t(i)").read_bytes()
-    for number, content in enumerate([whole[:-10], whole[:50], b"PAR1", whole[:100] + b"\xff" * 50 + whole[150:]]):
-        path = tmp_path / f"damaged{number}.parquet"
-        path.write_bytes(content)
-        with pytest.raises(InputError) as caught:
-            perfcore.read(path)
-        assert "\n" not in str(caught.value)
-    text = tmp_path / "text.parquet"
-    text.write_text("time,value\n")
-    with pytest.raises(InputError, match="PAR1"):
-        perfcore.read(text, reader="parquet")
 
 
 def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch):

@@ -51,9 +51,6 @@ NEW = """\
 """
 
 
-FILE = "run.trf"
-
-
 @pytest.mark.parametrize("text", [OLD, WORDS], ids=["numbers", "words"])
 @pytest.mark.parametrize("name", ["run.trf", "unknown"])
 def test_old_format(read, text, name):
@@ -78,18 +75,6 @@ def test_new_format(read, name):
     [run] = perfcore.profile(trace)
     calls = dict(zip(run.functions, run.calls.sum(axis=(1, 2)).tolist(), strict=True))
     assert calls == {"computing": 0, "user event 5": 1, "recv": 1, "(no state)": 0}
-
-
-def test_a_node_that_was_traced_before_the_file_began_computes(read):
-    trace = read("-3 -52 1.0 0 0 0\n-4 -52 2.0 0 0 0\n-2 1 3.0 0 0 0\n-4 -901 4.0 0 0 0\n")
-    assert trace.utilization().heights.tolist() == [0, 1]
-
-
-def test_several_tasks_of_a_node(read):
-    trace = read(
-        "-3 -901 0 0 0 0\n-3 -901 0 0 1 0\n-3 -901 0 1 2 0\n-4 -901 1 0 0 0\n-4 -901 1 0 1 0\n-4 -901 1 1 2 0\n"
-    )
-    assert trace.locations == ("0.0", "0.1", "1")
 
 
 @pytest.mark.parametrize(

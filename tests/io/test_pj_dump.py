@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError
 
 PLAIN = """\
 Container, 0, HOST, 0.0, 9.0, 9.0, p1
@@ -23,9 +23,6 @@ State, CPU0, Worker State, 0.5, 2.0, 1.5, 0.0, Idle
 State, CPU0, Worker State, 2.0, 4.0, 2.0, 0.0, dgemm, 12
 State, CPU0, Worker State, 2.5, 3.0, 0.5, 1.0, Callback
 """
-
-
-FILE = "dump.csv"
 
 
 def pieces(trace, location):
@@ -67,18 +64,6 @@ def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
     ]
 
 
-def test_the_type_of_states_is_asked_for_where_there_are_several(write):
-    other = "State, p1, T, 0.0, 6.0, 6.0, 0.0, other\n"
-    path = write(PLAIN + other)
-    with pytest.raises(InputError, match="several types: S, T; name one with the option state_type"):
-        perfcore.read(path)
-    assert perfcore.read(path, state_type="T").states == ("other",)
-    with pytest.raises(OptionError, match="unknown state type"):
-        perfcore.read(path, state_type="U")
-    # StarPU's workers are preferred.
-    assert perfcore.read(write(TABLE + other)).locations == ("CPU0",)
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -93,15 +78,6 @@ def test_the_type_of_states_is_asked_for_where_there_are_several(write):
 def test_bad_lines_are_refused_with_their_number(write, line, problem):
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(PLAIN + line + "\n"))
-
-
-def test_no_states(write):
-    with pytest.raises(InputError, match="no state intervals"):
-        perfcore.read(write("Container, 0, HOST, 0.0, 9.0, 9.0, p1\n"))
-
-
-def test_told_from_other_csv(write):
-    assert isinstance(perfcore.read(write("start,end,location,state\n0,1,State,a\n")), perfcore.Trace)
 
 
 @pytest.mark.real_data
@@ -139,20 +115,6 @@ def test_variables_are_a_series_by_type_and_summed_over_containers(write):
     }
     power = perfcore.read(write(PLAIN), kind="variables")
     assert (power.time_unit, power.columns["power"].tolist()) == ("s", [1])
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (VARIABLES.replace("4\n", "four\n"), r":5: the value of CPU1 GFlops is 'four'; a finite number"),
-        (VARIABLES.replace("0.5,", "x,"), r":5: time 'x' is not a finite number"),
-        (VARIABLES.replace(", 3.5, 4", ""), r":5: the value of CPU1 GFlops is ''"),
-        (TABLE, r"contains no variables, but 3 state lines"),
-    ],
-)
-def test_variables_that_are_missing_or_no_numbers_are_refused(write, text, problem):
-    with pytest.raises(InputError, match=problem):
-        perfcore.read(write(text), kind="variables")
 
 
 def test_ready_work_from_variables_tells_imbalance_from_lack_of_work(write):

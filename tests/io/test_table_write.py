@@ -5,15 +5,13 @@ import tempfile
 import duckdb
 import hypothesis.extra.numpy as arrays
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trace_samples import pieces
 
 import perfcore
-from perf_io.tables import state_table
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import InputError
 
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))
@@ -36,15 +34,6 @@ def test_curves_read_back_bit_for_bit(folder, ending, edges, heights):
     assert back.time_unit == "ms"
     if ending == ".parquet":
         assert back.n_locations == 7
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_whole_nanoseconds_read_back_as_whole_numbers(tmp_path, ending):
-    start = 1_700_000_000_000_000_001
-    curve = perfcore.UtilizationCurve([start, start + 1, start + 3], [1, 0], "ns")
-    perfcore.write(curve, tmp_path / f"curve{ending}")
-    back = perfcore.read(tmp_path / f"curve{ending}")
-    np.testing.assert_array_equal(back.edges, curve.edges, strict=True)
 
 
 @pytest.fixture
@@ -79,16 +68,6 @@ def test_traces_read_back_from_csv_with_exact_times(tmp_path, trace):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_a_trace_that_stays_in_its_table_is_written_from_there(tmp_path, trace, ending, monkeypatch):
-    perfcore.write(trace, tmp_path / "trace.parquet")
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 1)
-    lazy = perfcore.read(tmp_path / "trace.parquet")
-    perfcore.write(lazy, tmp_path / f"again{ending}")
-    assert "_arrays" not in vars(lazy)
-    assert pieces(perfcore.read(tmp_path / f"again{ending}")) == pieces(trace)
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_series_read_back(tmp_path, ending):
     series = perfcore.Series([0.1, 0.2, 4], {"a b": [1, np.nan, 3], "c": [0.1, 0.2, -0.3]}, "s")
     perfcore.write(series, tmp_path / f"series{ending}")
@@ -97,32 +76,6 @@ def test_series_read_back(tmp_path, ending):
     assert list(back.columns) == list(series.columns)
     for name, values in series.columns.items():
         np.testing.assert_array_equal(back.columns[name], values)
-
-
-def test_a_series_of_one_column_stays_a_series_in_parquet(tmp_path):
-    perfcore.write(perfcore.Series([0, 1], {"value": [1, 2]}, "s"), tmp_path / "series.parquet")
-    assert isinstance(perfcore.read(tmp_path / "series.parquet"), perfcore.Series)
-    curve = perfcore.read(tmp_path / "series.parquet", kind="curve")
-    assert curve.heights.tolist() == [1, 2]
-
-
-def test_roles_that_were_told_are_kept_in_parquet(tmp_path):
-    table = pd.DataFrame({"size": [1, 2], "part": ["a", "b"], "host": ["x", "x"], "app": ["c", "c"], "seconds": [3, 4]})
-    told = perfcore.Measurements(table, {"n": "size"}, "seconds", code=["app"], system=(), category=["part"], unit="s")
-    perfcore.write(told, tmp_path / "runs.parquet")
-    back = perfcore.read(tmp_path / "runs.parquet")
-    assert back.roles == told.roles
-    assert perfcore.read(tmp_path / "runs.parquet", category=["app"], code=()).roles.category == ("app",)
-
-
-def test_other_data_and_endings_are_refused(tmp_path):
-    with pytest.raises(DataError, match="cannot write list"):
-        perfcore.write([1], tmp_path / "x.csv")
-    with pytest.raises(OptionError, match=r"\.csv"):
-        perfcore.write([1], tmp_path / "x.docx")
-    with pytest.raises(DataError, match="rename it"):
-        perfcore.write(perfcore.Series([0, 1], {"Time_s": [1, 2]}, "s"), tmp_path / "x.csv")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_room_for_temporary_tables_is_said(tmp_path, monkeypatch):

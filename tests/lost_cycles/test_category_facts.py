@@ -1,12 +1,9 @@
 """What `perf info` says of times by category, which the fitter of such data knows."""
 
-import json
-
 import pandas as pd
 import pytest
 
 from perf_basics.describe import describe
-from perf_lost_cycles.modgen.fitter import ModgenFitter
 from perfcore import Measurements
 
 ROWS = [
@@ -40,8 +37,3 @@ def test_rows_that_make_no_table_are_described_all_the_same(runs):
     assert facts["categories"].startswith("none: ")
     assert "overlap" in facts["categories"]
     assert not any("perf fit" in command for command in facts["next"])
-
-
-def test_facts_are_ready_for_json(runs):
-    facts = ModgenFitter.facts(Measurements(runs, system="machine"))
-    assert json.loads(json.dumps(facts)) == facts

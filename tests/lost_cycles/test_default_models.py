@@ -1,8 +1,5 @@
 """Default models: formulas taken apart into terms, files, and which models a category has."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,13 +8,12 @@ from hypothesis import strategies as st
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import (
     DefaultModel,
-    find_models,
     linear_terms,
     models_for,
     read_models,
     write_models,
 )
-from perfcore.base.errors import InputError, PerfError, UnknownNameError
+from perfcore.base.errors import InputError, PerfError
 
 # The categories of Crovella and LeBlanc, Supercomputing 1994.
 OVERHEADS = ["load imbalance", "insufficient parallelism", "synchronization loss", "communication loss",
@@ -109,18 +105,6 @@ def test_named_categories_have_their_own_models_and_the_rest_those_of_the_star()
     assert models_for([own], "Force", "P") == ()
 
 
-def test_the_same_terms_are_fitted_once():
-    first, second = DefaultModel("*", "P", "a + b*P"), DefaultModel("*", "*", "slope*x + level")
-    assert models_for([first, second], "any", "P") == (first,)
-
-
-def test_files_are_read_in_their_order_and_joined(tmp_path):
-    mine = [DefaultModel("sync", "D", "a + b*D*log2(D)", 'log "d" passes'), DefaultModel("*", "*", "a")]
-    write_models(mine, tmp_path / "mine.toml")
-    assert read_models(tmp_path / "mine.toml") == tuple(mine)
-    assert find_models(["standard", tmp_path / "mine.toml"]) == (*read_models("standard"), *mine)
-
-
 def test_standard_models_can_be_edited_and_written_back(tmp_path):
     """The way of the paper's formula editor: the standard models, one more at the end."""
     models = (*read_models("standard"), DefaultModel("synchronization loss", "D", "a + b*D*log2(D)"))
@@ -148,18 +132,3 @@ def test_a_wrong_file_is_refused_in_one_line_that_names_it(tmp_path, content, pr
         read_models(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_set_that_does_not_exist():
-    with pytest.raises(UnknownNameError, match="did you mean 'standard'"):
-        read_models("standrad")
-    with pytest.raises(InputError, match="there is no such file"):
-        read_models("absent.toml")
-
-
-def test_numpy_is_not_needed_to_read_models():
-    code = (
-        "import sys, perf_lost_cycles.default_models.sets as d; "
-        "d.read_models('standard'); sys.exit('numpy' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_lost_cycles.default_models.sets import DefaultModel, write_models
 from perfcore import Measurements
-from perfcore.base.errors import ModelFileError, PerfError
+from perfcore.base.errors import PerfError
 
 P = np.array([1, 2, 4, 8, 16, 32])
 PARTS = {
@@ -57,13 +57,6 @@ def test_what_counts_no_processors_keeps_its_name(column, parameter, symbol):
     assert f"({column if column.isidentifier() else symbol})" in model.formula
 
 
-def test_the_order_of_processors_and_size_is_free():
-    data = profile(n=16).rename(columns={"P": "ranks"})
-    for parameter in ("n,ranks", "ranks,n"):
-        model = fitted(data, parameter=parameter, factor="ranks")
-        assert (model.factor, model.held) == ("p", {"n": 16.0})
-
-
 def test_models_are_found_by_the_column_as_well_as_by_the_symbol(tmp_path):
     path = tmp_path / "mine.toml"
     write_models([DefaultModel("communication loss", "ranks", "a + b*log2(ranks)^2", "own")], path)
@@ -79,20 +72,6 @@ def test_a_constant_overhead_is_fitted_by_a_constant():
     constant = {name: lambda p: 3.0 + 0 * p for name in (*names, "insufficient parallelism")}
     model = fitted(profile(parts=constant))
     assert [fit.model.formula for fit in model.fits] == ["a"] * 5
-
-
-@pytest.mark.parametrize("fitter", ["lca", "modgen"])
-def test_categories_without_any_time_are_no_categories_of_the_model(fitter):
-    nothing = {"contention": lambda p: 0 * p, "io": lambda p: 0 * p}
-    model = perfcore.fit(profile(parts={**PARTS, **nothing}), fitter=fitter)
-    assert model.names == tuple(PARTS)
-    assert model.statistics["n_categories"] == 3
-    assert "0 at every point and left out: contention, io" in model.notes
-
-
-def test_the_criterion_is_explained_once():
-    [line] = [text for text in fitted(profile(), criterion="r2").summary() if text.startswith("chosen by")]
-    assert line.count("rewards every further") == 1
 
 
 def test_the_total_is_the_sum_of_its_categories():
@@ -153,19 +132,6 @@ def test_negative_times_are_taken_as_zero_and_said():
     assert model.remarks(np.array([2.0])) == [""]
 
 
-def test_a_column_of_totals_shows_the_time_that_no_category_has():
-    data = profile(parts={"a": lambda p: 8 / p})
-    data["whole_s"] = 8 / data["P"] + 2.0 + 0.25 * data["P"]
-    model = fitted(data, total="whole_s", value="time_s")
-    assert model.formula.splitlines() == ["a = 8/P", "other = 2 + 0.25*P"]
-    assert any("other" in note for note in model.notes)
-
-
-def test_a_category_that_takes_no_time_on_one_processor_is_fitted():
-    model = fitted(profile(parts={"insufficient parallelism": lambda p: 0.5 * (p - 1), "b": lambda p: 10 / p}))
-    assert model.fits[0].model.text("P") == "0.5*(P - 1)"
-
-
 def test_small_singular_values_are_reported(tmp_path):
     models = [DefaultModel("*", "*", "a*x"), DefaultModel("*", "*", "a*x + b*(2*x)")]
     write_models(models, tmp_path / "dependent.toml")
@@ -217,20 +183,6 @@ def test_what_is_refused_in_one_line(data, options, problem):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_set_of_models_without_one_for_a_category_is_refused(tmp_path):
-    write_models([DefaultModel("other", "P", "a")], tmp_path / "few.toml")
-    with pytest.raises(PerfError, match=r"no default model of 'pure computation' over 'P'; add a \[\[model\]\]"):
-        fitted(profile(), models=str(tmp_path / "few.toml"))
-
-
-def test_a_file_edited_by_hand_is_refused_in_one_line(tmp_path):
-    path = tmp_path / "model.json"
-    fitted(profile()).save(path)
-    path.write_text(path.read_text().replace('"log2(x)"', '"log9(x)"'))
-    with pytest.raises(ModelFileError, match="unknown function 'log9'"):
-        perfcore.load(path)
-
-
 @pytest.mark.real_data
 def test_gromacs_on_one_machine_and_molecule(real_data):
     """Force is computed on all cores: from 1 to 16 nodes the chosen law explains it, waiting is erratic."""
@@ -260,14 +212,3 @@ def test_measurements_are_seen_as_totals_and_categories_with_the_rows_and_joins_
     assert model.observed(runs, where="N=2,P<3").value.tolist() == [3000.0, 3000.0]
     with pytest.raises(PerfError, match=r"none of the model's categories \(pure computation, "):
         model.observed(runs.assign(category="un" + runs["category"]))
-
-
-def test_the_frame_has_all_digits_and_the_repr_is_short():
-    model = fitted(profile())
-    frame = model.to_frame()
-    # Over 1 to 32 processors: 640 * (2 - 1/32), 6 * 2 + 0.5 * 15, 6 * 3.
-    times = [1260.0, 19.5, 18.0]
-    assert frame["category"].tolist() == list(PARTS)
-    assert frame["share"].tolist() == pytest.approx([time / sum(times) for time in times])
-    assert frame["formula"][0] == "640/P"
-    assert len(repr(model).splitlines()) <= 10

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from perf_lost_cycles.modgen.forms import (
-    FormList,
     Grid,
     Terms,
     candidates,
@@ -16,9 +15,8 @@ from perf_lost_cycles.modgen.forms import (
     score_forms,
     union,
 )
-from perf_lost_cycles.modgen.generate import generate, lines_of
+from perf_lost_cycles.modgen.generate import generate
 from perf_lost_cycles.modgen.generation import fit_forms
-from perfcore.base.errors import DataError
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")
 TERMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)
@@ -230,24 +228,3 @@ def test_crosses_alone_are_a_design():
     centres = {(p, d) for p, d in zip(points[0][found.tuples], points[1][found.tuples], strict=True)}
     assert {(4.0, 128.0), (16.0, 512.0)} <= centres
     assert [TERMS.text(k) for k in found.forms.forms[found.chosen[0]]] == ["1", "P", "D"]
-
-
-def test_scattered_points_are_refused():
-    rng = np.random.default_rng(0)
-    points = [rng.uniform(1.0, 9.0, 20), rng.uniform(1.0, 9.0, 20)]
-    with pytest.raises(DataError, match="P, D never takes 3 values while the other factors stay"):
-        generate(grid_of(np.ones((1, 20)), points, 2), points, defaults(2, 1), "loo")
-
-
-def test_lines_are_sorted_and_short_ones_left_out():
-    points = [np.array([4.0, 1.0, 2.0, 1.0, 2.0]), np.array([7.0, 7.0, 7.0, 8.0, 8.0])]
-    lines = lines_of(points, 0)
-    assert [line.tolist() for line in lines.points] == [[1, 2, 0]]
-    assert lines.through.tolist() == [0, 0, 0, -1, -1]
-    assert lines.too_short == 1
-
-
-def test_form_list_gives_equal_forms_one_index():
-    forms = FormList()
-    assert [forms.index(form) for form in ((0,), (0, 1), (0,))] == [0, 1, 0]
-    assert forms.sizes().tolist() == [1, 2]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import ModelFileError, PerfError, UnknownNameError
+from perfcore.base.errors import PerfError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 SYNC = "synchronization loss"
@@ -60,15 +60,6 @@ def test_exact_categories_and_their_sum_are_recovered():
     parts = sum(model.predict({**at, "category": name}) for name in model.names)
     assert parts == pytest.approx(total, rel=1e-8)
     assert model.remarks(at) == ["extrapolated: P was 2 to 16, D was 10 to 80", "extrapolated: D was 10 to 80"]
-
-
-def test_other_is_a_category_like_the_rest():
-    table = table_of(EXACT)
-    whole = table.groupby(["P", "D"], as_index=False)["time_s"].sum().assign(category="total")
-    whole["time_s"] += 1.5
-    model = fit(pd.concat([table, whole]))
-    assert model.names == ("work", "start", "other")
-    assert model.predict({"P": 4, "D": 20, "category": "other"}) == pytest.approx([1.5], rel=1e-8)
 
 
 def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
@@ -162,20 +153,6 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     assert overview(again)["D"][place] > 0.9
 
 
-def test_file_of_many_categories_is_of_a_sane_size(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [
-        (p, d, f"path {k}", float(rng.uniform(1.0, 2.0) * d / p))
-        for p in (1, 2, 4, 8, 16)
-        for d in (1, 2, 4, 8, 16)
-        for k in range(50)
-    ]
-    model = fit(pd.DataFrame(rows, columns=["P", "D", "category", "time_s"]))
-    model.save(tmp_path / "model.json")
-    assert (tmp_path / "model.json").stat().st_size < 50 * 25 * 200  # bytes for each measured value
-    assert perfcore.load(tmp_path / "model.json") == model
-
-
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
@@ -222,33 +199,6 @@ def test_measurements_are_seen_as_totals_and_categories():
     np.testing.assert_allclose(seen.value, others + np.nan_to_num(work))
     zero = fit(table, absent="zero").observed(lacking)
     assert (zero.of_part[first, seen.parts.index("work")] == 0.0).all()
-
-
-def test_the_frame_holds_every_category_worst_first():
-    model = fit(table_of(EXACT))
-    frame = model.to_frame()
-    assert sorted(frame["category"]) == sorted(EXACT)
-    assert frame["r2_centered"].is_monotonic_increasing
-    assert frame["share"].sum() == pytest.approx(1.0)
-    assert len(repr(model).splitlines()) <= 10
-
-
-def test_unknown_categories_and_factors_are_refused():
-    model = fit(table_of(EXACT))
-    with pytest.raises(UnknownNameError, match="unknown category 'wrk': did you mean 'work'"):
-        model.predict({"P": 2, "D": 3, "category": "wrk"})
-    with pytest.raises(PerfError, match="D is missing"):
-        model.predict({"P": 2})
-    with pytest.raises(PerfError, match="lines 0 to 3"):
-        model.instance("work", "D", 9)
-
-
-def test_damaged_files_are_refused(tmp_path):
-    path = tmp_path / "model.json"
-    fit(table_of(EXACT)).save(path)
-    path.write_text(path.read_text().replace('"1/p*D"', '"1/q*D"'))
-    with pytest.raises(ModelFileError, match="not one of the model's factors"):
-        perfcore.load(path)
 
 
 @pytest.mark.real_data

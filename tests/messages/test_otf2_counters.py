@@ -1,27 +1,19 @@
 """Counters of OTF2 archives, in every mode that counts."""
 
-import shutil
-import tarfile
-
-import numpy as np
 import pytest
 
 import perfcore
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError
 
 otf2 = pytest.importorskip("otf2")
 
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
-from perf_analysis.overheads import overheads  # noqa: E402
-from perf_analysis.profile import profile  # noqa: E402
 from perf_traces.messages.bursts import (  # noqa: E402
     FACT,
-    Counters,
-    Readings,
     burst_classes,
-    counted_in,
 )
+from perfcore import overheads, profile  # noqa: E402
 
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)
@@ -68,20 +60,6 @@ def test_factors_of_archives_and_counters_of_some_ranks(tmp_path):
     assert "PAPI_TOT_INS was read at 1 of 2 locations that compute, not at Rank 1" in found.notes[0]
 
 
-def test_an_archive_as_tar_and_one_that_is_gone(tmp_path):
-    path = otf2_run(tmp_path, 2)
-    packed = tmp_path / "run.tar"
-    with tarfile.open(packed, "w") as archive:
-        archive.add(path.parent, "run")
-    trace = perfcore.read(packed)
-    rows = np.flatnonzero(trace.state == trace.states.index("work"))
-    assert counted_in(trace, rows)[0].tolist() == [64_000] * 8
-    trace = perfcore.read(path)
-    shutil.rmtree(path.parent)
-    with pytest.raises(InputError, match=r"traces\.otf2: cannot be read once more"):
-        counted_in(trace, rows)
-
-
 def test_a_total_that_falls_is_refused(tmp_path):
     # Written as what was counted since the last reading, and announced as a running total.
     path = otf2_run(tmp_path, 1, names=("PAPI_TOT_INS", "PAPI_TOT_CYC"), falls=True)
@@ -108,25 +86,3 @@ def test_counters_by_function_sum_to_those_of_the_trace(tmp_path, by):
         perfcore.write(runs.measurements, tmp_path / "runs.csv")
         model = perfcore.fit(tmp_path / "runs.csv", fitter="scaling", value="instructions")
         assert model.predict({"p": 8, "path": "work"}) == pytest.approx(2 * 4 * 64_000, rel=0.01)
-
-
-def test_a_counter_of_some_ranks_has_no_column(tmp_path):
-    run = profile(otf2_run(tmp_path, 3, counted=[0]))
-    assert not run.counters
-    assert run.remarks()[0] == (
-        "instructions are left out: PAPI_TOT_INS was read at 1 of 3 locations, not at Rank 1, Rank 2"
-    )
-
-
-def test_counts_over_several_functions_are_said(tmp_path):
-    trace = perfcore.read(otf2_run(tmp_path, 1))
-    whole = trace.facts[FACT]
-    every_other = Readings(*(column[::3] for column in _columns(whole.read(["PAPI_TOT_INS"])["PAPI_TOT_INS"])))
-    trace.facts[FACT] = Counters(whole.locations, ("PAPI_TOT_INS",), lambda names: {names[0]: every_other})
-    run = profile(trace)
-    assert run.table().instructions.sum() == every_other.value.sum()
-    assert "of instructions were counted over several functions, and stand in the last of them" in run.remarks()[0]
-
-
-def _columns(readings):
-    return readings.location, readings.time_ns, readings.value

@@ -1,7 +1,5 @@
 """Messages and collectives as Paraver and OTF2 files hold them, and real runs with published figures."""
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,7 @@ from perf_traces.messages.bursts import pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.messages.replay import Replay
 from perfcore import Trace
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError
 
 PCF = """\
 STATES
@@ -85,12 +83,6 @@ def test_paraver(tmp_path):
     assert communication_of(trace) is found  # read once
 
 
-def test_names_of_calls_without_a_pcf(tmp_path):
-    (tmp_path / "run.prv").write_text(PRV)
-    found = communication_of(perfcore.read(tmp_path / "run.prv"))
-    assert "MPI_Bcast" in found.calls.operations
-
-
 def test_what_is_damaged_is_counted_and_named(tmp_path):
     text = PRV + "3:1:1:1:1:20:21:2:1:9:1:10:40:512:7\n3:1:1:1:1:99:99:2:1:2:1:98:99:1:7\n3:1:1:1:x\n"
     text += "2:1:1:1:1:90:50000001:1\n"
@@ -125,33 +117,6 @@ def test_numbers_that_64_bits_of_nanoseconds_do_not_hold_are_damage(tmp_path):
     found = communication_of(trace)
     assert found.remarks() == {"records could not be read": len(BEYOND_64_BITS)}
     assert (len(found.messages), found.end_ns.tolist()) == (1, [100_000_000, 100_000_000])
-
-
-def test_a_file_that_is_gone_when_its_messages_are_asked_for(tmp_path):
-    trace = paraver(tmp_path)
-    (tmp_path / "run.prv").unlink()
-    with pytest.raises(InputError, match="cannot be read once more"):
-        communication_of(trace)
-
-
-def test_a_pipe_is_read_at_once(tmp_path):
-    pipe = tmp_path / "run.prv"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_text, args=[PRV])
-    writer.start()
-    trace = perfcore.read(pipe)
-    writer.join()
-    assert len(communication_of(trace).messages) == 1
-
-
-def test_sends_that_do_not_block_have_no_known_end(tmp_path):
-    found = communication_of(paraver(tmp_path, PRV.replace("50000001:1\n", "50000001:3\n")))
-    assert found.messages.send_done_call.tolist() == [-1]
-
-
-def test_a_trace_without_events_has_none(tmp_path):
-    lines = [line for line in PRV.splitlines() if not line.startswith(("2", "3"))]
-    assert communication_of(paraver(tmp_path, "\n".join(lines) + "\n")) is None
 
 
 def test_messages_belong_to_the_whole_run(tmp_path):

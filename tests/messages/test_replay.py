@@ -88,10 +88,7 @@ def test_sub_communicators():
 def test_calls_that_do_not_block():
     """The receive is posted, work goes on, and the wait ends when the message is there: it is hidden by the work."""
     found = by_hand(
-        [
-            [("MPI_Isend", 30, 31), ("MPI_Wait", 35, 36)],
-            [("MPI_Irecv", 0, 1), ("MPI_Wait", 21, 50)],
-        ],
+        [[("MPI_Isend", 30, 31), ("MPI_Wait", 35, 36)], [("MPI_Irecv", 0, 1), ("MPI_Wait", 21, 50)]],
         [{"send": (0, 0), "done": (0, 1), "receive": (1, 1), "post": (1, 0), "bytes": 100}],
     )
     replay = Replay(found)
@@ -102,8 +99,7 @@ def test_calls_that_do_not_block():
 def test_large_sends_wait_for_the_receive_unless_one_did_not():
     def run(leave, n_bytes=10_000):
         return by_hand(
-            [[("MPI_Send", 10, leave)], [("MPI_Recv", 50, 70)]],
-            [{"send": (0, 0), "receive": (1, 0), "bytes": n_bytes}],
+            [[("MPI_Send", 10, leave)], [("MPI_Recv", 50, 70)]], [{"send": (0, 0), "receive": (1, 0), "bytes": n_bytes}]
         )
 
     assert Replay(run(60)).times_ns(0)[1].tolist() == [50, 50]

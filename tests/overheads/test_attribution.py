@@ -212,14 +212,6 @@ def test_times_that_do_not_fit_beside_location_and_state():
     }
 
 
-def test_more_vectors_of_counts_than_first_expected(rules, monkeypatch):
-    monkeypatch.setattr(two_passes, "_FIRST_CAPACITY", 2)
-    widths = [(k, state, 3 * k + 7 * j, 3 * k + 7 * j + 7) for k in range(6) for j, state in enumerate(STATES)]
-    trace = trace_of(widths, 6)
-    profile = profile_overheads(trace, rules(OWN))
-    np.testing.assert_array_equal(profile.cycles_ns, by_instants(trace, list(trace.span_ns)))
-
-
 def test_states_in_no_category_are_named_with_time_and_first_moment(rules):
     own = rules(category("work", "computing") + category("idle", "idle") + category("held", "held", "computing > 0"))
     trace = trace_of([(0, "run", 10, 50), (0, "lock", 50, 90), (1, "send", 20, 80), (1, "run", 80, 90)], 2)
@@ -240,12 +232,6 @@ def test_states_in_two_categories_are_named_with_both(rules):
         profile_overheads(trace, own)
 
 
-def test_a_class_without_states_may_overlap(rules):
-    """What never happens is no mistake: the same set is used for many traces."""
-    own = rules(category("work", "computing") + category("all", ["idle", "held"]) + category("held", "held"))
-    assert found(profile_overheads(trace_of([(0, "run", 0, 3)], 1), own)) == {"work": 3}
-
-
 def test_ready_work_that_does_not_cover_the_run():
     trace = trace_of([(0, "run", 100, 200)], 1)
     with pytest.raises(DataError, match="known from 150 ns on, but the run starts at 100 ns"):
@@ -260,25 +246,3 @@ def test_ready_work_that_does_not_cover_the_run():
         profile_overheads(trace, ready=Series([0], {"tasks": [1.0]}, time_unit="ns"), ready_column="tusks")
     with pytest.raises(DataError, match="Trace is no series"):
         profile_overheads(trace, ready=trace)
-
-
-def test_predicates_that_lack_what_they_count(rules):
-    trace = trace_of([(0, "run", 0, 3)], 1, states=("run",))
-    own = rules(category("work", "computing") + category("rest", ["idle", "held"], "ready > 1"))
-    with pytest.raises(OptionError, match="give it with --ready SERIES"):
-        profile_overheads(trace, own)
-    own = rules(category("work", "computing") + category("rest", ["idle", "held"], "hold > 1"))
-    with pytest.raises(
-        UnknownNameError, match=r"unknown class, count or state in the predicates .*did you mean 'held'"
-    ):
-        profile_overheads(trace, own)
-    own = rules(category("work", "computing") + category("rest", ["idle", "held"], "held > 1"))
-    with pytest.raises(DataError, match=r"no state of the trace is in 'held', which the predicates of .* need"):
-        profile_overheads(trace, own)
-
-
-def test_empty_phases_are_refused():
-    trace = trace_of([(0, "run", 0, 30)], 1)
-    for edges in ([0, 10, 10, 30], [0, 20, 10, 30], [0, 30, 30]):
-        with pytest.raises(OptionError, match="is empty"):
-            profile_overheads(trace, phase_edges_ns=edges)

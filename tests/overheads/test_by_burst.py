@@ -4,9 +4,8 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses, work_differs
-from perf_traces.messages.bursts import Readings, burst_classes
-from perfcore.base.errors import DataError
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses
+from perf_traces.messages.bursts import burst_classes
 
 EPOCH = "traces/paraver/epoch/epoch_{}proc.prv.gz"
 SETUP = "(begin) -> MPI_Init"
@@ -51,14 +50,6 @@ def test_counted_factors_multiply_to_computation_scalability(runs):
         assert whole == pytest.approx(row["global"], rel=1e-14)
 
 
-def test_counters_of_some_ranks_only_are_said(tmp_path):
-    found = perfcore.overheads([paraver_run(tmp_path, 2), paraver_run(tmp_path, 4, counted=[0, 2])])
-    [_, large] = efficiencies_of_runs(list(found))
-    assert [large[name] for name in COUNTED] == [None] * 3
-    assert "PAPI_TOT_INS was read at 2 of 4 locations that compute, not at 1.2.1, 1.4.1" in found[1].notes[-1]
-    assert large["serialisation"] is not None
-
-
 def test_counters_that_miss_much_of_computing_are_not_used(tmp_path):
     path = paraver_run(tmp_path, 2)
     text = path.read_text()
@@ -67,26 +58,6 @@ def test_counters_that_miss_much_of_computing_are_not_used(tmp_path):
     bursts = burst_classes(perfcore.read(path))
     assert bursts.instructions is None
     assert "of its computing time" in bursts.notes[0]
-
-
-def test_only_the_first_reading_at_a_moment_and_after_the_start_counts():
-    readings = Readings.of(*map(_column, ([0, 0, 0, 0, 1], [5, 9, 9, 12, 3], [1, 7, 3, 5, 8])))
-    location, start, end = map(_column, ([0, 0, 0, 1, 1], [0, 5, 9, 0, 3], [4, 9, 20, 3, 9]))
-    assert readings.within(location, start, end, 2).tolist() == [-1, 7, 5, 8, -1]
-
-
-def test_other_work_and_other_programs_are_said(tmp_path):
-    found = perfcore.overheads([paraver_run(tmp_path, 2), paraver_run(tmp_path, 4, work_ns=128_000)])
-    assert "has 2 times the instructions of" in work_differs(list(found))[0]
-    other = paraver_run(tmp_path, 4, steps=2, name="other")
-    other.with_suffix(".pcf").write_text(other.with_suffix(".pcf").read_text().replace("MPI_", "MPI_T_"))
-    with pytest.raises(DataError, match="must be of one program"):
-        perfcore.overheads([paraver_run(tmp_path, 2), other])
-    solver, sorter = (perfcore.Trace([0], [0], [0], [9], ["a"], [name]) for name in ("solve", "sort"))
-    with pytest.raises(DataError, match="no function that computes in common, such as solve and sort"):
-        perfcore.overheads([solver, sorter])
-    with pytest.raises(DataError, match="leave out --by burst"):
-        perfcore.overheads(perfcore.Trace([0], [0], [0], [9], ["a"], ["run"]), by="burst")
 
 
 def test_runs_of_one_size_have_a_table_each_and_faster_ones_lost_nothing(tmp_path):
@@ -108,9 +79,3 @@ def test_published_figures_of_epoch(real_data):
     worst = losses(small.bursts, large.bursts)[0]
     assert worst.name == SETUP
     assert worst.lost == pytest.approx(0.14094, abs=1e-5)
-
-
-def _column(values):
-    import numpy as np
-
-    return np.array(values, np.int64)

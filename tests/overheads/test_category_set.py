@@ -4,7 +4,7 @@ import pytest
 
 from perf_analysis.categories import NO_STATE, classify, read_categories
 from perfcore import Trace
-from perfcore.base.errors import DataError, InputError, UnknownNameError
+from perfcore.base.errors import DataError, InputError
 
 GOOD = """
 [classes]
@@ -81,22 +81,10 @@ def test_common_states_have_a_class(state, name):
     assert classes(states("run", state))[state] == name
 
 
-def test_a_state_of_no_name_is_idle():
-    assert classes(states("run"))[NO_STATE] == "idle"
-
-
 def test_names_go_before_patterns_and_long_patterns_before_short_ones(read):
     rules = read(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
     found = classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules)
     assert list(found.values())[:4] == ["computing", "idle", "computing", "idle"]
-
-
-def test_own_classes_go_before_the_set():
-    found = classes(states("run", "lock", "locked"), contending=["lock*"])
-    assert found["lock"] == found["locked"] == "contending"
-    with pytest.raises(UnknownNameError, match=r"unknown class 'contention'"):
-        classes(states("run"), contention=["run"])
-    assert classify(states("run"), read_categories(), {"contending": ["lok"]}).unmet == ("lok",)
 
 
 def test_what_the_trace_calls_busy_computes_and_nothing_else():
@@ -115,25 +103,6 @@ def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_m
     trace = Trace([0, 0, 1], [0, 1, 1], [10, 30, 20], [30, 90, 25], ["a", "b"], ["run", "mystery"], busy_states=["run"])
     with pytest.raises(DataError, match=r"1 of its states is in no class: 'mystery' \(65 ns, first at 20 ns\); say wh"):
         classify(trace, read(GOOD))
-
-
-def test_a_state_in_two_classes(read):
-    rules = read(GOOD.replace('["run"]', '["lock*", "run"]').replace("idle = []", 'idle = ["*lock"]'))
-    with pytest.raises(DataError, match="state 'locklock' is in two classes, computing and idle"):
-        classes(states("run", "locklock"), rules)
-
-
-def test_what_a_trace_must_have(read):
-    assert classes(states("idle", "lock"))["lock"] == "synchronizing"
-    with pytest.raises(DataError, match=r"no state of the trace is in 'computing', which .* --class computing=STATE"):
-        classes(states("idle"), read('needs = ["computing"]' + GOOD))
-
-
-def test_counts_that_count_nothing(read):
-    text = GOOD + 'when = "locks > 0"\n[counts]\nlocks = ["spin"]'
-    with pytest.raises(DataError, match=r"in 'locks', .*correct counts\.locks in .*own\.toml"):
-        classes(states("run"), read(text))
-    assert classes(states("run"), read("needs = []" + text))["run"] == "computing"
 
 
 @pytest.mark.parametrize(
@@ -164,24 +133,3 @@ def test_mistakes_name_file_and_key(read, change, message):
         read(GOOD.replace(*change))
     assert "own.toml: " in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_no_categories_and_too_many(read):
-    with pytest.raises(InputError, match="there is none"):
-        read("category = []\n[classes]\nidle = []")
-    many = "".join(f'[[category]]\nname = "c{k}"\nof = "idle"\n' for k in range(63))
-    with pytest.raises(InputError, match="63 are defined; at most 62"):
-        read(f"[classes]\nidle = []\n{many}")
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="there is no such file; `perf overheads --print-categories`"):
-        read_categories(tmp_path / "none.toml")
-    with pytest.raises(InputError, match="cannot be read"):
-        read_categories(tmp_path)
-
-
-def test_work_exists_needs_a_class_of_computing_states(read):
-    rules = read('[classes]\nidle = ["run"]\n[[category]]\nname = "rest"\nof = "idle"\nwhen = "work_exists"\n')
-    with pytest.raises(DataError, match="work_exists needs a class 'computing'"):
-        classes(states("run"), rules)

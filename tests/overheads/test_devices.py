@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_analysis.attribution import profile_overheads, usual_categories
-from perf_analysis.overheads import overheads
 from perf_traces.levels import located
-from perfcore import Trace
+from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
 STATES = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")

@@ -7,7 +7,7 @@ import perfcore
 from perf_analysis.stretches import phase_edges
 from perf_traces.windows import part_of
 from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 
 EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
 
@@ -19,7 +19,7 @@ def steps(source="steps", more=0, **facts):
 
 def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
     trace = perfcore.read(EXAMPLE)
-    model = perfcore.fit(trace, fitter="worley")
+    model = perfcore.fit(trace, fitter="phases")
     model.save(tmp_path / "model.json")
     expected = phase_edges(trace, "auto")
     assert len(expected) > 3
@@ -33,31 +33,17 @@ def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
 def test_a_model_of_a_part_belongs_to_that_part():
     trace = steps()
     part = part_of(trace, since=20)
-    model = perfcore.fit(part, fitter="worley", phases=2, degree=0)
+    model = perfcore.fit(part, fitter="phases", phases=2, degree=0)
     assert phase_edges(part, model) == [20, 60, 100]
     with pytest.raises(DataError, match=r"steps: goes from 0 ns to 100 ns, and the phases of the model, .* from 20 ns"):
         phase_edges(trace, model)
 
 
 def test_a_model_of_other_data_is_refused():
-    model = perfcore.fit(steps(), fitter="worley", phases=2, degree=0)
+    model = perfcore.fit(steps(), fitter="phases", phases=2, degree=0)
     assert phase_edges(steps("moved"), model) == [0, 60, 100]  # the same data under another name
     with pytest.raises(DataError, match="steps2: goes from 0 ns to 101 ns, and the phases of the model, which is of s"):
         perfcore.overheads(steps("steps2", more=1), phases=model)
     other = Trace([0], [0], [0], [100], ["a"], ["solve"], time_unit="ns", source="other")
     with pytest.raises(DataError, match="other: the phases are those of a model of other data, steps"):
         phase_edges(other, model)
-
-
-def test_what_does_not_go_together(tmp_path):
-    model = perfcore.fit(steps(), fitter="worley", phases=2, degree=0)
-    with pytest.raises(OptionError, match="--degree is of phases that are fitted"):
-        perfcore.overheads(steps(), phases=model, degree=1)
-    with pytest.raises(perfcore.PerfError, match=r"none\.json: there is no such file"):
-        perfcore.overheads(steps(), phases="none.json")
-    with pytest.raises(OptionError, match=r"a number such as 9, a range such as 1\.\.20, or auto is expected"):
-        perfcore.overheads(steps(), phases="nine")
-    runs = perfcore.fit("examples/npb/timings.csv", fitter="individual", terms=1)
-    runs.save(tmp_path / "runs.json")
-    with pytest.raises(DataError, match="the model of individual has no phases"):
-        perfcore.overheads(steps(), phases=tmp_path / "runs.json")

@@ -6,7 +6,7 @@ import pytest
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.predicted_efficiencies import sizes_at, time_components
+from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perfcore.base.errors import DataError, OptionError
 
@@ -95,19 +95,3 @@ def test_what_dominates_is_said(runs):
 def test_what_cannot_be_predicted_is_said(folder, sizes, options, error, words):
     with pytest.raises(error, match=words):
         perfcore.overheads([trace_at(folder, p) for p in sizes], **options)
-
-
-def test_repetitions_may_share_times_and_one_location_loses_nothing_by_waiting(folder):
-    again = paraver_run(
-        folder, 2, setup_ns=1_100_000, work_ns=1 << 30, steps=4, call_ns=100_000, late_ns=200_000, name="b"
-    )
-    runs = perfcore.overheads([again, *(trace_at(folder, p) for p in (2, 4, 8))], at="p=1")
-    [alone] = runs.predicted
-    assert [alone.factors[name][0] for name in ("load balance", "communication", "parallel")] == [1, 1, 1]
-    assert "by load imbalance" not in alone.summary()
-
-
-def test_sizes():
-    assert sizes_at("p=8..32*2") == [8, 16, 32]
-    with pytest.raises(OptionError):
-        sizes_at("p=0")

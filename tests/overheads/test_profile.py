@@ -5,13 +5,11 @@ import pytest
 
 import perfcore
 from perf_analysis.attribution import profile_overheads
-from perf_analysis.categories import read_categories
 from perf_analysis.efficiencies import efficiencies
-from perf_analysis.overhead_presenters import profile_tables
 from perf_analysis.overheads import stacked
 from perf_analysis.stretches import phase_edges
 from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 
 
 @pytest.fixture
@@ -65,27 +63,6 @@ def test_efficiencies_where_they_are_not_defined():
         efficiencies(idle, [0])
 
 
-def test_a_set_without_computing_states_has_no_efficiencies(tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('computing_states = "all"\nwithout_state = "all"\n[classes]\nall = []\n'
-                   '[[category]]\nname = "everything"\nof = "all"\n')  # fmt: skip
-    profile = profile_overheads(Trace([0], [0], [0], [9], ["0"], ["f"]), read_categories(own))
-    assert profile.efficiencies() is None
-    assert len(profile.tables()) == 1
-    assert profile.to_dict()["efficiencies"] == {"run": None, "phases": None}
-
-
-def test_tables_leave_out_what_is_never_lost(profile):
-    by_category, by_location, _ = profile_tables(profile, "location")
-    assert [row[0] for row in by_category[2]][-1] == "sum"
-    assert by_category[2][-1][1] == "200 ns"
-    assert len(by_category[2]) == len(profile.categories) + 1
-    assert by_location[1] == ["location", "pure computation", "communication loss"]
-    assert by_location[2] == [["rank 0", "60.00%", "40.00%"], ["rank 1", "80.00%", "20.00%"]]
-    by_phase = profile_tables(profile, "phase")[1]
-    assert by_phase[2][1] == ["2", "50 ns", "50 ns", "40.00%", "60.00%"]
-
-
 def test_runs_stack_into_measurements(profile):
     one = profile_overheads(Trace([0], [0], [0], [400], ["0"], ["run"], source="one.prv"))
     table = stacked([one, profile], {"n": [512]})
@@ -100,22 +77,6 @@ def test_runs_stack_into_measurements(profile):
     assert (data.roles.value, data.roles.unit) == ("time_s", "s")
 
 
-def test_settings_of_runs(profile):
-    assert stacked([profile, profile], {"p": [4, 8]})["p"].unique().tolist() == [4, 8]
-    with pytest.raises(OptionError, match="--label p: 3 values for 2 traces"):
-        stacked([profile, profile], {"p": [1, 2, 3]})
-    with pytest.raises(OptionError, match="--label category: the table has a column of this name"):
-        stacked([profile], {"category": [1]})
-
-
-def test_runs_of_different_sets_do_not_stack(profile, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('[classes]\nidle = ["*"]\n[[category]]\nname = "everything"\nof = "idle"\n')
-    other = profile_overheads(Trace([0], [0], [0], [9], ["0"], ["f"], source="f.prv"), read_categories(own))
-    with pytest.raises(DataError, match=r"f\.prv has other categories than run\.prv"):
-        stacked([profile, other])
-
-
 def test_phases_of_a_trace_are_whole_nanoseconds():
     """Levels 1, 2 and 1 change at 10.001 and 20.002 us."""
     trace = Trace([0, 1], [0, 0], [0, 10_001], [30_000, 20_002], ["a", "b"], ["run"], time_unit="us")
@@ -125,30 +86,3 @@ def test_phases_of_a_trace_are_whole_nanoseconds():
     edges = phase_edges(trace, 2, degree="0", busy=["run", "spin"])
     assert edges[0] == 0
     assert edges[-1] == 30_000
-
-
-def test_of_many_locations_the_extreme_ones_have_bars_of_their_own():
-    """Each location computes its own time; those with most and with least are named, the others stand as means."""
-    from matplotlib.figure import Figure
-
-    n = 500
-    shares = np.random.default_rng(5).permutation(n) / n
-    busy = np.rint(shares * 10_000).astype(int)
-    trace = Trace(
-        np.repeat(np.arange(n), 2), np.tile([0, 1], n), np.stack([0 * busy, busy], 1).ravel(),
-        np.stack([busy, 0 * busy + 10_000], 1).ravel(), [f"cpu{k}" for k in range(n)], ["run", "lock"],
-    )  # fmt: skip
-    figure = Figure(layout="constrained")
-    profile_overheads(trace).draw(figure)
-    axes = figure.axes[1]
-    bars = [bar.get_width() for bar in axes.containers[0]]  # of the first category, which is computing
-    by_share = np.sort(100.0 * shares)[::-1]
-    assert len(bars) == 40
-    assert bars[:12] == pytest.approx(by_share[:12])
-    assert bars[-12:] == pytest.approx(by_share[-12:])
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names[:12] == [f"cpu{location}" for location in np.argsort(-shares)[:12]]
-    members = [int(name.removeprefix("mean of ")) for name in names[12:-12]]
-    assert sum(members) == n - 24
-    assert np.average(bars[12:-12], weights=members) == pytest.approx(by_share[12:-12].mean())
-    assert "pure computation" in axes.get_title()

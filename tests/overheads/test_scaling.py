@@ -3,9 +3,8 @@
 import pytest
 
 import perfcore
-from perf_analysis.scaling_efficiencies import efficiencies_of_runs, limit, scaling_tables
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perfcore import Trace
-from perfcore.base.errors import UnknownNameError
 
 EPOCH = "traces/paraver/epoch/epoch_{}proc.prv.gz"
 HALO = "examples/halo/halo.prv"
@@ -43,13 +42,6 @@ def test_factors_multiply_to_the_global_efficiency():
     assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
 
 
-def test_runs_of_one_size_have_no_scaling():
-    runs = list(perfcore.overheads([run(2, 1000, 1200), run(2, 900, 1200)]))
-    assert limit(runs) == []
-    [(_, header, _)] = scaling_tables(runs)
-    assert "computation scalability" not in header
-
-
 @pytest.mark.real_data
 def test_published_figures_of_epoch(real_data):
     runs = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)], pop="bsc")
@@ -73,17 +65,7 @@ def test_the_strict_definition_is_said_with_its_contradictions():
     assert efficiencies.serialisation * efficiencies.transfer == pytest.approx(efficiencies.communication)
 
 
-def test_a_part_of_a_run_has_neither():
-    [found] = perfcore.overheads(perfcore.read(HALO, until="50%"))
-    assert found.replayed is None
-
-
 def test_own_classes_have_neither():
     """What a replay takes for computing is what the trace does; with other classes, transfer would exceed 1."""
     [found] = perfcore.overheads(HALO, classes={"computing": ["*"]})
     assert found.replayed is None
-
-
-def test_an_unknown_definition_is_refused():
-    with pytest.raises(UnknownNameError, match="guess"):
-        perfcore.overheads(HALO, pop="guess")

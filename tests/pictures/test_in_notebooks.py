@@ -3,13 +3,10 @@
 import math
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, result_of
 
-import perfcore
 from perfcore import Model
 from perfcore.hooks.registry import registry
 from perfcore.results import Presenter, Result, Shown, _presenter_of
@@ -99,36 +96,3 @@ def test_a_cell_is_short_and_well_formed_and_has_picture_and_table(kind):
     assert "style=" not in cell.replace(' style="white-space:pre-wrap"', "")  # colours are those of the notebook
     assert len(repr(result)) <= 1000
     assert repr(result).count("\n") < 10
-
-
-def test_a_cell_of_pages_has_a_frame_that_cannot_reach_the_notebook():
-    cell = cell_of("Inline")
-    assert Elements(cell).names == ["iframe"]
-    assert 'sandbox="allow-scripts"' in cell
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ALL_KINDS if kind != "Inline"])
-def test_pages_fit_into_a_cell(kind):
-    shown = perfcore.view(result_of(kind), views=1)
-    assert shown.page.count('<section id="view') == 1
-    assert "Traceback" not in shown.page
-
-
-def test_a_table_of_thousands_is_drawn_in_part():
-    """Of 1,000 codes each fifth, 200 lines; and a cell that they fill is not larger than others."""
-    times = pd.DataFrame({"p": [1, 2, 4] * 1000, "code": [f"c{k}" for k in range(1000) for _ in "abc"]})
-    rng = np.random.default_rng(1)
-    runs = perfcore.Measurements(times.assign(time_s=rng.lognormal(0.0, 1.0, 3000)))
-    axes = Figure().add_subplot()
-    runs.plot(ax=axes)
-    assert [line.get_label() for line in axes.get_lines()][:3] == ["c0", "c5", "c10"]
-    assert (len(axes.get_lines()), axes.get_title("left")) == (200, "200 of 1,000, evenly chosen")
-    assert len(runs._repr_html_()) <= MOST_OF_CELL
-
-
-def test_a_frame_of_a_trace_and_of_its_summary_have_the_same_times():
-    frame = result_of("Trace").to_frame()
-    times = (frame.end_ns - frame.start_ns).groupby([frame.location, frame.state]).sum()
-    summed = result_of("SummarizedTrace").to_frame().set_index(["location", "state"]).time_ns
-    assert times.to_dict() == summed.to_dict()
-    assert times.sum() == sum(profile.total_ns for profile in perfcore.overheads("examples/halo/halo.prv"))

@@ -13,8 +13,7 @@ from result_kinds import KINDS
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_views.picture import inches, plot
-from perf_views.style import drawing, finish, fit_texts
+from perf_views.picture import plot
 from perfcore import Trace
 from perfcore.base.errors import OptionError
 from perfcore.results import Result, presenter_of
@@ -72,78 +71,6 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
     assert axes.has_data()
     with pytest.raises(OptionError, match="2 panels for one place"):
         plot(models[kind], ax=axes, panels=names[:2])
-
-
-def test_sizes_are_read():
-    for size in ("3.4", "3.4in", "8.636 cm", "86.36mm", "3.4x2.5in"):
-        assert inches(size)[0] == pytest.approx(3.4)
-    for wrong in ("", "3em", "-3in", "0.1in", "1e3in", "3x", "900in", "nan"):
-        with pytest.raises(OptionError, match=r"size .* accepted"):
-            inches(wrong)
-
-
-def test_a_picture_without_room_says_so(laws, tmp_path):
-    with pytest.raises(OptionError, match="no room for its panels"):
-        plot(laws, path=tmp_path / "x.png", size="0.6in", font=30)
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(OptionError, match="Facts has no picture"):
-        plot(perfcore.info(runs("code")), panels="curves")
-
-
-def test_a_legend_below_takes_the_columns_that_fit():
-    trace = Trace([0, 0, 1], [0, 1, 2], [0, 50, 0], [50, 100, 100], ["a", "b"], ["run", "MPI_Wait", "MPI_Send"])
-    figure = perfcore.overheads(trace).plot(size="2.8x3in").figure
-    (legend,) = figure.legends
-    assert legend.get_window_extent().width <= figure.bbox.width
-    assert len(legend.get_texts()) > 1
-
-
-def test_legends_of_single_panels_lie_over_nothing(models):
-    """Measured in pixels of the figure, by another way than the one that moves them."""
-    for model in models.values():
-        for panel in list(presenter_of(model).panels(model))[:1]:
-            figure = plot(model, panels=panel, size="3.4in", font=8).figure
-            figure.draw_without_rendering()
-            for axes in figure.axes:
-                legend = axes.get_legend()
-                box = None if legend is None else legend.get_window_extent()
-                for line in [] if box is None else axes.lines:
-                    places = line.get_transform().transform(line.get_xydata())
-                    between = np.linspace(places[:-1], places[1:], 50).reshape(-1, 2)
-                    drawn = places if line.get_linestyle() in ("None", "") else np.vstack([places, between])
-                    assert not box.count_contains(drawn), (model.title, panel, line.get_label())
-
-
-def test_names_and_numbers_stay_readable():
-    """A legend of long names leaves the panel its width; ticks have no offset; without anything there are no frames."""
-    figure = Figure(figsize=(3.4, 2.3), layout="constrained")
-    axes = figure.add_subplot()
-    axes.plot([0.0, 1.2e6], [1e300, 3e300], label="kernel<" + 90 * "x" + ">")
-    axes.legend(bbox_to_anchor=(0.0, -0.2), loc="upper left")
-    with drawing():
-        finish(figure)
-        fit_texts(figure)
-    assert axes.get_window_extent().width > 0.6 * figure.bbox.width
-    assert [axis.get_offset_text().get_text() for axis in (axes.xaxis, axes.yaxis)] == ["", ""]
-    empty = Figure()
-    frame = empty.add_subplot()
-    finish(empty)
-    assert not frame.axison
-    assert empty.texts[0].get_text() == "there is nothing to draw"
-
-
-def test_titles_of_categories_neither_leave_the_picture_nor_touch():
-    """Formulas of three terms over three panels beside one another, measured in pixels."""
-    nodes = np.arange(1, 17)
-    names = [f"category number {k}" for k in range(6)]
-    rows = [(p, name, 12.34567 + 97.65432 / p + 0.0876543 * p) for name in names for p in nodes]
-    table = pd.DataFrame(rows, columns=["nodes", "category", "time_s"])
-    figure = perfcore.fit(perfcore.Measurements(table), fitter="lca").plot().figure
-    figure.draw_without_rendering()
-    boxes = [axes.title.get_window_extent() for axes in figure.axes]
-    assert all(box.x0 >= 0.0 and box.x1 <= figure.bbox.width for box in boxes)
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-    assert all("R^2 centered" in axes.get_title() for axes in figure.axes)
 
 
 WITHOUT = {

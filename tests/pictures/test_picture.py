@@ -1,8 +1,5 @@
 """Pictures: written whole in the format that the ending names."""
 
-import re
-from typing import ClassVar
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +7,10 @@ from matplotlib.figure import Figure
 
 import perfcore
 from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
-from perf_views.picture import check_ending, plot
-from perf_views.style import drawing, finish
-from perfcore import Measurements, Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, OptionError
-from perfcore.models.model import Origin
+from perf_views.picture import plot
+from perfcore import Measurements, Trace, UtilizationCurve
+from perfcore.base.errors import OptionError
+from perfcore.base.files import check_ending
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -33,20 +29,6 @@ def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("data", "label"),
-    [
-        (CURVE, "processors computing"),
-        (Series([0, 1, 2], {"requests": [0.5, 0.7, 0.2]}, "s"), "requests"),
-        (Trace([0, 1], [0, 0], [0, 10], [20, 30], ["a", "b"], ["run"]), "processors computing"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_data_alone_are_drawn(tmp_path, data, label):
-    plot(None, data, tmp_path / "x.svg")
-    assert f"<!-- {label} -->" in (tmp_path / "x.svg").read_text()
-
-
 def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
     """A line for each code on each system, in the order of the points, copies and repeated runs joined."""
     runs = pd.DataFrame(
@@ -61,50 +43,12 @@ def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
     axes = Figure().add_subplot()
     draw_measurements(axes, data)
     drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
-    assert drawn == {
-        "lu on a": ([1, 2, 4], [8, 4, 2]),
-        "cg on a": ([1, 2], [3, 1]),
-        "lu on b": ([2], [5]),
-    }
+    assert drawn == {"lu on a": ([1, 2, 4], [8, 4, 2]), "cg on a": ([1, 2], [3, 1]), "lu on b": ([2], [5])}
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("procs", "time_s (s)")
     assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(drawn)
     plot(None, data, tmp_path / "x.html")
     assert "<h1>Measurements: runs.csv</h1>" in (tmp_path / "x.html").read_text()
-
-
-def test_runs_that_differ_in_more_than_the_parameter_are_drawn_one_by_one():
-    """No line joins classes of problems, and no median of them is drawn."""
-    runs = pd.DataFrame(
-        [(code, size, p, factor * 100.0 / p) for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
-         for p in (1, 2, 4)],
-        columns=["code", "class", "p", "time_s"],
-    )  # fmt: skip
-    axes = Figure().add_subplot()
-    draw_measurements(axes, Measurements(runs))
-    drawn = {line.get_label(): sorted(zip(line.get_xdata(), line.get_ydata(), strict=True)) for line in axes.lines}
-    every = [(1, 100), (1, 5000), (2, 50), (2, 2500), (4, 25), (4, 1250)]
-    assert drawn == {"lu": every, "cg": every}
-    assert {line.get_linestyle() for line in axes.lines} == {"None"}
-
-
-def test_a_legend_names_only_what_it_can():
-    for n_codes, shown in ((1, False), (30, True), (31, False)):
-        runs = pd.DataFrame({"code": [f"c{k}" for k in range(n_codes)], "p": 1, "time": 2.0})
-        axes = Figure().add_subplot()
-        draw_measurements(axes, Measurements(runs))
-        assert (axes.get_legend() is not None) == shown
-        assert axes.get_ylabel() == "time"
-
-
-def test_a_page_has_drawing_and_tables_and_no_script(tmp_path, model):
-    plot(model, CURVE, tmp_path / "x.html")
-    page = (tmp_path / "x.html").read_text()
-    assert page.count("<svg") == 1
-    assert len(re.findall("<tr>", page)) == 3  # the header and two phases
-    assert "<b>" not in page
-    assert "&lt;b&gt;" in page
-    assert "<script" not in page
 
 
 @pytest.mark.parametrize("ending", MAGIC)
@@ -121,17 +65,6 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn(tmp_path, name):
         check_ending(tmp_path / name)
     with pytest.raises(OptionError):
         plot(None, CURVE, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_has_no_picture(tmp_path):
-    with pytest.raises(OptionError, match="nothing to draw"):
-        plot(None, None, tmp_path / "x.png")
-    with pytest.raises(DataError, match="list has no picture of its own"):
-        plot(None, [1, 2], tmp_path / "x.png")
-    unknown = Measurements(pd.DataFrame({"a": [1], "b": [2.0]}), source="runs.csv")
-    with pytest.raises(OptionError, match=r"runs.csv: it does not say which column was varied"):
-        plot(None, unknown, tmp_path / "x.png")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -177,7 +110,7 @@ def test_a_long_curve_shows_its_extremes():
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    model = perfcore.fit(trace, phases="1..2", degree=2, segmenter="minimax", refine=False)
+    model = perfcore.fit(trace, phases="1..2", degree=2, fitter="worley")
     assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
     figure = Figure()
     model.draw(figure, trace)
@@ -187,51 +120,3 @@ def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     assert len({(axes.get_position().x0, axes.get_position().x1) for axes in figure.axes}) == 1
     line = next(line for line in above.lines if line.get_label() == "model, cut at 0 and 2")
     assert (line.get_ydata().min() >= 0.0, line.get_ydata().max()) == (True, 2.0)
-
-
-class Measured(perfcore.Model):
-    """A model without a presenter of its own, measured at one to eight processors of sizes up to 40."""
-
-    variables: ClassVar = {"p": "ranks", "n": "size"}
-    ranges: ClassVar = {"p": (1.0, 8.0), "n": (10.0, 40.0)}
-
-    def predict(self, points, interval=None):
-        values = points["n"] / points["p"]
-        return values if interval is None else np.column_stack([values, 0.9 * values, 1.1 * values])
-
-
-def test_a_model_of_any_kind_is_dashed_where_nothing_was_measured():
-    model = Measured(Origin("", {}, "runs.csv", "", ""))
-    figure = Figure()
-    model.draw(figure, pd.DataFrame({"ranks": [4.0, 32.0], "size": 40.0, "time_s": [10.0, 1.25]}))
-    (axes,) = figure.axes
-    points, solid, dashed = axes.lines
-    assert axes.get_xlabel() == "ranks"
-    for line, reach in ((solid, (1.0, 8.0)), (dashed, (8.0, 32.0))):
-        across, value = line.get_xydata()[np.isfinite(line.get_ydata())].T
-        assert (across.min() >= reach[0], across.max() <= reach[1]) == (True, True)
-        np.testing.assert_allclose(value, 40.0 / across)
-    assert points.get_xdata().tolist() == [4.0, 32.0]
-
-
-def test_logarithmic_axes_have_one_style():
-    """Also those of a presenter that leaves matplotlib's own: its powers of ten are mathematics."""
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
-    left.loglog([1, 1000], [0.1, 10])
-    right.plot([2, 64], [1, 2])
-    right.set_xscale("log", base=2)
-    with drawing():
-        finish(figure)
-        figure.draw_without_rendering()
-    ticks = [
-        [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
-        for axis in (left.xaxis, left.yaxis, right.xaxis)
-    ]
-    assert {"1", "10", "100", "1000"} <= set(ticks[0])
-    assert {"0.1", "1", "10"} <= set(ticks[1])
-    assert {"2", "8", "32"} <= set(ticks[2]) or {"2", "4", "64"} <= set(ticks[2])
-    assert not figure.texts
-    with drawing():
-        finish(nothing := Figure())
-    assert [text.get_text() for text in nothing.texts] == ["there is nothing to draw"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perf_tables.arguments import grid, levels_at, parse_places
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 
 CODES = ("LU", "SP, class A", "SP", "k=3, n=4")
 MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, levels={"code": CODES})
@@ -26,12 +26,6 @@ MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, leve
 )
 def test_a_piece_with_a_sign_of_equality_begins_another_name(texts, places):
     assert parse_places(texts) == places
-
-
-@pytest.mark.parametrize("text", ["", "p", "=1", "1,p=2", ","])
-def test_what_has_no_name_is_refused(text):
-    with pytest.raises(OptionError, match=r"--target .*NAME=VALUE,\.\.\. is expected"):
-        parse_places([text], option="--target")
 
 
 def test_levels_go_by_symbol_or_column_in_the_order_of_the_model():
@@ -86,9 +80,3 @@ def test_every_combination_with_all_names_that_were_left_out():
 def test_mistakes(text, message):
     with pytest.raises(OptionError, match=message):
         grid(MODEL, [text])
-
-
-@pytest.mark.parametrize(("text", "message"), [("q=1", "unknown variable of the model 'q'"), ("code=EP", "code 'EP'")])
-def test_unknown_names(text, message):
-    with pytest.raises(UnknownNameError, match=message):
-        levels_at(MODEL, [text])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perf_tables.points import check_coverage, places
+from perf_tables.points import places
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 CODES, SYSTEMS = ("BT", "LU"), ("SP2", "T3D", "Paragon")
@@ -23,12 +23,6 @@ def test_a_mapping_of_columns_by_symbol_or_by_name():
     assert at.system.tolist() == [1, 1]
 
 
-def test_single_values_hold_for_all_points():
-    at = places({"p": [1, 2, 4], "n": 64, "code": "LU", "system": "SP2"}, COLUMNS, CODES, SYSTEMS)
-    assert at.points["n"].tolist() == [64.0] * 3
-    assert at.code.tolist() == [1] * 3
-
-
 def test_a_table_of_pandas_whatever_its_index():
     table = pd.DataFrame({"procs": [1, 2], "size": [8, 8], "code": ["BT", "LU"], "system": "T3D"}, index=[7, 3])
     table["code"] = table["code"].astype("category")
@@ -41,19 +35,6 @@ def test_an_array_is_the_only_parameter(given):
     at = places(given, {"p": "procs"}, CODES[:1], SYSTEMS[:1])
     assert at.points["p"].tolist() == [1.0, 2.0]
     assert at.code.tolist() == at.system.tolist() == [0, 0]
-
-
-def test_a_single_number_is_one_point():
-    assert len(places(4, {"p": "p"}, CODES[:1], SYSTEMS[:1])) == 1
-
-
-def test_names_that_are_numbers_in_the_data():
-    assert places({"p": [1, 2], "system": [8, 16]}, {"p": "p"}, CODES[:1], ("16", "8")).system.tolist() == [1, 0]
-
-
-def test_no_points_are_no_places():
-    at = places({"p": [], "n": [], "code": "BT", "system": "SP2"}, COLUMNS, CODES, SYSTEMS)
-    assert len(at) == 0
 
 
 @pytest.mark.parametrize(
@@ -89,14 +70,3 @@ def test_what_is_missing_is_named(left_out, message):
     del given[left_out]
     with pytest.raises(OptionError, match=message):
         places(given, COLUMNS, CODES, SYSTEMS)
-
-
-def test_an_array_for_several_parameters_is_refused():
-    with pytest.raises(OptionError, match="give a mapping with a column for each"):
-        places([1, 2], COLUMNS, CODES[:1], SYSTEMS[:1])
-
-
-@pytest.mark.parametrize("coverage", [0, 1, -0.5, 95, np.nan])
-def test_coverage_that_is_none(coverage):
-    with pytest.raises(OptionError, match="the coverage must be above 0 and below 1"):
-        check_coverage(coverage)

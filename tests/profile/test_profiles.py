@@ -1,13 +1,11 @@
 """Profiles of several runs: the table that models are fitted to, what runs have in common, and what they have not."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import perfcore
-from perf_analysis.profile import profile
 from perf_analysis.profiles import NO_STATE
-from perfcore import Measurements, Trace
+from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, InputError, OptionError
 
 LAWS = {
@@ -80,14 +78,6 @@ def test_a_function_of_one_run_only_is_a_note_and_took_no_time_in_the_others():
     assert times["MPI_Wait", 1] == 0
     assert times["MPI_Wait", 2] == 10
     assert NO_STATE not in set(found.to_frame()["function"])
-
-
-def test_runs_with_nothing_in_common_are_refused():
-    runs = [
-        Trace([0, 0], [0, 1], [0, 60], [60, 100], ["a"], [name, "idle"], source=name) for name in ("fft", "fft", "gemm")
-    ]
-    with pytest.raises(DataError, match="gemm: computes in gemm only, and the others in fft: these are no runs of one"):
-        profile(runs)
 
 
 def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
@@ -163,7 +153,7 @@ def test_by_phase(tmp_path):
     assert rows[0][3].startswith("100% gemm")
     with pytest.raises(OptionError, match="leave out one"):
         profile(trace, phases=2, by="location")
-    perfcore.fit(trace, fitter="worley", phases=2).save(tmp_path / "m.json")
+    perfcore.fit(trace, fitter="phases", phases=2).save(tmp_path / "m.json")
     with pytest.raises(OptionError, match="those of one trace"):
         profile([trace, trace], phases=str(tmp_path / "m.json"))
 
@@ -184,33 +174,3 @@ def test_a_folder_of_ranks_is_one_run(tmp_path):
     assert times == {"solve": [10_000, 12_000], "wait": [5_000, 6_000], NO_STATE: [11_000, 8_000]}
     apart = profile(tmp_path, files="runs", read=read)
     assert [run.elapsed_ns for run in apart] == [25_000, 26_000]
-
-
-def test_ranks_of_one_run_that_are_given_as_runs_are_told(tmp_path):
-    runs = [run_at(1, seed=k, facts={"rank": k, "world_size": 2}) for k in range(2)]
-    assert profile(runs).remarks()[0].startswith("the files say that they are ranks of one run")
-    assert profile([run_at(1), run_at(1, seed=1)]).remarks() == []
-
-
-def test_no_trace_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="there is no trace"):
-        profile([])
-    pd.DataFrame({"p": [1, 2, 4], "time_s": [4.0, 2.0, 1.0]}).to_csv(tmp_path / "times.csv", index=False)
-    with pytest.raises(DataError, match="holds Measurements"):
-        profile(tmp_path / "times.csv")
-
-
-def test_tables_of_many_functions_and_runs_are_short():
-    names = [f"void f<{k}>(int)" for k in range(40)]
-    runs = [
-        Trace([0] * 40, range(40), range(40), range(1, 41), ["a"], names, source=f"run {k}", time_unit="ns")
-        for k in range(12)
-    ]
-    [(title, header, rows)] = profile(runs).tables()
-    assert "(8 of 12 runs)" in title
-    assert len(header) == 1 + 8 + 2
-    assert rows[0][0] == "f<0>"
-    assert rows[20][:2] == ["20 others", "20 ns"]
-    [(_, _, rows)] = profile(runs[0]).tables()
-    assert rows[20][:3] == ["20 others", "50.00%", "20"]
-    assert len(profile(runs[0]).plain_tables()[0][2]) == 40

@@ -72,21 +72,6 @@ def test_without_nested_states_calls_are_intervals_in_any_order():
     np.testing.assert_array_equal(again.inclusive_ns, again.times_ns)
 
 
-def test_a_state_that_is_called_as_the_gaps_is_not_the_gaps():
-    found = profile_of(Trace([0, 0], [0, 1], [0, 4], [3, 9], ["a"], ["(no state)", "run"], span_ns=(0, 10)))
-    assert dict(zip(found.functions, found.by_function_ns.tolist(), strict=True)) == {
-        "(no state) (a state)": 3, "run": 5, "(no state)": 2,
-    }  # fmt: skip
-
-
-def test_states_of_one_name_are_one_function():
-    trace = Trace([0, 0], [0, 1], [0, 4], [4, 9], ["a"], ["run", "run"], time_unit="ns")
-    found = profile_of(trace)
-    assert found.functions == ("run", NO_STATE)
-    assert found.by_function_ns.tolist() == [9, 0]
-    assert int(found.calls.sum()) == 2
-
-
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
     from perf_io.tables import state_table
@@ -138,7 +123,7 @@ def test_markers_of_one_time_belong_to_the_shorter():
 
 def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
     trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"], time_unit="ns")
-    model = perfcore.fit(trace, fitter="worley", phases=2)
+    model = perfcore.fit(trace, fitter="phases", phases=2)
     model.save(tmp_path / "model.json")
     found = phase_stretches(trace, str(tmp_path / "model.json"))
     assert found.edges_ns.tolist() == [0, 4000, 9000]
@@ -151,14 +136,6 @@ def test_times_are_exact_beyond_what_floats_hold():
     year = 365 * 24 * 3600 * 10**9
     trace = Trace([0, 0], [0, 1], [0, year], [year, year + 1], ["a"], STATES[:2], time_unit="ns")
     assert profile_of(trace).by_function_ns.tolist() == [year, 1, 0]
-
-
-def test_a_run_without_duration_or_with_too_many_parts_is_refused(monkeypatch):
-    with pytest.raises(DataError, match="no duration"):
-        profile_of(Trace([0], [0], [5], [5], ["a"], ["run"]))
-    monkeypatch.setattr("perf_analysis.profile._MOST_CELLS", 1)
-    with pytest.raises(DataError, match="2 functions x 1 locations x 1 parts"):
-        profile_of(Trace([0], [0], [0], [5], ["a"], ["run"]))
 
 
 @pytest.mark.real_data

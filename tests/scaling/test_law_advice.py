@@ -41,18 +41,6 @@ def test_growth_that_is_not_determined_names_its_rivals_and_where_they_part(narr
         assert found.there > 2 * 0.02 / np.sqrt(5)  # more than the noise of a mean hides
 
 
-def test_growth_that_is_sure_needs_no_advice():
-    assert advice(fitted([10 + 1000 / LEVELS, np.full(5, 3.0)])) == ()
-
-
-def test_only_the_paths_that_are_asked_for():
-    model = fitted([1 + 0.2 * LEVELS**1.5, 1 + LEVELS * np.log2(LEVELS), 2 + LEVELS], noise=0.2, seed=1)
-    every = {one.path: one for one in advice(model)}
-    assert len(every) > 1
-    for number, path in enumerate(model.paths):
-        assert advice(model, [number]) == ((every[path],) if path in every else ())
-
-
 def test_gaps_come_first_then_larger_levels_then_smaller_ones():
     levels = np.array([4.0, 8, 128, 256])
     points = deciding_points(fitted([1 + levels], levels), "p").ravel().tolist()

@@ -165,14 +165,6 @@ def test_paths_of_one_version_only():
         assert all(len(row) == len(header) for row in rows)
 
 
-def test_what_one_version_could_not_fit_is_in_neither_total():
-    data = table({"a": 1.0, "b": 2.0}, 2)
-    new = perfcore.fit(data[(data["path"] == "a") | (data["p"] < 10)], fitter="scaling", parameter="p", path="path")
-    found = compare_models(fitted({"a": 1.0, "b": 2.0}, 1), new, {"p": [64.0]}, ("old", "new"))
-    assert found.totals.values[:, 0] == pytest.approx([64.0, 64.0], rel=0.05)
-    assert found.summary()[-1].startswith("not compared, new: b: measured at 2 points")
-
-
 def test_the_draws_are_those_of_the_model():
     """Quantiles of the draws against `band`, which takes weighted quantiles of all draws."""
     model = version(20, 41)
@@ -194,11 +186,3 @@ def test_two_parameters():
     assert found.ratio[0] == pytest.approx(320.0, rel=0.1)
     assert found.growth[0].parameter == "n"
     assert found.growth[0].worse > 0.95
-
-
-def test_picture_and_json(changed, tmp_path):
-    perfcore.plot(changed, None, tmp_path / "compared.svg")
-    assert b"<svg" in (tmp_path / "compared.svg").read_bytes()
-    content = msgspec.json.decode(msgspec.json.encode(changed.to_dict()))
-    assert content["points"][1]["paths"]["f3"]["larger"] > 0.99
-    assert set(content["laws"]["f0"]) == {"laws", "parameter", "classes", "exponents", "worse"}

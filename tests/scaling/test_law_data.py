@@ -8,7 +8,7 @@ import pytest
 import perfcore
 from perf_scaling.data import scaling_data
 from perf_scaling.options import ScalingOptions
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 
 P = (4, 8, 16, 32)
 CALLS = ("main", "main->solve step", "main->io")
@@ -34,19 +34,6 @@ def test_each_path_knows_its_metric():
     assert found.metrics == ("time", "L1 misses") * 3
 
 
-def test_paths_that_are_not_fitted_take_their_metric_along():
-    data = table(("callpath", CALLS), ("metric", ("time", "visits")))
-    data.loc[(data.callpath == "main") & (data.metric == "time"), "value"] = 0.0
-    found = seen(data, path=("callpath", "metric"))
-    assert found.metrics[0] == "visits"
-    assert len(found.metrics) == len(found.paths) == 5
-
-
-def test_where_no_column_names_metrics_there_are_none():
-    assert seen(table(("callpath", CALLS)), path=("callpath",)).metrics == ()
-    assert seen(table()).metrics == ()
-
-
 @pytest.mark.parametrize("path", [("callpath", "metric"), ("metric", "callpath")])
 def test_trees_are_of_call_paths_without_their_metric(path):
     """A metric may have blanks in its name, as PAPI's and those of vendors do."""
@@ -65,42 +52,11 @@ def test_a_single_metric_is_no_part_of_the_tree():
     assert (tree.metric, tree.full_names) == ("", CALLS)
 
 
-def test_a_path_to_show_is_there_and_has_a_law():
-    data = table(("callpath", CALLS))
-    data.loc[data.callpath == "main->io", "value"] = 0.0
-    with pytest.raises(UnknownNameError, match="did you mean 'main'"):
-        seen(data, path=("callpath",), show="mian")
-    with pytest.raises(DataError, match="--show main->io: it was not fitted: is 0 at every point"):
-        seen(data, path=("callpath",), show="main->io")
-    assert "main" in seen(data, path=("callpath",), show="main").paths
-
-
-def test_a_single_path_that_cannot_be_fitted_is_named():
-    with pytest.raises(DataError, match="table: solve: holds -1; noise"):
-        seen(table(("callpath", ("solve",)), values=(-1, 2, 3, 4)), path=("callpath",))
-    with pytest.raises(DataError, match="table: value: holds -1; noise"):
-        seen(table(values=(-1, 2, 3, 4)))
-
-
 def runs_table(**columns):
     """Three runs of each point, which only the given columns tell apart."""
     rows = [(p, 100.0 / p * (1 + 0.01 * k)) for p in P for k in range(3)]
     data = pd.DataFrame(rows, columns=["p", "time_s"])
     return data.assign(**{name: list(values) * len(P) for name, values in columns.items()})
-
-
-RUN_COLUMNS = ("replication", "repetition", "rep", "Trial", "attempt", "seed", "run_id", "Run#", "iteration", "job_id")
-
-
-@pytest.mark.parametrize("column", [*RUN_COLUMNS, "start_time", "noisy"])
-def test_what_is_run_identifier_hinders_nothing(column):
-    found = scaling_data(runs_table(**{column: (1, 2, 3)}), ScalingOptions())
-    assert found.runs.counts.tolist() == [[3.0] * 4]
-
-
-def test_what_was_varied_still_does():
-    with pytest.raises(OptionError, match="differ in size"):
-        scaling_data(runs_table(size=(100, 200, 400)), ScalingOptions())
 
 
 def test_means_with_a_deviation_and_a_number_are_runs():
@@ -178,12 +134,6 @@ def test_several_values_are_paths():
     assert named.paths == ("a compute_s", "a mpi_s")
     model = perfcore.fit(data, fitter="scaling", value="compute_s,mpi_s")
     assert len(model.observed(data).value) == 8
-
-
-def test_several_values_of_several_units_are_refused():
-    data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "size_MB": [1.0, 2, 3, 4]})
-    with pytest.raises(DataError, match=r"time_s \[s\], size_MB \[MB\]; fit each alone"):
-        scaling_data(data, ScalingOptions(value=("time_s", "size_MB")))
 
 
 def test_a_column_with_a_comma_in_its_name_is_one():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 
@@ -46,22 +46,6 @@ def test_values_in_another_unit_give_the_same_laws():
 def test_the_target_is_four_times_the_largest_level_unless_given():
     assert perfcore.fit(frame(GOOD), fitter="scaling").target == {"p": 256.0}
     assert perfcore.fit(frame(GOOD), fitter="scaling", at={"p": 1000}).target == {"p": 1000.0}
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"at": "q=3"}, UnknownNameError, "parameter 'q'"),
-        ({"at": "p=-3"}, OptionError, "a positive level is expected"),
-        ({"at": "p"}, OptionError, "NAME=LEVEL is expected"),
-        ({"at": "p=1,2"}, OptionError, "NAME=LEVEL is expected"),
-        ({"exponents": "a"}, OptionError, "fractions are expected"),
-        ({"logarithms": "7"}, OptionError, "powers of the logarithm"),
-    ],
-)
-def test_mistakes_in_options(options, error, message):
-    with pytest.raises(error, match=message):
-        perfcore.fit(frame(GOOD), fitter="scaling", **options)
 
 
 BAD = {
@@ -108,13 +92,6 @@ def test_three_points_have_a_law_with_wide_bounds():
         perfcore.fit(two, fitter="scaling", parameter="p,n")
 
 
-def test_values_that_are_missing_are_left_out():
-    data = pd.concat([frame(GOOD), pd.DataFrame({"p": [128.0], "function": ["solve"], "time_s": [np.nan]})])
-    model = perfcore.fit(data, fitter="scaling")
-    assert model.formula == perfcore.fit(frame(GOOD), fitter="scaling").formula
-    assert "left out, without time_s: 1 of 11 rows" in model.notes
-
-
 def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
     model = perfcore.fit(frame(values), fitter="scaling")
@@ -144,11 +121,3 @@ def test_a_parameter_of_which_the_chosen_rows_have_one_level_is_held():
     assert model.target == {"p": 512.0}
     assert "held: n = 20" in model.notes
     assert model.leading[0].text == "0.5 + 0.06*p"
-
-
-def test_two_parameters():
-    rows = [(p, n, 0.5 + 3e-3 * n * p) for p in LEVELS for n in (10.0, 20, 40, 80)]
-    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
-    assert model.target == {"p": 256.0, "n": 320.0}
-    assert model.leading[0].text == "0.5 + 0.003*p*n"
-    assert model.predict({"p": [256.0], "n": [320.0]}) == pytest.approx([0.5 + 3e-3 * 320 * 256], rel=0.02)

@@ -1,7 +1,5 @@
 """Weak and strong scaling: what the table says, and efficiency and speedup of each."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,11 +48,6 @@ def test_a_size_that_is_a_parameter_says_nothing():
     assert told_scaling(data) == ""
 
 
-def test_a_size_is_no_number_of_processors():
-    data = pd.DataFrame({"size": RANKS, "n": [5] * 6, "time_s": RANKS})
-    assert told_scaling(Measurements(data, "size", "time_s")) == ""
-
-
 def test_a_code_that_keeps_95_percent_keeps_them():
     model = perfcore.fit(table(flat, cells_per_rank=[1000] * 6), fitter="scaling")
     found = speedup(model)
@@ -81,19 +74,6 @@ def test_a_time_that_falls_is_strong_scaling_and_says_so():
     assert (found.scaling, found.is_told) == ("strong", False)
     assert found.levels[1].speedup[0] == pytest.approx(101 / 51, rel=0.02)
     assert "since the time falls" in model.tables()[-1][0]
-
-
-def test_it_is_told_on_the_command_line_and_kept_in_the_file(tmp_path):
-    file = tmp_path / "model.json"
-    model = perfcore.fit(table(flat), fitter="scaling", scaling="weak")
-    assert speedup(model).scaling == "weak"
-    model.save(file)
-    assert perfcore.load(file).scaling == "weak"
-    content = json.loads(file.read_text())
-    content["model"]["scaling"] = "sideways"
-    file.write_text(json.dumps(content))
-    with pytest.raises(perfcore.PerfError, match="neither weak nor strong"):
-        perfcore.load(file)
 
 
 def test_systems_do_not_add_up():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import UnknownNameError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
@@ -56,26 +55,6 @@ def test_the_summary_counts_growth_and_says_what_to_measure(model):
     assert any(line.startswith("measure next: p = 128; it narrows the bounds at p = 256 from ") for line in lines)
 
 
-def test_the_summary_says_where_no_measurement_before_the_target_tells_much():
-    """All that can be measured is the last level again: from 33 % to about 33 % either way."""
-    lines = fitted({"exchange": VALUES["exchange"]}, at="p=128").summary()
-    assert any(line.startswith("measure next: p = 128 itself; nothing before it narrows the ") for line in lines)
-
-
-def test_paths_that_are_not_fitted_are_listed_with_their_reason():
-    lines = fitted({**VALUES, "gone": np.zeros(5), "wrong": np.array([1.0, -2, 3, 4, 5])}).summary()
-    assert "not fitted: gone: is 0 at every point" in lines
-    assert any(line.startswith("not fitted: wrong: holds -2") for line in lines)
-
-
-def test_forty_paths_are_shown_and_all_are_in_the_plain_table():
-    model = fitted({f"f{k}": (1 + k) * VALUES["setup"] for k in range(50)})
-    assert len(model.tables()[0][2]) == 40
-    rows = model.to_frame()
-    assert len(rows) == len(model.details()["paths"]) == 50
-    assert np.isfinite(rows.drop(columns=["path", "law", "growth", "growth_statement", "note"]).to_numpy(float)).all()
-
-
 @pytest.mark.parametrize("arrow", ["->", "/"])
 def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     inner = VALUES["solve"]
@@ -103,44 +82,6 @@ def test_of_several_metrics_each_has_its_own_shares():
     for metric in ("time", "bytes"):
         assert sum(share for path, share in shares.items() if path.endswith(metric)) == pytest.approx(1.0)
     assert not any("Speedup" in title for title, _, _ in model.tables())  # of a sum of seconds and bytes
-
-
-def test_all_laws_of_one_path():
-    model = fitted(show="solve")
-    title, header, rows = next(table for table in model.tables() if table[0].startswith("All laws of solve"))
-    assert header == ["probability", "law", "predicted [s]"]
-    assert title.endswith("at p = 256")
-    assert rows[0][1] == "1/p"
-    assert float(rows[0][2]) == pytest.approx(10 + 1000 / 256, rel=0.05)
-    assert sum(float(row[0].rstrip("%")) for row in rows) == pytest.approx(100.0, abs=0.1 * len(rows))
-
-
-def test_a_path_to_show_that_is_not_there():
-    with pytest.raises(UnknownNameError, match="did you mean 'solve'"):
-        fitted(show="sovle")
-
-
-def test_growth_that_is_not_determined_has_a_table_of_its_own():
-    noise = 1 + 0.2 * np.random.default_rng(3).standard_normal((5, 5))
-    rows = [(p, "f", y) for p, runs in zip(LEVELS, (1 + LEVELS)[:, None] * noise, strict=True) for y in runs]
-    data = pd.DataFrame(rows, columns=["p", "function", "time_s"])
-    model = perfcore.fit(data, fitter="scaling")
-    tables = model.tables()
-    assert tables[0][2][0][-1] == "not determined"
-    title, header, cells = tables[1]
-    assert title == "Growth that these data do not determine"
-    assert header[:3] == ["path", "grows as", "they differ here by"]
-    assert cells[0][0] == "f"
-    assert " or " in cells[0][1]
-
-
-def test_a_path_that_ends_before_the_others_is_noted():
-    data = frame(VALUES)
-    data = data[(data.function != "setup") | (data.p < 64)]
-    model = perfcore.fit(data, fitter="scaling")
-    notes = {row[0]: row[-1] for row in model.tables()[0][2]}
-    assert "measured to p=32" in notes["setup"]
-    assert "measured to" not in notes["solve"]
 
 
 def test_a_last_level_that_may_be_one_of_its_own_is_said():
@@ -175,17 +116,3 @@ def test_the_check_leaves_the_last_level_out():
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
     assert any(line.startswith("the last level, left out: ") for line in model.summary())
-
-
-def test_speedup_is_shown_for_times_over_processors(model):
-    title, _, rows = model.tables()[-1]
-    assert title.startswith("Speedup of all paths (strong scaling, since the time falls; --scaling weak otherwise)")
-    assert [row[0] for row in rows] == ["4", "8", "16", "32", "64", "256"]
-    assert rows[-1][-1] == "predicted"
-    assert rows[0][2] == "1 [1, 1]"
-
-
-def test_a_long_path_keeps_its_end():
-    name = "->".join(["main"] * 30 + ["solve"])
-    assert fitted({name: VALUES["solve"]}).tables()[0][2][0][0].endswith("main->solve")
-    assert fitted({name: VALUES["solve"]}).to_frame()["path"][0] == name

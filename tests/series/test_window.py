@@ -20,26 +20,11 @@ def test_five_minutes_by_default():
     assert (window.column, window.time_unit, window.missing) == ("cpu", "s", 0)
 
 
-@pytest.mark.parametrize(("unit", "factor"), [("ns", 10**9), ("us", 10**6), ("ms", 1000)])
-def test_other_units(unit, factor):
-    epoch = 1_700_000_000 * factor
-    series = Series(epoch + np.arange(100) * factor, {"cpu": np.arange(100.0)}, unit)
-    assert take_window(series, "10s").values.tolist() == list(range(90, 100))
-
-
-def test_until_an_earlier_time():
-    assert take_window(every_second(100), "3s", until=50).times.tolist() == [48, 49, 50]
-
-
 def test_until_a_date():
     """Of UTC unless it says otherwise, also where times count in another unit."""
     days = Series(1_700_006_400_000 + 86_400_000 * np.arange(3), {"a": [1.0, 2.0, 3.0]}, "ms")  # 2023-11-15, 16, 17
     assert take_window(days, "12h", until="2023-11-16 06:00").values.tolist() == [2.0]
     assert take_window(days, "1d", until="2023-11-17T01:00+02:00").values.tolist() == [2.0]
-
-
-def test_all_of_it():
-    assert len(take_window(every_second(1000), "all").values) == 1000
 
 
 def test_missing_and_infinite_samples_are_left_out_and_counted():
@@ -82,9 +67,3 @@ def test_what_is_refused(data, options, error, message):
 )
 def test_durations(text, nanoseconds):
     assert parse_duration(text) == nanoseconds
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1s", "5m", "s", "1e3", "nan", "inf", "0.1ns", "9" * 400])
-def test_what_is_no_duration(text):
-    with pytest.raises(OptionError, match="is expected"):
-        parse_duration(text)

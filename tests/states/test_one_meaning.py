@@ -4,12 +4,11 @@ import pytest
 from format_samples import SAMPLES
 
 import perfcore
-from perf_analysis.overheads import overheads
 from perf_basics.describe import describe
 from perf_traces.levels import located
 from perf_traces.options import LEVELS
 from perf_traces.states import CLASSES, COMPUTING, OTHER, class_of
-from perfcore import Trace
+from perfcore import Trace, overheads
 from perfcore.base.errors import DataError, PerfError
 
 

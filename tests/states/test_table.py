@@ -2,7 +2,7 @@
 
 import pytest
 
-from perf_traces.states import CLASSES, STANDARD, VARIABLE, class_of, computing_states, read_table, state_classes
+from perf_traces.states import VARIABLE, class_of, computing_states, state_classes
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
 
@@ -55,12 +55,6 @@ OWN = '[[states]]\nclass = "idle"\nnames = ["solve*", "MPI_Send"]\nwhy = "for th
 )
 def test_common_states(state, name):
     assert class_of(state) == name
-
-
-def test_the_table_has_reasons_and_known_classes():
-    for group in read_table(STANDARD).groups:
-        assert group.name in CLASSES
-        assert len(group.why) > 10
 
 
 def test_the_users_table_goes_first(tmp_path, monkeypatch):

@@ -62,8 +62,7 @@ def test_samples_stay_what_they_are():
 
 
 @pytest.mark.parametrize(
-    ("kind", "one", "other"),
-    [(Gamma, 1e300, 4e9), (Gamma, 1.0, 1e200), (Lognormal, 3.0, 1.7e308), (Gamma, 0.0, 1.0)],
+    ("kind", "one", "other"), [(Gamma, 1e300, 4e9), (Gamma, 1.0, 1e200), (Lognormal, 3.0, 1.7e308), (Gamma, 0.0, 1.0)]
 )
 def test_what_floats_cannot_hold_is_refused(kind, one, other):
     with pytest.raises(DataError):

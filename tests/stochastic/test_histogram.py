@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perf_stochastic.options import HistogramOptions
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, representation_named, sqrt
 
 Histogram, Normal, Point = map(representation_named, ("histogram", "normal", "point"))
@@ -205,26 +205,6 @@ def test_scaling_moves_edges_and_keeps_masses():
     assert (D / -2).masses.tolist() == [0.75, 0.25]
 
 
-def test_bins_of_the_result():
-    """As many as the operands have at most, or as asked for."""
-    assert len((D + Histogram(range(11), [0.1] * 10)).masses) == 10
-    assert len(add(D, E, bins=40).masses) == 40
-    assert len((D + E).rebinned(2).masses) == 2
-    assert (D + E).rebinned(2).mean == pytest.approx(7.9, rel=1e-14)
-    assert D.rebinned(9) == D  # more would say nothing more
-    rough = Histogram(range(201), np.random.default_rng(1).dirichlet(np.ones(200)))
-    assert [len(rough.rebinned(bins).masses) for bins in (3, 9, 60)] == [3, 9, 60]
-
-
-def test_mixed_representations_say_what_is_assumed():
-    found = D + Normal(10, 1)
-    assert isinstance(found, Histogram)
-    assert found.mean == pytest.approx(13.5)
-    assert found.std == pytest.approx(math.hypot(D.std, 1), rel=1e-3)
-    assert found.notes == ("Normal(10 ± 1) taken as histogram: 50 bins, to 6 standard deviations from the mean",)
-    assert (D + Point(1.0)).notes == ()
-
-
 def test_conversion_of_a_normal():
     found, _ = Histogram.convert(Normal(10, 2))
     assert found.mean == pytest.approx(10.0, rel=1e-14)
@@ -289,14 +269,6 @@ def test_bins_by_curvature_are_near_the_distribution():
     assert errors["curvature"] < 0.2 * min(errors["width"], errors["probability"])
 
 
-@pytest.mark.parametrize("rule", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"])
-def test_rules_of_numpy(rule):
-    samples = np.random.default_rng(2).normal(5, 1, 400)
-    found = Histogram.from_samples(samples, HistogramOptions(rule=rule))
-    np.testing.assert_allclose(found.edges, np.histogram_bin_edges(samples, rule))
-    np.testing.assert_allclose(found.masses, np.histogram(samples, rule)[0] / 400)
-
-
 def test_rational_mean_of_a_long_sum():
     """Two hundred histograms: the mean is the exact one to the last digits."""
     rng = np.random.default_rng(4)
@@ -342,13 +314,3 @@ def test_bad_input(make, message):
     with pytest.raises(DataError, match=message) as caught:
         make()
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_bad_options():
-    with pytest.raises(OptionError, match="leave one out"):
-        Histogram.from_samples([1, 2, 3], HistogramOptions(bins=3, rule="fd"))
-    with pytest.raises(OptionError, match="--bins 0: must be at least 1"):
-        add(D, E, bins=0)
-    outlier = np.append(np.linspace(0, 1, 1000), 1e12)
-    with pytest.raises(DataError, match="outliers"):
-        Histogram.from_samples(outlier, HistogramOptions(rule="fd"))

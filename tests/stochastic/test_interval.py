@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perf_stochastic.options import IntervalOptions
 from perfcore.base.errors import DataError, OptionError
-from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, power, representation_named, sqrt
+from perfcore.stochastic import exp, log, maximum, minimum, power, representation_named, sqrt
 
 Interval, Normal = map(representation_named, ("interval", "normal"))
 
@@ -110,13 +110,6 @@ def test_bounds_that_need_rounding_move_outward():
 )
 def test_signs(operands, operation, expected):
     assert operation(*operands).support == expected
-
-
-def test_many_at_once():
-    values = [Interval(k, k + 1) for k in range(1, 5)]
-    assert add(*values).support == (10.0, 14.0)
-    assert multiply(*values).support == (24.0, 120.0)
-    assert maximum(*values).support == (4.0, 5.0)
 
 
 def test_samples_may_be_trimmed():

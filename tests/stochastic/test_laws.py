@@ -146,11 +146,9 @@ def by_quadrature(function, x, y, z):
 def test_laws_of_any_sign(operation, x, y):
     if operation == "quotient" and y in (SIGNED, UNIT):
         pytest.skip("the divisor can be 0")
-    make, function = {
-        "sum": (SumLaw, np.add),
-        "product": (product, np.multiply),
-        "quotient": (quotient, np.divide),
-    }[operation]
+    make, function = {"sum": (SumLaw, np.add), "product": (product, np.multiply), "quotient": (quotient, np.divide)}[
+        operation
+    ]
     law = make(x, y)
     # Not at places where many pairs of quantiles lie exactly.
     z = np.linspace(*law.support, 12)[1:-1] + 1e-4

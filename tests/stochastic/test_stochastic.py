@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.stochastic import add, checked_samples, divide, from_dict, maximum, power, representation_named, subtract
+from perfcore.stochastic import add, divide, from_dict, maximum, power, representation_named, subtract
 
 Histogram, Interval, Normal, Point = map(representation_named, ("histogram", "interval", "normal", "point"))
 
@@ -50,13 +50,6 @@ def test_one_value_on_both_sides_is_said_to_be_taken_as_two(value, operator):
         operator(value)
 
 
-def test_functions_and_single_numbers_are_not_warned_of():
-    """Eight machines of one kind are eight operands of a function; a number is the same twice."""
-    t = Normal(4, 0.1)
-    assert maximum(*[t] * 8).mean > 4.0
-    assert (Point(3) - (three := Point(3))) == three - three == Point(0)
-
-
 def test_the_error_of_normals_adds_up():
     """The sum of two quotients is off by no more than both; what is a normal is not off at all."""
     x, y, z = Normal(10, 1), Normal(10, 1), Normal(10, 1)
@@ -90,17 +83,6 @@ def test_bad_input(make, error, message):
     with pytest.raises(error, match=message) as caught:
         make()
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_samples_are_copied():
-    """What is kept of them cannot change later."""
-    given = np.array([1.0, 2.0])
-    assert not np.shares_memory(checked_samples(given), given)
-
-
-def test_a_point_of_samples_says_that_their_spread_is_gone():
-    assert Point.from_samples([1, 3]).notes == ("the spread of the samples is not kept",)
-    assert Point.convert(Interval(1, 3)) == (Point(2), "only the middle of 1 to 3 is kept")
 
 
 def test_importing_it_imports_no_numpy():

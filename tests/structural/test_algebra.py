@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from perf_formulas.formula import Formula
-from perf_structural.algebra import MAX_NODES, Algebra, Constant, leaves, ordered, repeated, shown
+from perf_structural.algebra import MAX_NODES, Algebra, leaves, ordered, repeated
 from perf_structural.composition import Composer
 from perf_structural.indexed import Indexed
 from perf_structural.pointwise import PointwiseEvaluation
@@ -126,32 +126,6 @@ def test_operands_come_before_what_uses_them():
 
 
 @pytest.mark.parametrize(
-    ("text", "formula"),
-    [
-        ("x - y", "x - y"),
-        ("2*(x + y)/z", "(2*x + 2*y)/z"),
-        ("1/x", "1/x"),
-        ("3/x^2", "3/x^2"),
-        ("y + 3/x", "y + 3/x"),
-        ("-x", "-1*x"),
-        ("max(x, max(y, 2))", "max(x, y, 2)"),
-        ("x^y", "(x ^ y)"),
-        ("x < y", "(x < y)"),
-    ],
-)
-def test_shown(text, formula):
-    assert shown(composed(text)) == formula
-
-
-def test_what_is_shown_is_cut():
-    algebra = Algebra()
-    deep = algebra.leaf("x")
-    for _ in range(5_000):
-        deep = algebra.call("exp", [algebra.add([deep, algebra.leaf("y")])])
-    assert len(shown(deep)) <= 103
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("1/0", "a divisor is zero"),
@@ -177,9 +151,3 @@ def test_there_is_an_end_to_it():
     with pytest.raises(DataError, match="more than 200,000 operations"):
         algebra.leaf("x")
     assert len(algebra) == MAX_NODES
-
-
-def test_a_constant_is_a_number():
-    root = composed("2^10 - x + x")
-    assert isinstance(root, Constant)
-    assert root.value == 1024.0

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perf_structural import StructuralModel, choose, parse_statistic, predict_candidates
+from perf_structural import StructuralModel
 
 FOLDER = Path(__file__).parents[2] / "examples" / "structural"
 N = 400_000
@@ -86,10 +86,3 @@ def test_lu():
     low, high = StructuralModel.read(FOLDER / "lu.toml").predict().value.support
     assert low == pytest.approx(time(np.array([share[1] for share in shares])))
     assert high == pytest.approx(time(np.array([share[0] for share in shares])))
-
-
-def test_the_candidates_of_sor():
-    model = StructuralModel.read(FOLDER / "sor.toml")
-    choice = choose(predict_candidates(model, model.candidates), parse_statistic("quantile:0.95"))
-    assert set(choice.figures) == {"equal strips", "balanced strips", "steady machines only"}
-    assert choice.figures[choice.chosen] == min(choice.figures.values())

@@ -5,54 +5,19 @@ import json
 import numpy as np
 import pytest
 
-from perf_structural import StructuralModel, evaluate, judge, schedule, value
+from perf_structural import StructuralModel, judge, schedule
 from perf_structural.measured_value import variation_class
-from perfcore import Series, read
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
 
-LOAD = Series(np.arange(10.0), {"cpu": np.linspace(0.1, 1.0, 10)}, "s", source="load.csv")
 ROWS = StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]})
 TIME = StructuralModel(
-    "t",
-    inputs={"t": 1},
-    candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}},
+    "t", inputs={"t": 1}, candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
 )
 
 
 def normal(mean, std):
     return registry().load("representations", "normal")(mean, std)
-
-
-def test_a_series_or_its_file(tmp_path):
-    path = tmp_path / "load.csv"
-    path.write_text(
-        "time_s,cpu\n" + "\n".join(f"{k},{x}" for k, x in zip(LOAD.times, LOAD.columns["cpu"], strict=True))
-    )
-    assert value(path, "interval", window="3s").value == value(LOAD, "interval", window="3s").value
-    assert value(read(path), "interval").value.support == pytest.approx((0.1, 1.0))
-
-
-@pytest.mark.parametrize("choices", [{"window": "soon"}, {"scale": 0.0}, {"bins": 0}, {"as_": "histgram"}])
-def test_wrong_choices_are_refused_before_a_file_is_read(choices):
-    with pytest.raises(OptionError):
-        value("none.csv", **choices)
-    with pytest.raises(InputError, match="no such file"):
-        value("none.csv")
-
-
-def test_a_value_beside_its_samples():
-    frame = value(LOAD, "interval", window="all").to_frame().set_index("of")
-    assert frame.loc["value", ["lowest", "highest"]].tolist() == frame.loc["samples", ["lowest", "highest"]].tolist()
-    assert frame.loc["samples", "mean"] == LOAD.columns["cpu"].mean()
-    assert np.isnan(frame.loc["value", "mean"])
-
-
-def test_a_formula():
-    prediction = evaluate("x + y", {"x": 1, "y": {"normal": [2, 0.5]}}, method="exact")
-    frame = prediction.to_frame().set_index("statistic")
-    assert frame.loc[["mean", "std"], "value"].tolist() == [3.0, 0.5]
-    assert repr(prediction).startswith("<Prediction: x + y: Normal(3 ± 0.5)")
 
 
 def test_a_choice():
@@ -87,19 +52,6 @@ def test_a_judgement_of_files_and_of_values(tmp_path):
     # A normal's score at its own mean is (sqrt(2) - 1) / sqrt(pi) standard deviations.
     scores = judge([normal(9.0, 1.0)], [9.0]).to_frame()["crps"]
     assert scores.tolist() == pytest.approx([(2**0.5 - 1.0) / np.pi**0.5])
-
-
-@pytest.mark.parametrize("words", [{"column": "time_s"}, {"at": "start_s"}])
-def test_columns_are_of_a_table(words):
-    with pytest.raises(OptionError, match="is a column of a table"):
-        judge([normal(1.0, 1.0)], [1.0], **words)
-
-
-def test_a_structural_model():
-    frame = ROWS.to_frame()
-    assert frame["input"].tolist() == ["row[1]", "row[2]"]
-    assert frame["mean"].tolist() == [1.0, 2.0]
-    assert len(repr(ROWS).split("\n")) <= 10
 
 
 @pytest.mark.parametrize(

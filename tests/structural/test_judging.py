@@ -8,11 +8,9 @@ from scipy import stats
 
 from perf_structural.api import schedule
 from perf_structural.judging import judge, recalibrate
-from perf_structural.judging_views import rank_names
 from perf_structural.recalibration import COVERAGES, Recalibration
 from perf_structural.structural_model import StructuralModel
-from perf_views.picture import plot
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
 
@@ -154,18 +152,6 @@ def test_the_interval_score_is_least_for_the_true_distribution():
     assert (np.array(scores[0]) < np.min(scores[1:], axis=0)).all()
 
 
-def test_histograms_of_different_sizes():
-    two = histogram([0.0, 1.0, 2.0], [0.3, 0.7])
-    judgement = judge([FIVE, two], [35.0, 0.5])
-    assert judgement.ranks.tolist() == [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]]
-
-
-def test_pictures(tmp_path):
-    for predictions in ([FIVE], [interval(20.0, 50.0)], [normal(35.0, 9.0)]):
-        plot(judge(predictions, [30.0, 55.0, 41.0], at=[3.0, 1.0, 2.0], at_name="start_s"), None, tmp_path / "x.svg")
-        assert b"<svg" in (tmp_path / "x.svg").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("predictions", "actual", "message"),
     [
@@ -178,23 +164,6 @@ def test_pictures(tmp_path):
 def test_what_is_refused(predictions, actual, message):
     with pytest.raises(DataError, match=message):
         judge(predictions, actual)
-
-
-def test_names_of_ranks():
-    assert rank_names(1) == ["highest"]
-    assert rank_names(2) == ["highest", "lowest"]
-    assert rank_names(23)[10:14] == ["11th", "12th", "13th", "14th"]
-    assert rank_names(23)[20:] == ["21st", "22nd", "lowest"]
-
-
-def test_many_bins_are_shown_in_groups() -> None:
-    # Falling probabilities, so that bin k is the k-th most probable; actual values in the 1st, 30th and 100th.
-    masses = np.arange(100, 0, -1) / 5050
-    found = judge([histogram(list(range(101)), masses.tolist())] * 3, [0.5, 29.5, 99.5])
-    _, header, (actual, predicted) = found.tables()[0]
-    assert header == ["", "1-20", "21-40", "41-60", "61-80", "81-100", "outside"]
-    assert actual == ["actual", "33.3%", "33.3%", "0.0%", "0.0%", "33.3%", "0.0%"]
-    assert predicted[1] == f"{sum(range(81, 101)) / 5050:.1%}"
 
 
 def test_quantiles_are_judged():
@@ -275,12 +244,6 @@ def test_candidates_are_corrected_too(learned):
     assert 0.9 < found.beaten["b"] <= 1.0
 
 
-def test_a_recalibration_is_shown(learned, tmp_path):
-    assert "learned from 1200 runs" in repr(learned)
-    assert learned.to_dict()["held"][0]["promised"] == 0.5
-    plot(learned, None, tmp_path / "map.svg")
-
-
 @pytest.mark.parametrize(
     ("predictions", "actual", "message"),
     [
@@ -293,17 +256,3 @@ def test_a_recalibration_is_shown(learned, tmp_path):
 def test_recalibrations_that_are_refused(predictions, actual, message):
     with pytest.raises(DataError, match=message):
         recalibrate(predictions, actual)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "is no recalibration; a file that"),
-        ('{"recalibration": {"levels": [0, 1], "places": [0, 2], "runs": 9}}', "from 0 to 1 and not decreasing"),
-    ],
-)
-def test_files_that_are_no_recalibration(tmp_path, text, message):
-    path = tmp_path / "none.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        Recalibration.read(path)

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import math
 import sys
 from statistics import NormalDist
@@ -13,9 +12,9 @@ import pytest
 from perf_structural import StructuralModel, decide, evaluate, schedule, value
 from perf_structural.bounds import within
 from perf_structural.measured_value import limits_of_quantile, samples_needed
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.series import Series
-from perfcore.stochastic import from_text, of_bounds
+from perfcore.stochastic import from_text
 
 
 @pytest.fixture
@@ -32,16 +31,6 @@ def test_a_column_of_the_rows_that_meet_a_condition(table):
     assert measured.warnings == ()
 
 
-def test_numbers_one_a_line(tmp_path):
-    path = tmp_path / "times.txt"
-    path.write_text("seconds\n" + "\n".join(map(str, range(25))))
-    measured = value(path)
-    assert (measured.window.column, measured.value.support) == ("seconds", (0.0, 24.0))
-    path.write_text("1\n2\nthree\n")
-    with pytest.raises(InputError, match=r"times.txt"):
-        value(path)
-
-
 def test_numbers_with_a_unit(tmp_path):
     path = tmp_path / "wait.txt"
     path.write_text("3.1 ms\n# cold\n3.2ms\n")
@@ -51,19 +40,6 @@ def test_numbers_with_a_unit(tmp_path):
         path.write_text(f"3.1 ms\n{line}\n")
         with pytest.raises(InputError, match=rf"wait.txt:2: '{line}' is met, and the lines before it are in 'ms'"):
             value(path)
-
-
-def test_runs_of_hyperfine(tmp_path):
-    path = tmp_path / "h.json"
-    path.write_text(json.dumps({"results": [{"command": "a", "mean": 1.5, "times": [1.0, 2.0] * 10}]}))
-    assert value(path).value.mean == pytest.approx(1.5)
-
-
-def test_a_store_of_several_points_is_said_to_be_a_mixture():
-    measured = value("examples/study/recorded/sor.db")
-    assert any("samples of 15 kinds of runs, which differ in p, D" in note for note in measured.notes)
-    chosen = value("examples/study/recorded/sor.db", where="p=2,D=1024")
-    assert chosen.warnings == ("3 samples are few: beyond them nothing is known; 20 say more",)
 
 
 def test_a_short_window_is_warned_of():
@@ -93,25 +69,6 @@ def test_too_few_samples_for_a_quantile_is_an_answer(table):
     assert any("with probability 0.95, if the samples are independent: p50" in line for line in measured.summary())
 
 
-def test_a_file_of_numbers_has_one_column(tmp_path):
-    (tmp_path / "lat.csv").write_text("ms\n" + "\n".join(map(str, range(1, 401))))
-    for wrong, message in (
-        ({"column": "mss"}, "it has one number a line, 'ms', and no column 'mss'"),
-        ({"where": "host=a"}, "it has one number a line; --where 'host=a' picks rows of a table"),
-        ({"support": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
-    ):
-        with pytest.raises(PerfError, match=message):
-            value(tmp_path / "lat.csv", **wrong)
-
-
-@pytest.mark.parametrize("levels", ["0", "1.5", "a", ""])
-def test_levels_that_are_none(table, levels):
-    with pytest.raises(OptionError, match="numbers between 0 and 1 are expected"):
-        value(table, column="ms", quantile=levels)
-    with pytest.raises(OptionError, match="numbers between 0 and 1 are expected"):
-        evaluate("x", {"x": 1.0}, quantile=levels)
-
-
 def test_quantiles_of_results():
     found = evaluate("x*x - x", {"x": {"normal": [10, 1]}}, quantile="0.5,0.999,0.99999")
     assert list(found.statistics)[2:-2] == ["p50", "p99.9", "p99.999"]
@@ -124,15 +81,6 @@ def test_the_tail_of_a_sampled_result_survives_being_written_down():
     found = evaluate("exp(x) + x", {"x": {"normal": [0, 1]}}, quantile="0.999")
     z = NormalDist().inv_cdf(0.999)
     assert float(found.value.quantile(0.999)) == pytest.approx(math.exp(z) + z, rel=0.02)
-
-
-def test_files_as_inputs(table):
-    inputs = {"t": {"file": str(table), "column": "ms", "where": "host=a", "as": "normal"}}
-    assert StructuralModel("2*t", inputs=inputs).predict().statistics["mean"] == pytest.approx(229.0)
-    with pytest.raises(PerfError, match="'column' belongs to file"):
-        StructuralModel("2*t", inputs={"t": {"value": 3, "column": "ms"}})
-    with pytest.raises(PerfError, match="did you mean 'ms'"):
-        StructuralModel("2*t", inputs={"t": {"file": str(table), "column": "mss"}})
 
 
 def test_a_bounded_normal_is_the_truncated_normal():
@@ -155,19 +103,6 @@ def test_bounds_are_kept_in_operations(method):
     place = levels.inv_cdf(levels.cdf(0.1) + 0.001 * (levels.cdf(1.0) - levels.cdf(0.1)))
     assert quotient.statistics["p99.9"] == pytest.approx(1.0 / place, rel=0.03)
     assert quotient.statistics["lowest"] == pytest.approx(1.0, abs=1e-4)
-
-
-def test_supports_that_do_not_fit(table):
-    with pytest.raises(DataError, match="sample 1 of 60 is 100, outside of 101 to inf"):
-        value(table, column="ms", support="101,inf")
-    with pytest.raises(DataError, match="with probability 0 only"):
-        within(from_text("normal:0.9,0.2"), 4.0, 5.0)
-    with pytest.raises(DataError, match="is outside of 0 to 1"):
-        within(of_bounds(2.0, 3.0), 0.0, 1.0)
-    with pytest.raises(DataError, match="two rising numbers are expected"):
-        value(table, column="ms", support="1")
-    with pytest.raises(UnknownNameError, match="unknown column 'hst': did you mean 'host'"):
-        value(table, column="ms", where="hst=a")
 
 
 @pytest.mark.parametrize(
@@ -203,14 +138,6 @@ def test_a_normal_of_times_says_what_is_below_0(tmp_path):
     assert not any("no time" in note for note in value(path, "normal", support="0,inf").notes)
 
 
-def test_times_of_a_model_are_not_negative():
-    """By the unit; what a table declares counts before."""
-    samples = {"samples": [1.0, -1.0, 2.0], "unit": "ms"}
-    with pytest.raises(PerfError, match=r"inputs.t: sample 2 of 3 is -1, and a time"):
-        StructuralModel("2*t", inputs={"t": samples})
-    StructuralModel("2*t", inputs={"t": {**samples, "within": [-math.inf, math.inf]}})
-
-
 def test_samples_from_standard_input(tmp_path, monkeypatch):
     """Numbers, series and tables by a column, as from a file; a series of one column keeps its name."""
 
@@ -228,14 +155,6 @@ def test_samples_from_standard_input(tmp_path, monkeypatch):
     assert value(path, "interval").window.column == "waits"
 
 
-def test_equal_samples_are_one_number(tmp_path):
-    path = tmp_path / "same.txt"
-    path.write_text("3\n" * 25)
-    measured = value(path, "normal")
-    assert measured.value == from_text("point:3")
-    assert measured.warnings == ("all 25 samples are 3: one number, whatever was asked for",)
-
-
 def test_probabilities_of_a_limit():
     found = evaluate("a + b", {"a": {"normal": [5, 3]}, "b": {"normal": [5, 4]}}, below=12.0)
     assert found.statistics["P(<= 12)"] == pytest.approx(NormalDist(10, 5).cdf(12), abs=1e-9)
@@ -245,10 +164,3 @@ def test_probabilities_of_a_limit():
     assert (choice.chosen, choice.figures["steady"]) == ("steady", pytest.approx(1 - NormalDist(11, 1).cdf(13)))
     with pytest.raises(OptionError, match="work is divided by mean, upper or quantile"):
         schedule(StructuralModel("0", inputs={"t": [1, 2]}), divide=5, unit_time="t", by="beyond:3")
-
-
-def test_bins_that_hide_the_shape_are_said_to(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("\n".join(map(str, [*np.linspace(1.0, 2.0, 99), 500.0])))
-    assert any("the bins hide the shape" in note for note in value(path).notes)
-    assert value(path, bins=50, rule="tails").notes == ()

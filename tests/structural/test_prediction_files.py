@@ -6,7 +6,6 @@ import pytest
 
 from perf_structural.prediction_files import read_actual, read_predictions
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
-from perfcore.cli.output import print_json
 from perfcore.stochastic import from_dict
 
 NORMAL = {"representation": "normal", "mean": 10.0, "std": 2.0}
@@ -36,11 +35,6 @@ def test_values_in_a_list_or_one_after_another(write, text):
     assert read_predictions(write(text)) == [from_dict(NORMAL), from_dict({"representation": "point", "value": 3.0})]
 
 
-def test_the_interval_table_of_a_model(write, capsys):
-    print_json("predictions", [{"t": 0, "value": 2.0, "lower": 1.0, "upper": 3.0}])
-    assert [value.support for value in read_predictions(write(capsys.readouterr().out))] == [(1.0, 3.0)]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -64,29 +58,6 @@ def test_what_is_no_prediction(write, text, message):
     with pytest.raises(InputError, match=message) as caught:
         read_predictions(write(text))
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_files_that_are_not_there(tmp_path):
-    for read in (read_predictions, read_actual):
-        with pytest.raises(InputError, match="there is no such file"):
-            read(tmp_path / "none")
-        with pytest.raises(InputError, match="cannot be read"):
-            read(tmp_path)
-        (tmp_path / "binary").write_bytes(b"\xff\xfe")
-        with pytest.raises(InputError, match="is not UTF-8 text"):
-            read(tmp_path / "binary")
-
-
-def test_the_only_column_of_numbers(write):
-    name, actual, at = read_actual(write("machine; time_s\na;1.5\nb; 2\n"))
-    assert (name, actual.tolist(), at) == ("time_s", [1.5, 2.0], None)
-
-
-def test_the_column_that_is_called_actual(write):
-    path = write("run,actual_s,predicted\n1,10,11\n2,20,19\n")
-    assert read_actual(path)[1].tolist() == [10.0, 20.0]
-    assert read_actual(path, "predicted", "run")[2].tolist() == [1.0, 2.0]
-    assert read_actual(write("run,time\n1,10\n"), at="run")[0] == "time"
 
 
 @pytest.mark.parametrize(

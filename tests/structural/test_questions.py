@@ -9,9 +9,7 @@ from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError, decide, solve
 from perf_structural.deciding import compare_samples
-from perf_structural.solving import parse_range
-from perfcore import plot
-from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError
 
 FAST = {"samples": 4096}
 SERVICE = StructuralModel(
@@ -54,17 +52,6 @@ def test_a_value_inside_where_neither_end_suffices():
 def test_a_value_on_the_edge_is_said():
     found = solve("x*t", "x=1..9", 5, 0.5, inputs={"t": {"normal": [1, 0.1]}}, **FAST)
     assert "too near to what is asked for" in found.notes[0]
-
-
-def test_ranges():
-    assert parse_range("n = 1 .. 8") == ("n", (1, 8))
-    assert [type(end) for end in parse_range("n=1..8.5")[1]] == [float, float]
-
-
-@pytest.mark.parametrize("text", ["n", "n=1", "n=8..1", "n=1..2..3", "=1..2", "n=a..b", "n=1..inf", "n=nan..2"])
-def test_ranges_that_are_none(text):
-    with pytest.raises(OptionError, match=r"NAME=LOW..HIGH is expected, such as servers=1..64"):
-        solve(SERVICE, text, 50, 0.99)
 
 
 @pytest.mark.parametrize(
@@ -119,45 +106,6 @@ def test_a_quantiles_limits_hold_as_often_as_they_say():
         ]
     )
     assert held == pytest.approx(0.95, abs=0.035)
-
-
-def test_verdicts():
-    spread = np.linspace(-1, 1, 40)
-    assert compare_samples(spread + 10, spread + 20).verdict == "first"
-    assert compare_samples(spread + 20, spread + 10).verdict == "second"
-    assert compare_samples(spread + 20, spread + 20.1).verdict == "undecided"
-    assert compare_samples(spread + 20, spread + 20.1, worth=0.05).verdict == "equal"
-    same = compare_samples(spread, spread)
-    assert (same.verdict, same.more) == ("undecided", None)
-    # One that has more than enough gets none more; the other makes up the rest.
-    first, second = compare_samples(np.tile(spread, 100), spread[:20] + 0.4, power=0.999).more
-    assert first == 0 < second
-    assert compare_samples([1.0] * 5, [2.0] * 5).verdict == "first"
-
-
-def test_samples_that_follow_one_another_are_noted():
-    walk = np.cumsum(RANDOM.normal(0, 1, 100))
-    (note,) = compare_samples(walk, RANDOM.normal(0, 1, 100), names=("a.csv", "b.csv")).notes
-    assert note.startswith("a.csv: samples are like the ones before them (correlation 0.9")
-
-
-def test_files_series_and_pictures(tmp_path):
-    spread = np.linspace(-1, 1, 40)
-    for name, shift in (("a", 0.0), ("b", 0.2)):
-        RANDOM.shuffle(spread)
-        (tmp_path / f"{name}.csv").write_text("ms,host\n" + "".join(f"{x + shift},{name}\n" for x in spread))
-    found = decide(tmp_path / "a.csv", tmp_path / "b.csv", column="ms", quantile=0.99)
-    assert found.verdict == "undecided"
-    assert "40 samples are too few for p99; 368 bound it" in found.notes[0]
-    assert min(found.more) >= 328
-    assert found.high == math.inf
-    assert found.to_dict()["first"]["samples"] == 40
-    assert found.to_frame()["samples"].tolist() == [40, 40]
-    plot(found, None, tmp_path / "decision.png")
-    plot(solve(SERVICE, "servers=6..9", 50, 0.9, **FAST), None, tmp_path / "solution.png")
-    assert {path.name for path in tmp_path.glob("*.png")} == {"decision.png", "solution.png"}
-    with pytest.raises(UnknownNameError, match="unknown column"):
-        decide(tmp_path / "a.csv", tmp_path / "b.csv", column="s")
 
 
 @pytest.mark.parametrize(

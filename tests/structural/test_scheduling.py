@@ -3,22 +3,17 @@
 import math
 from statistics import NormalDist
 
-import numpy as np
 import pytest
 
 from perf_structural import (
     StructuralModel,
-    StructuralModelError,
     balance,
     choose,
     parse_statistic,
     predict_candidates,
-    read_candidates,
     schedule,
 )
-from perfcore import plot, value
 from perfcore.base.errors import DataError, OptionError
-from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
 
 
@@ -71,11 +66,6 @@ def test_an_interval_has_bounds_only(by, message):
         choose(predictions, parse_statistic(by))
 
 
-def test_a_normal_has_no_bounds():
-    with pytest.raises(DataError, match=r"fast has no upper bound; choose by quantile:0\.99"):
-        choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("upper"))
-
-
 @pytest.mark.parametrize(
     ("by", "tuning"),
     [
@@ -90,16 +80,6 @@ def test_a_normal_has_no_bounds():
 def test_statistics_that_are_none(by, tuning):
     with pytest.raises(OptionError):
         parse_statistic(by, tuning)
-
-
-def test_the_table_marks_the_choice():
-    choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("quantile:0.95"))
-    ((_, header, rows),) = choice.tables()
-    assert header[:3] == ["", "candidate", "mean"]
-    assert header[-1] == "quantile 0.95"
-    assert [row[:2] for row in rows] == [["", "fast"], ["*", "steady"]]
-    assert choice.to_dict()["chosen"] == "steady"
-    assert choice.unit == "s"
 
 
 def test_candidates_share_the_sample():
@@ -151,53 +131,6 @@ def test_normal_speeds_choose_as_many_samples_do(machines):
         assert choice.figures[name] == pytest.approx(100.0 / speed, rel=0.01)
         assert any("the arithmetic of moments would miss" in note for note in choice.predictions[name].notes)
     assert choice.chosen == "steady"
-
-
-def test_candidates_in_files(tmp_path):
-    several, one, none = tmp_path / "several.toml", tmp_path / "one.toml", tmp_path / "none.toml"
-    several.write_text('[[candidate]]\nname = "a"\ninputs = {t = 1}\n[[candidate]]\nname = "b"\ninputs = {t = 2}\n')
-    one.write_text("[inputs]\nt = 3\n")
-    none.write_text("")
-    assert read_candidates(several) == {"a": {"t": 1}, "b": {"t": 2}}
-    assert read_candidates(one) == {"one": {"t": 3}}
-    with pytest.raises(StructuralModelError, match=r"either .* tables or one table .inputs. is expected"):
-        read_candidates(none)
-    several.write_text(several.read_text().replace('"b"', '"a"'))
-    with pytest.raises(StructuralModelError, match="two are named 'a'"):
-        read_candidates(several)
-
-
-def test_mistakes_name_the_candidate():
-    with pytest.raises(StructuralModelError, match="model: there are no candidates"):
-        predict_candidates(MODEL, {})
-    with pytest.raises(StructuralModelError, match=r"inputs.t: 'x' is neither"):
-        predict_candidates(MODEL, {"a": {"t": "x"}})
-
-
-@pytest.mark.parametrize("ending", [".png", ".svg", ".html"])
-def test_pictures(tmp_path, ending):
-    candidates = {**CANDIDATES, "bounded": {"t": {"histogram": {"edges": [8, 9, 12], "masses": [0.5, 0.5]}}}}
-    choice = choose(predict_candidates(MODEL, candidates), parse_statistic("mean"))
-    path = tmp_path / f"x{ending}"
-    plot(choice, None, path)
-    assert path.stat().st_size > 5_000
-    if ending != ".png":
-        assert "bounded" in path.read_text()
-
-
-def test_pictures_of_points_and_intervals(tmp_path):
-    candidates = {"point": {"t": 3}, "interval": {"t": {"interval": [2, 5]}}}
-    plot(choose(predict_candidates(MODEL, candidates), parse_statistic("upper")), None, tmp_path / "x.svg")
-    assert "interval" in (tmp_path / "x.svg").read_text()
-
-
-def test_bounds_have_no_density_and_samples_are_whole():
-    bounds = plot(StructuralModel("a", inputs={"a": {"interval": [2, 5]}}).predict()).figure
-    assert (len(bounds.axes[0].get_yticks()), bounds.axes[0].get_ylabel()) == (0, "")
-    samples = np.concatenate([np.ones(50), np.linspace(0.0, 2.0, 50)])  # half of them in one place
-    series = Series(np.arange(100), {"ms": samples}, source="ms")
-    density = plot(value(series, "normal", column="ms", window="all")).figure.axes[0]
-    assert max(bar.get_height() for bar in density.patches) < density.get_ylim()[1]
 
 
 MEAN = parse_statistic("mean")

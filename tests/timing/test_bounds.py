@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import DataError
 
 P = np.array([4.0, 8.0, 16.0, 32.0, 64.0])
 
@@ -66,14 +65,6 @@ def test_two_degrees_of_freedom_are_left_where_functions_are_chosen():
         assert len(perfcore.rank(table, fitter="individual").candidates[0].functions) <= most
 
 
-@pytest.mark.parametrize("parameter", ["size", "p=size", "p=message_MB"])
-def test_a_size_is_never_multiplied_by_the_time(parameter):
-    column = parameter.rpartition("=")[2]
-    table = pd.DataFrame({column: P, "time_s": 3.0 * P})
-    assert perfcore.fit(table, fitter="individual", parameter=parameter).preparation.steps == ()
-    assert "fitted as measured" in perfcore.rank(table, fitter="individual", parameter=parameter).lines
-
-
 def joint_table(seed, pair=0.25, drift=0.1, noise=0.03):
     """Work over speed, with an effect of each pair and a slope of its own; the largest p stands apart."""
     rng = np.random.default_rng(seed)
@@ -127,13 +118,3 @@ def test_weights_are_relative_where_values_span_decades_and_the_model_says_so():
     near = perfcore.fit(narrow, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
     assert not near.relative
     assert not any("weights:" in line for line in near.summary())
-
-
-def test_a_model_file_with_damaged_terms_is_one_line(tmp_path):
-    p, times = series(3, count=1)
-    file = tmp_path / "m.json"
-    model = perfcore.fit(table_of(p, times), fitter="individual")
-    model.save(file)
-    file.write_bytes(file.read_bytes().replace(b"1..3", b"1..x"))
-    with pytest.raises(DataError, match=r"its option terms is '1\.\.x'"):
-        perfcore.load(file).predict([200.0], interval=0.9)

@@ -40,14 +40,6 @@ def test_pairs_have_the_coefficients_of_an_independent_program(runs):
         assert row["r2_uncentered"] == pytest.approx(line.rsquared, rel=1e-9)
 
 
-def test_a_function_that_is_no_part_of_a_pair_is_missing_there(runs):
-    model = perfcore.fit(runs, fitter="individual", functions="each", terms=1, sign="any")
-    frame = model.to_frame()
-    taken = {function for pair in model.pairs for function in pair.functions}
-    assert taken == {name for name in frame.columns if f"standard error of {name}" in frame.columns}
-    assert (frame[sorted(taken)].notna().sum(axis=1) == 1).all()
-
-
 def test_parameters_make_the_predictions_of_the_joint_model(runs):
     """T = sum_i (w_i^c / r_i^s) u_i(p), with the numbers of the data frame alone."""
     model = perfcore.fit(runs, fitter="strohmaier", functions="1/p,1/sqrt(p)", reference="SP2", prepare="none")
@@ -80,24 +72,3 @@ def test_intervals_that_do_not_close_are_infinite(runs):
     frame = model.to_frame()
     assert open_ends
     assert set(frame.loc[np.isinf(frame["lower"]) | np.isinf(frame["upper"]), "parameter"]) == open_ends
-
-
-@pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
-def test_the_plain_table_has_every_row_with_one_number_in_a_cell(runs, fitter):
-    model = perfcore.fit(runs, fitter=fitter, functions="1/p,1/sqrt(p)")
-    (table,), frame = model.plain_tables(), model.to_frame()
-    assert (table.title, [name for name, _ in table.data]) == ("", list(frame.columns))
-    column = "sse" if fitter == "individual" else "estimate"
-    assert dict(table.data)[column] == frame[column].tolist()
-    assert len(repr(model).splitlines()) <= 10
-
-
-def test_a_ranking_is_a_result(runs, tmp_path):
-    ranking = perfcore.rank(runs, fitter="strohmaier", terms=2)
-    frame = ranking.to_frame()
-    assert frame["functions"].tolist() == [" + ".join(each.functions) for each in ranking.candidates]
-    assert frame["sse"].tolist() == [each.figures["sse"] for each in ranking.candidates]
-    assert repr(ranking).startswith(f"<Ranking: {ranking.title}")
-    assert "<td>" in ranking._repr_html_()
-    perfcore.explore(ranking, output=tmp_path / "ranking.html")
-    assert frame["functions"][0] in (tmp_path / "ranking.html").read_text()

@@ -138,12 +138,6 @@ def test_the_best_of_all_models_of_a_series(one, criterion):
     assert lines[frozenset(model.pairs[0].functions)] == pytest.approx(min(lines.values()), rel=1e-6)
 
 
-def test_coefficients_of_the_ranking_of_one_pair(one):
-    for candidate in perfcore.rank(one, fitter="individual", terms=2).candidates:
-        line = by_hand(one, candidate.functions)
-        assert [candidate.figures["c1"], candidate.figures["c2"]] == pytest.approx(line.params, rel=1e-7)
-
-
 def test_the_same_functions_for_all_pairs_or_each_its_own(runs):
     each = perfcore.fit(runs, fitter="individual", functions="each", terms=2, sign="any")
     same = perfcore.fit(runs, fitter="individual", functions="all", terms=2, sign="any")
@@ -157,14 +151,6 @@ def test_the_same_functions_for_all_pairs_or_each_its_own(runs):
         if (pair.code, pair.system) in enough:
             assert enough[pair.code, pair.system].leave_one_out <= pair.leave_one_out
     assert each.ranking == same.ranking == ranking.candidates
-
-
-def test_the_row_of_the_best_of_each_pair_is_the_fit_of_each(runs):
-    """Also for the pair that has as many points as functions, on which models cannot be compared."""
-    ranking = perfcore.rank(runs, fitter="individual", terms="1..2")
-    figures = perfcore.fit(runs, fitter="individual", terms="1..2").statistics
-    assert ranking.candidates[0].figures["n_parameters"] == figures["n_parameters"]
-    assert ranking.candidates[0].figures["sse"] == pytest.approx(figures["sse"], rel=1e-9)
 
 
 def test_by_squared_errors_no_model_beats_the_best_of_each_pair(runs):
@@ -342,12 +328,6 @@ def test_several_parameters_and_formulas():
     assert model.remarks({"n": [1000, 4000], "p": 16}) == ["", "extrapolated: n was 500 to 2000"]
 
 
-def test_functions_are_one_where_the_parameters_are(one):
-    """p/2 is p as far as a coefficient goes."""
-    half, whole = (perfcore.fit(one, fitter="individual", functions=name) for name in ("2/p", "1/p"))
-    assert half.pairs[0].coefficients == pytest.approx(whole.pairs[0].coefficients, rel=1e-12)
-
-
 def test_a_pair_that_was_never_measured_is_not_predicted(runs):
     runs = runs[(runs["code"] == "LU") | (runs["system"] == "SP2")]
     model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
@@ -356,13 +336,6 @@ def test_a_pair_that_was_never_measured_is_not_predicted(runs):
     assert np.isnan(values[0]).all()
     assert np.isfinite(values[1]).all()
     assert model.remarks(at) == ["never measured on this system", ""]
-
-
-def test_bounds_need_degrees_of_freedom(runs):
-    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
-    value, lower, upper = model.predict({"p": 16, "code": "BT", "system": "T3D"}, interval=0.95)[0]
-    assert np.isfinite(value)
-    assert np.isnan([lower, upper]).all()
 
 
 @pytest.mark.parametrize(
@@ -386,27 +359,6 @@ def test_options_that_are_refused(runs, options, message):
     with pytest.raises(PerfError, match=message) as caught:
         perfcore.fit(runs, fitter="individual", **options)
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_too_few_points_for_any_fit(runs):
-    few = runs.groupby(["code", "system"]).head(2)
-    with pytest.raises(PerfError, match="no code on any system has enough different points for 3 functions"):
-        perfcore.fit(few, fitter="individual", terms=3)
-
-
-def test_a_model_file_holds_the_model(runs, tmp_path):
-    model = perfcore.fit(runs, fitter="individual", terms=2)
-    model.save(tmp_path / "model.json")
-    text = (tmp_path / "model.json").read_text()
-    assert "NaN" not in text
-    assert "Infinity" not in text
-    loaded = perfcore.load(tmp_path / "model.json")
-    assert loaded == model
-    assert (loaded.predict(AT, interval=0.9) == model.predict(AT, interval=0.9)).all()
-    # The pair of two points has no standard errors and no leave-one-out error.
-    pair = next(pair for pair in json.loads(text)["model"]["pairs"] if pair["n_observations"] == 2)
-    assert pair["standard_errors"] == [None, None]
-    assert pair["leave_one_out"] is None
 
 
 @pytest.mark.parametrize(
@@ -440,28 +392,6 @@ def test_files_edited_by_hand(runs, tmp_path, path, value, message):
         perfcore.load(file)
     assert str(caught.value).startswith(str(file))
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_files_without_options_of_the_fit(runs, tmp_path):
-    content = json.loads(json.dumps(perfcore.fit(runs, fitter="individual", functions="each").to_dict()))
-    del content["options"]["terms"]
-    file = tmp_path / "model.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match="of the fit's options terms is missing"):
-        perfcore.load(file)
-
-
-def test_parameters_are_called_as_in_the_table():
-    runs = pd.DataFrame({"ranks": [1, 2, 4, 8, 16], "time_s": [9.1, 5.0, 3.0, 2.0, 1.5]})
-    by_column = perfcore.fit(runs, fitter="individual", functions="1/ranks,log2(ranks)")
-    by_symbol = perfcore.fit(runs, fitter="individual", functions="1/p,log2(p)")
-    assert by_column.functions == by_symbol.functions == ("1/ranks", "log2(ranks)")
-    text = json.dumps(by_symbol.to_dict()).replace("1/ranks", "1/p").replace("log2(ranks)", "log2(p)")
-    older = json.loads(text)
-    for model in (by_column, by_symbol, type(by_symbol).from_dict(older)):
-        assert model.predict({"ranks": [32]}) == by_symbol.predict({"p": [32]})
-    found = perfcore.verify(by_column, runs)
-    assert "ranks" in found.to_frame().columns
 
 
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])

@@ -43,16 +43,6 @@ def test_parameters_have_places(joint, reference):
             problem.inverse_speed_index(0, reference)
 
 
-def test_rows_and_weights(joint):
-    problem = joint(noise=1.0).problem
-    theta = np.random.default_rng(0).uniform(0.5, 2, 14)
-    rows = problem.code != 2
-    assert problem.subset(rows).residuals(theta).tolist() == problem.residuals(theta)[rows].tolist()
-    weights = np.random.default_rng(1).uniform(0, 4, problem.n_rows)
-    assert problem.weighted(weights).residuals(theta) == pytest.approx(np.sqrt(weights) * problem.residuals(theta))
-    assert np.unique(problem.cell).tolist() == list(range(16))
-
-
 def test_components():
     code = np.array([0, 0, 1, 2, 3, 3])
     system = np.array([0, 1, 1, 2, 2, 3])

@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from scipy.stats import norm
 
 import perfcore
-from perfcore.base.errors import DataError
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
 COUNTS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -70,10 +69,6 @@ def texts(figure):
     return {text.get_text(): text for text in figure.findobj(matplotlib.text.Text)}
 
 
-def said(figure):
-    return " ".join(figure.get_suptitle().split())
-
-
 @pytest.fixture(scope="module")
 def gapped():
     """Four codes on four systems, one of them never run on one of these, three runs each."""
@@ -88,20 +83,6 @@ def joint_model(gapped):
 @pytest.fixture(scope="module")
 def joint_figure(joint_model):
     return laid_out(joint_model)
-
-
-def test_parts_of_a_joint_picture(joint_figure):
-    titles = [axes.get_title() for axes in joint_figure.axes]
-    estimates = ["w_1: 1/p", "w_2: 1/sqrt(p)", "r_1: 1/p", "r_2: 1/sqrt(p)"]
-    assert titles[:5] == [*CODES, "Residuals"]
-    assert titles[5].startswith("Normal Q-Q, correlation 0.9")
-    assert titles[6:] == estimates
-    first = joint_figure.axes[0]
-    assert (first.get_xscale(), first.get_yscale(), first.get_ylabel()) == ("log", "log", "time_s (s)")
-    assert panel(joint_figure, "MG").get_xlabel() == "p"
-    assert {*SYSTEMS, "fit", "extrapolated", "never measured (predicted)", "95% of single runs"} <= set(
-        texts(joint_figure)
-    )
 
 
 def test_lines_are_predictions(joint_model, joint_figure):
@@ -120,19 +101,6 @@ def test_lines_are_predictions(joint_model, joint_figure):
             assert part.get_ydata() == pytest.approx(joint_model.predict(points), rel=1e-12)
 
 
-def test_never_measured_pairs_of_a_joint_model_are_dotted(gapped, joint_model, joint_figure):
-    axes = panel(joint_figure, "SP")
-    dotted = line(axes, "Paragon (predicted)")
-    assert dotted.get_linestyle() == ":"
-    predicted = joint_model.predict({"p": dotted.get_xdata(), "code": "SP", "system": "Paragon"})
-    assert dotted.get_ydata() == pytest.approx(predicted, rel=1e-12)
-    assert sum(isinstance(shape, PolyCollection) for shape in axes.collections) == len(SYSTEMS)  # it has its band too
-    others = [line.get_label() for code in CODES if code != "SP" for line in panel(joint_figure, code).lines]
-    assert not any("(predicted)" in label for label in others)
-    labels = [line.get_label() for line in panel(drawn(individual(gapped)), "SP").lines]
-    assert not any("Paragon" in label for label in labels)
-
-
 def test_bands_are_the_bounds_clipped_at_the_axes(joint_model, joint_figure):
     axes = panel(joint_figure, "BT")
     bands = [shape for shape in axes.collections if isinstance(shape, PolyCollection)]
@@ -143,15 +111,6 @@ def test_bands_are_the_bounds_clipped_at_the_axes(joint_model, joint_figure):
         bounds = joint_model.predict({"p": x, "code": "BT", "system": system}, interval=0.95)[:, 1:]
         distance = np.abs(np.clip(bounds, bottom, top) / y[:, None] - 1.0).min(axis=1)
         assert distance.max() < 1e-9
-
-
-def test_error_bars_are_the_spread_of_the_runs(gapped, joint_figure):
-    bars = [shape for shape in panel(joint_figure, "MG").collections if isinstance(shape, LineCollection)]
-    found = sorted(float(part[1, 1] - part[0, 1]) for bar in bars for part in bar.get_segments())
-    spread = gapped[gapped.code == "MG"].groupby(["system", "p"]).time_s.std()
-    assert found == pytest.approx(sorted(2.0 * spread))
-    single = panel(drawn(individual(table())), "MG")
-    assert not any(isinstance(shape, LineCollection) for shape in single.collections)
 
 
 @pytest.mark.parametrize("weights", ["equal", "relative", "spread"])
@@ -190,138 +149,6 @@ def test_outliers_are_ringed_and_named(fit):
     assert any("SP on T3D, p=16" in text for text in texts(figure))
 
 
-def test_estimates_have_their_standard_errors(joint_model, joint_figure):
-    axes = panel(joint_figure, "r_2: 1/sqrt(p)")
-    others = [system for system in SYSTEMS if system != joint_model.reference]
-    assert [label.get_text() for label in panel(joint_figure, "r_1: 1/p").get_yticklabels()] == others
-    errors = {parameter.name: parameter for parameter in joint_model.parameters}
-    bars = [segment for shape in axes.collections for segment in shape.get_segments()]
-    assert len(bars) == len(others)
-    for row, (system, bar) in enumerate(zip(others, bars, strict=True)):
-        parameter = errors[f"r_2^{system}"]
-        ends = parameter.estimate + np.array([-1.0, 1.0]) * parameter.standard_error
-        assert bar[:, 0] == pytest.approx(ends)
-        assert bar[:, 1] == pytest.approx([row, row])
-
-
-def test_undetermined_parameters_are_said_and_arbitrary_lines_are_not_drawn():
-    """One point cannot tell two speeds of a system apart; at other places its prediction is anything."""
-    data = table(systems=("a", "b"))
-    once = table(("BT",), ("once",), (16,))
-    model = joint(pd.concat([data, once]), reference="a")
-    figure = drawn(model)
-    words = [text.get_text() for axes in figure.axes[-2:] for text in axes.texts]
-    assert words == ["not determined"] * 2
-    lines = [line.get_label() for line in panel(figure, "BT").lines]
-    assert "a" in lines
-    extrapolated = line(panel(figure, "BT"), "once (extrapolated above)").get_ydata()
-    assert np.isnan(extrapolated[1:]).all()
-    few = individual(pd.concat([data, once]))
-    of_once = {line.get_label() for line in panel(drawn(few), "BT").lines if "once" in line.get_label()}
-    assert of_once == {"once (measured)"}
-
-
-def test_other_data_replace_the_points_and_not_the_lines(joint_model, joint_figure):
-    other = pd.concat([table(("LU",), counts=(1000, 2000), seed=5), table(("unknown",))])
-    figure = drawn(joint_model, other)
-    assert "points of other data than the model's" in said(figure)
-    assert "32 points are of codes or systems that the model does not have" in said(figure)
-    axes = figure.axes[0]
-    points = markers(axes)
-    expected = other[other.code == "LU"]
-    assert sorted(points[:, 1]) == pytest.approx(sorted(expected.time_s))
-    solid = line(axes, "T3D")
-    assert solid.get_xdata()[[0, -1]] == pytest.approx([1, 128])
-    assert line(axes, "T3D (extrapolated above)").get_xdata()[-1] == pytest.approx(8000)
-    assert "outliers" not in texts(figure)
-
-
-def test_the_data_of_the_fit_are_the_models_own(gapped, joint_model, joint_figure):
-    figure = drawn(joint_model, gapped)
-    assert said(figure) == said(joint_figure)
-    assert markers(figure.axes[4]) == pytest.approx(markers(joint_figure.axes[4]))
-
-
-def test_dropped_outliers_are_not_drawn():
-    data = table(("BT", "LU"))
-    data.loc[5, "time_s"] *= 3.0
-    model = joint(data, drop_outliers=True)
-    count = len(model.dropped)
-    assert count >= 1
-    for figure in (drawn(model), drawn(model, data)):
-        assert f"outliers left out of fit and picture: {count}" in said(figure)
-        assert "other data" not in said(figure)
-        assert sum(len(markers(axes)) for axes in figure.axes[:2]) == len(data) - count
-
-
-def test_data_without_any_code_of_the_model_are_refused(joint_model):
-    with pytest.raises(DataError, match="no code on a system over p that the model has"):
-        drawn(joint_model, table(("unknown",)))
-
-
-def test_one_pair_has_one_large_panel():
-    data = table(("BT",), ("SP2",)).drop(columns=["code", "system"])
-    figure = laid_out(individual(data))
-    large, residuals, quantiles = figure.axes
-    assert (large.get_title(), residuals.get_title()) == ("", "Residuals")
-    assert quantiles.get_title().startswith("Normal Q-Q")
-    assert residuals.get_xlabel() == "p"
-    assert large.get_position().height > 1.5 * residuals.get_position().height
-    assert markers(large) == pytest.approx(data[["p", "time_s"]].to_numpy())
-
-
-def test_several_parameters_are_drawn_at_their_most_frequent_values():
-    parts = [table(("BT", "LU"), ("SP2",), counts).assign(n=n) for n, counts in ((100, COUNTS[:5]), (200, COUNTS))]
-    data = pd.concat(parts).drop(columns="system")
-    model = individual(data, "1/p,1/n", parameter=["p", "n"])
-    figure = drawn(model)
-    assert "lines at n=200, where 16 of 26 points are" in said(figure)
-    axes = panel(figure, "LU")
-    assert len(markers(axes)) == len(COUNTS)
-    solid = next(line for line in axes.lines if line.get_linestyle() == "-")
-    predicted = model.predict({"p": solid.get_xdata(), "n": 200, "code": "LU"})
-    assert solid.get_ydata() == pytest.approx(predicted, rel=1e-12)
-    assert len(markers(panel(figure, "Residuals"))) == 26
-
-
-def test_names_are_shown_as_they_are():
-    codes = ("$x_1$", "_hidden", r"\frac{", "a$b" + "$c_" * 40)
-    systems = ("_first", "100$", "$y^2$")
-    data = table(codes, systems).rename(columns={"p": "p$_1$", "time_s": "time_$t$_s"})
-    for fit in (individual, joint):
-        figure = laid_out(fit(data, parameter="p=p$_1$", value="time_$t$_s"))
-        found = texts(figure)
-        assert {*codes[:3], *systems, "p$_1$"} <= set(found)
-        shown = [text for name, text in found.items() if "$" in name and text.get_visible()]
-        assert not any(text.get_parse_math() for text in shown)
-        assert max(len(axes.get_title()) for axes in figure.axes) < 40
-
-
-def test_functions_with_poles_leave_gaps():
-    """The extrapolation to 4 * 128 comes to a pole, which the measured points do not."""
-    figure = drawn(individual(table(("BT",), ("a", "b")), "1/p,1/(512-p)"))
-    assert np.isnan(line(figure.axes[0], "a (extrapolated above)").get_ydata()[-1])
-
-
-def many_pairs():
-    p = np.array([1, 2, 4, 8, 16])
-    rng = np.random.default_rng(0)
-    pair = np.repeat(np.arange(5000), len(p))
-    across = np.tile(p, 5000)
-    value = (10.0 / across + 1.0 + pair % 7) * np.exp(0.05 * rng.standard_normal(len(pair)))
-    names = {"code": [f"c{k // 50}" for k in pair], "system": [f"s{k % 50}" for k in pair]}
-    return pd.DataFrame({**names, "p": across, "time_s": value})
-
-
-def test_thousands_of_pairs():
-    """Twelve panels, and what is not shown is said."""
-    figure = laid_out(individual(many_pairs(), "1/p,1"))
-    assert len(figure.axes) == 12 + 2
-    assert "codes not shown: 88; systems in grey: 36; panels too full for bounds: 12" in said(figure)
-    points = markers(panel(figure, "c0"))
-    assert len(points) == 50 * 5
-
-
 STRANGE = {
     "two codes on 16 systems": table(("a", "b"), [f"s{k}" for k in range(16)], (1, 2, 4)),
     "exactly determined": table(*TWO, (1, 2)),
@@ -341,23 +168,3 @@ def test_nothing_in_the_data_stops_a_picture(fit, case):
     figure = laid_out(fit(STRANGE[case]))
     for axes in figure.axes:
         assert np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all()
-
-
-def test_more_systems_than_markers_are_grey():
-    figure = drawn(individual(table(("a", "b"), [f"s{k}" for k in range(30)], (1, 2, 4))))
-    assert "systems in grey: 16; panels too full for bounds: 2" in said(figure)
-    styles = {(part.get_color(), part.get_marker()) for part in panel(figure, "a").lines if part.get_marker() != "None"}
-    assert len(styles) == 14 + 1
-    assert len(markers(panel(figure, "b"))) == 30 * 3
-
-
-def test_a_single_point_and_a_single_function():
-    figure = drawn(individual(table(("BT",), ("SP2",), (4,)), "1/p"))
-    assert markers(figure.axes[0])[:, 0] == pytest.approx([4])
-    assert markers(panel(figure, "Residuals"))[0, 1] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_many_functions_of_a_joint_model():
-    figure = laid_out(joint(table(*TWO), "1/p^2,1/p,log(p)/p,1/sqrt(p),1,log(p),p"))
-    assert "functions whose w and r are not shown: 1" in said(figure)
-    assert len(figure.axes) == 2 + 2 + 2 * 6

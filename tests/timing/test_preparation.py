@@ -1,8 +1,5 @@
 """Preparation: the factors of equation 4, their order, and the way back."""
 
-import itertools
-
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,14 +70,6 @@ def test_steps_can_be_chained(found, first, second):
     assert (first + Preparation()) == first == (Preparation() + first)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(STEPS)))
-def test_the_order_of_steps_shows_in_the_formula_alone(order):
-    where = {"p": np.array([4.0])}, ["SP"], ["T3D"]
-    preparation = Preparation(order)
-    assert preparation.factor(*where) == pytest.approx(EQUATION_4.factor(*where), rel=1e-15)
-    assert preparation.formula == " ".join(["t' = t", *(step.text for step in order)])
-
-
 @QUICK
 @given(observed, chosen)
 def test_the_part_of_parameters_and_the_rest_make_the_whole(found, preparation):
@@ -93,13 +82,6 @@ def test_the_part_of_parameters_and_the_rest_make_the_whole(found, preparation):
     by_pair = {}
     for code, system, factor in zip(where[1], where[2], rest.factor(*where), strict=True):
         assert by_pair.setdefault((code, system), factor) == factor
-
-
-def test_several_parameters_are_steps_of_their_own():
-    preparation = Preparation((TimesParameter("p"), TimesParameter("n")))
-    points = {"n": np.array([3.0, 5.0]), "p": np.array([2.0, 4.0])}
-    assert preparation.factor(points, ["a", "a"], ["x", "x"]).tolist() == [6.0, 20.0]
-    assert preparation.formula == "t' = t * p * n"
 
 
 @pytest.mark.parametrize(
@@ -116,20 +98,3 @@ def test_a_code_or_system_without_quantity_is_named_in_one_line(code, system, pr
         with pytest.raises(DataError, match=problem) as caught:
             way(values, {"p": values}, code, system)
         assert len(str(caught.value).splitlines()) == 1
-
-
-def test_names_are_told_apart_to_the_last_character():
-    """Names of fixed width would be cut, and a later, longer one taken for an earlier."""
-    quantities = {"a": 1.0, "ab": 2.0, "a" * 200: 3.0, "a" * 199 + "b": 4.0, "ä": 5.0}
-    factor = TimesSystem("r", quantities).factor({}, ["c"] * 5, list(quantities))
-    assert factor.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-def test_a_preparation_is_the_same_after_a_model_file():
-    text = msgspec.json.encode(EQUATION_4)
-    assert msgspec.json.decode(text, type=Preparation) == EQUATION_4
-    for damaged in (text.replace(b"over code", b"over cod"), text.replace(b'"symbol"', b'"sym"')):
-        with pytest.raises(msgspec.ValidationError):
-            msgspec.json.decode(damaged, type=Preparation)
-    with pytest.raises(AttributeError):
-        EQUATION_4.steps = ()

@@ -7,7 +7,6 @@ import pytest
 import perfcore
 from perf_timing.options import ScalingOptions
 from perf_timing.prepared import prepare
-from perfcore import Measurements
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.options import build
 
@@ -64,11 +63,6 @@ def test_the_unit_decides_what_a_rate_is_and_not_the_name(runs):
     assert prepared(runs.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
 
 
-def test_scales_of_times_are_refused_for_a_rate(runs):
-    with pytest.raises(OptionError, match=r"--peak scale times, and result is a rate \(1/s\); name a column of times"):
-        prepared(runs.rename(columns={"time_s": "result"}), value="result", unit="1/s", peak=PEAK)
-
-
 def test_a_sum_of_works_over_speeds_is_no_model_of_a_rate(runs):
     """Times of the parts of a program add up to its time; their rates do not add up to its rate."""
     runs = runs.rename(columns={"time_s": "bandwidth_GB_s"})
@@ -109,28 +103,6 @@ def test_steps_by_name(runs, steps, formula):
 
 
 @pytest.mark.parametrize(
-    ("parameter", "formula"),
-    [
-        ("procs", "t' = t * p"),
-        ("procs,n", "t' = t * p"),
-        ("q=procs", "t' = t * q"),
-        ("n", "t' = t"),  # p in formulas, but nobody said that it counts processors
-        ("n=n,p=procs", "t' = t"),
-        ("p=n", "t' = t"),  # a size is one whatever it is called in formulas
-    ],
-)
-def test_the_first_parameter_multiplies_where_it_is_a_number_of_processors(runs, parameter, formula):
-    runs["n"] = 100
-    assert prepared(runs, parameter=parameter).preparation.formula == formula
-
-
-def test_the_first_parameter_multiplies_when_it_is_asked_for(runs):
-    runs["n"] = 100
-    assert prepared(runs, parameter="n=n,p=procs", prepare="parameter").preparation.formula == "t' = t * n"
-    assert prepared(runs, parameter="p=procs,n=n").preparation.formula == "t' = t * p"
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"prepare": "operations"}, "--prepare operations needs --operations"),
@@ -162,17 +134,6 @@ def test_values_whose_squares_no_number_holds(runs, factor):
         DataError, match=r"time_s is .* at BT on SP2, procs=4; values from 1e-100 to 1e\+100 can be fitted: choose"
     ):
         prepared(runs.assign(time_s=runs.time_s * factor))
-
-
-@pytest.mark.parametrize("data", [{"p": [1]}, [1, 2], None])
-def test_data_of_another_type(data):
-    with pytest.raises(DataError, match="test fits measurements, or a pandas table of them, not"):
-        prepared(data)
-
-
-def test_measurements_keep_their_source(runs):
-    assert prepared(Measurements(runs, source="runs.csv")).seen.source == "runs.csv"
-    assert prepared(runs).seen.source == "table"
 
 
 def test_relative_weights_make_every_value_one(runs):
@@ -220,19 +181,6 @@ def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
     relative = prepared(equal, weights="spread", duplicates="keep")
     weight = relative.root_weight**2 * relative.target**2 / relative.seen.repetitions
     assert weight.max() <= weight[relative.seen.repetitions == 1][0] * 5 / 4 * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("weights", ["repetitions", "spread"])
-def test_weights_from_runs_need_repeated_runs(runs, weights):
-    single = runs.drop_duplicates(["code", "system", "procs"])
-    with pytest.raises(OptionError, match=f"--weights {weights} needs repeated runs"):
-        prepared(single, weights=weights)
-
-
-def test_runs_that_all_agree_have_no_spread(runs):
-    twice = pd.concat([runs.drop_duplicates(["code", "system", "procs"])] * 2)
-    with pytest.raises(OptionError, match="took exactly the same time; use --weights repetitions"):
-        prepared(twice, weights="spread", duplicates="keep")
 
 
 def test_selected_observations_keep_their_scale_and_weights(runs):

@@ -13,7 +13,7 @@ import perfcore
 from perf_timing.options import parse_quantities
 from perf_timing.prepared import quantities_of
 from perfcore import Measurements
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import OptionError, PerfError
 
 QUICK = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -73,21 +73,6 @@ def test_quantities_as_an_option_takes_them(given, words):
     assert parse_quantities(given) == words
 
 
-@pytest.mark.parametrize("given", ["", "  ", None, 5, {"SP": "many"}])
-def test_what_names_no_quantity_is_refused(given):
-    with pytest.raises(ValueError, match=r"is expected|could not convert"):
-        parse_quantities(given)
-
-
-@QUICK
-@given(st.dictionaries(st.text("abXY, 0=._-", min_size=1).map(str.strip).filter(bool), st.floats(1e-300, 1e300)))
-def test_a_mapping_is_taken_to_the_last_bit(quantities):
-    if not quantities:
-        return
-    runs = Measurements(pd.DataFrame({"p": [1], "time_s": [1.0]}))
-    assert quantities_of(parse_quantities(quantities), runs, "code", "--operations") == ("--operations", quantities)
-
-
 def test_a_column_gives_its_value_of_each_code(data):
     assert of_codes("gflop", data) == ("gflop", {"lu": 1.5, "cg": 3.0})
 
@@ -141,12 +126,6 @@ def test_what_is_no_quantity_is_refused_in_one_line(data, given, problem):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("given", ["lu=1,lu=2", "lu=1,cg=2,lu=1", "=3"])
-def test_a_name_that_is_typed_twice_or_left_out_is_refused(data, given):
-    with pytest.raises(OptionError, match=r"--operations"):
-        of_codes(given, data)
-
-
 def test_a_row_that_is_left_out_needs_no_quantity(data):
     """Without its time the row is no observation, and the formula of rate and time has no value there."""
     table = data.table.assign(time_s=[8.0, np.nan, 2.0, 1.0])
@@ -172,16 +151,6 @@ def test_a_small_table_is_joined_by_all_columns_of_the_name(data, small_table):
     assert of_codes(name, runs)[1] == {"lu A": 119.297, "lu B": 498.824, "cg A": 1.508}
 
 
-def test_systems_that_are_numbers_are_found_in_a_small_table(data, small_table):
-    name = small_table("nodes,gflops\n8,5\n16,2.5\n", "peak.csv")
-    assert quantities_of((name,), data, "system", "--peak") == ("gflops", {"8": 5.0, "16": 2.5})
-
-
-def test_a_column_goes_before_a_file_of_the_same_name(data, small_table):
-    small_table("code,gflop\nlu,7\ncg,7\n", "gflop")
-    assert of_codes("gflop", data)[1] == {"lu": 1.5, "cg": 3.0}
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -198,25 +167,6 @@ def test_small_tables_that_do_not_fit_are_refused_in_one_line(data, small_table,
     with pytest.raises(PerfError, match=problem) as caught:
         of_codes(small_table(text), data)
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_small_table_without_the_column_asked_for(data, small_table):
-    small_table("code,gflop\nlu,1\n")
-    with pytest.raises(UnknownNameError, match=r"column of counts.csv .*'gflops': did you mean 'gflop'"):
-        of_codes("counts.csv:gflops", data)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("code,gflop\nlu,1\n\n,2\n", r"^counts.csv:4: code is empty"),
-        ("code,gflop\nlu,1\ncg,many\nmg,3\n", r"^counts.csv:3: gflop is 'many'"),
-        ("code,gflop\nlu,1\ncg,\n", r"^counts.csv:3: gflop is empty"),
-    ],
-)
-def test_the_place_in_a_small_table_is_named(data, small_table, text, problem):
-    with pytest.raises(PerfError, match=problem):
-        of_codes(f"{small_table(text)}:gflop", data)
 
 
 def test_measurements_that_name_no_code_have_one(small_table):
@@ -239,10 +189,3 @@ def test_printed_rates_and_published_counts_agree(real_data):
     assert published["FT C"] == 396.388
     with pytest.raises(OptionError, match=r"npb_opcounts.csv: say which column to take, .*iterations, gflop"):
         of_codes(real_data / "scaling" / "npb_opcounts.csv", runs)
-
-
-@pytest.mark.real_data
-def test_counts_of_several_problem_classes_are_not_one_quantity(real_data):
-    runs = perfcore.read(real_data / "scaling" / "npb_mpi_picluster.csv")
-    with pytest.raises(DataError, match=r"mops_total\*time_s of code \w+ is between .*name the code by more columns"):
-        of_codes("mops_total*time_s", runs)

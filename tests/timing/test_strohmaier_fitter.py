@@ -70,17 +70,6 @@ def test_what_predictions_do_not_depend_on(table, options, change):
     assert found == pytest.approx(factor * expected, rel=1e-9)
 
 
-def test_operation_counts_in_another_unit_change_nothing(table):
-    work = dict(zip(CODES, (168.284, 119.297, 85.01, 3.892), strict=True))
-    peak = dict(zip(SYSTEMS, (0.266, 0.05, 0.15, 0.36), strict=True))
-    first = fit(table, operations=work, peak=peak)
-    giga = fit(table, operations={c: w * 1e9 for c, w in work.items()}, peak={s: r * 1e6 for s, r in peak.items()})
-    assert giga.predict(AT, interval=0.9) == pytest.approx(first.predict(AT, interval=0.9), rel=1e-9)
-    assert [p.estimate for p in giga.parameters[8:]] == pytest.approx([p.estimate for p in first.parameters[8:]])
-    # They do shift weight between codes and systems.
-    assert np.abs(first.predict(AT) / fit(table).predict(AT) - 1).max() > 1e-4
-
-
 def test_relative_weights_make_the_scale_irrelevant(table):
     """Relative errors are the same in every scale, so that all preparations must agree."""
     plain = fit(table, weights="relative", prepare="none").predict(AT, interval=0.9)
@@ -163,12 +152,6 @@ def test_a_code_measured_once_is_not_determined_by_the_others(table):
     assert any("6 observations are not determined by the others" in line for line in model.summary())
 
 
-def test_without_validation_nothing_is_left_out(table):
-    model = fit(table)
-    assert model.left_out == ()
-    assert model.statistics["mean_relative_error_left_out_cells"] is None
-
-
 def test_figures_of_the_fit(table):
     model = fit(table)
     figures = model.statistics
@@ -241,12 +224,6 @@ def spoilt_by(factor, table):
     return spoilt, place
 
 
-def test_nothing_is_dropped_where_nothing_stands_out(joint):
-    model = fit(as_table(joint(noise=0.3, seed=1)), drop_outliers=True)
-    assert model.dropped == ()
-    assert len(model.observations.value) == 96
-
-
 def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
     truth = fit(as_table(joint())).predict(AT)
     spoilt = table.copy()
@@ -278,14 +255,6 @@ def test_bootstrap_intervals_through_the_options(table):
     for k in range(8):  # of work: inverse speeds may pass through 0
         interval, wide = first.intervals[k], wider.intervals[k]
         assert wide.lower < interval.lower < first.parameters[k].estimate < interval.upper < wide.upper
-
-
-def test_exact_data_give_their_functions(joint):
-    """Errors of nothing at all are better than any, not worse."""
-    # One function, numbers of few bits: no rounding, the sum of squares is 0.
-    exact = as_table(joint(("1/p",), w=np.array([[2.0, 4.0]]), r=np.array([[1.0, 0.5]])))
-    assert perfcore.rank(exact, fitter="strohmaier", terms=1).candidates[0].functions == ("1/p",)
-    assert perfcore.fit(exact, fitter="strohmaier", terms=1).functions == ("1/p",)
 
 
 def test_models_with_negative_parameters_come_last_and_are_not_chosen(table):
@@ -374,31 +343,6 @@ def test_options_that_are_refused(table, options, message):
     with pytest.raises(PerfError, match=message) as caught:
         fit(table, **options)
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_code_that_shares_no_system_with_the_others(table):
-    apart = table.copy()
-    apart.loc[apart["code"] == "MG", "system"] = "Cray C90"
-    with pytest.raises(
-        PerfError, match=r"code MG was measured on no system that the others share \(only on Cray C90\)"
-    ):
-        fit(apart)
-
-
-def test_a_model_file_holds_the_model(table, tmp_path):
-    # A code on one system: NaN in memory, null in the file.
-    lone = table[(table["code"] != "BT") | (table["system"] == "T3D")]
-    for options in ({}, {"functions": "all", "intervals": "bootstrap", "draws": 10}, {"functions": "1/p,1/p"}):
-        model = fit(lone, validate=True, **options)
-        model.save(tmp_path / "model.json")
-        text = (tmp_path / "model.json").read_text()
-        assert "null" in text
-        assert "NaN" not in text
-        assert "Infinity" not in text
-        loaded = perfcore.load(tmp_path / "model.json")
-        assert loaded == model
-        assert loaded.summary() == model.summary()
-        assert np.array_equal(loaded.predict(AT, interval=0.9), model.predict(AT, interval=0.9), equal_nan=True)
 
 
 @pytest.mark.parametrize(

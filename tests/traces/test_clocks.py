@@ -38,14 +38,6 @@ def test_a_known_shift_is_found_again_by_collectives(tmp_path, shift_us):
     assert "aligned by the ends of common collectives; half of the 5 of ranks 0 and 1 lie within" in trace.notes[1]
 
 
-def test_a_base_time_beside_the_events_counts(tmp_path):
-    write_rank(tmp_path, 0, world_size=2)
-    path = write_rank(tmp_path, 1, world_size=2, start_us=1_000_000)
-    document = json.loads(path.read_text())
-    path.write_text(json.dumps({**document, "baseTimeNanoseconds": (START_US - 1_000_000) * 1000}))
-    assert starts(read(tmp_path)) == [0, 0]
-
-
 def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):
     write_rank(tmp_path, 0, world_size=2)
     write_rank(tmp_path, 1, world_size=2, start_us=START_US + 10**9, steps=STEPS - 1)

@@ -8,7 +8,6 @@ from traces.kineto_files import START_US
 import perfcore
 from perf_analysis.messages import collective_rows
 from perf_traces.messages.communication import communication_of
-from perfcore.base.errors import DataError
 
 KERNEL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
 ALL, PAIR = {"Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]", "Group size": 4}, {"Group size": 2}
@@ -72,15 +71,6 @@ def test_the_files_of_ranks_fit_together(tmp_path):
     assert times == {"nccl:allreduce": (1, 6_000, 68_000), "nccl:_allgather_base": (4, 0, 86_000)}
     enter, leave = found.calls.enter_ns[found.messages.send_call], found.calls.leave_ns[found.messages.receive_call]
     assert (enter - leave == -30_000).all()
-
-
-def test_of_one_rank_the_others_are_missing(tmp_path):
-    written(tmp_path)
-    found = communication_of(perfcore.read(tmp_path / "rank2.json"))
-    assert found.remarks() == {"collectives lack members": 3, "sends or receives have no partner in the files": 2}
-    assert len(communication_of(perfcore.read(tmp_path / "rank2.json", locations="stream")).collectives) == 3
-    with pytest.raises(DataError, match="belong to the whole run"):
-        communication_of(perfcore.read(tmp_path / "rank2.json", since="50%"))
 
 
 def _late(rank, found):
@@ -178,20 +168,6 @@ def test_the_host_says_what_a_kernel_does_not(tmp_path):
         "collectives name no known group of processes: each call of a rank counts as one": 1,
         "collectives lack members": 1,
     }
-
-
-def test_a_batch_of_messages_is_one_kernel_after_their_records(tmp_path):
-    for rank in range(2):
-        batch = [("send", 100, {"Dst Rank": 1 - rank}), ("recv", 100, {"Src Rank": 1 - rank})]
-        events = [host(10 * at, 10 * at + 5, "record_param_comms", **told(name, elements, **peer))
-                  for at, (name, elements, peer) in enumerate(batch)]  # fmt: skip
-        events += [launch(30, 1), kernel(50, 60 + rank, {"correlation": 1})]
-        document = {"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
-        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
-    found = communication_of(perfcore.read(tmp_path))
-    assert (found.remarks(), found.messages.bytes.tolist()) == ({}, [200, 200])
-    received = found.calls.leave_ns[found.messages.receive_call]
-    assert sorted(received.tolist()) == [10_000, 11_000]  # from the first kernel on
 
 
 @pytest.mark.real_data

@@ -6,13 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.overheads import overheads
 from perf_traces import nesting
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
-from perf_traces.options import recorded_by
 from perf_traces.windows import part_of
-from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError
+from perfcore import Trace, overheads
+from perfcore.base.errors import DataError
 
 # In the order in which they are shown.
 STATES = ("gemm", "ncclAllReduce", "Memcpy HtoD", NOT_STARTED, WAITING_FOR_HOST, "Idle")
@@ -112,23 +110,3 @@ def test_ranks_are_merged_one_by_one(tmp_path):
     assert part.utilization().integral == 10 + 9
     run.recorded.levels["node"] = ("n",) * 4
     assert located(run.recorded, "node").utilization().integral == 10 + 3  # rank 1 begins with its own first event
-
-
-def test_nothing_that_lasts_is_left_as_it_is():
-    trace = Trace([0], [0], [5], [5], STREAMS, STATES, span_ns=(0, 9))
-    assert located(trace, "auto") is trace
-
-
-def test_files_are_read_with_the_level_that_is_asked(tmp_path):
-    path = tmp_path / "trace.csv"
-    rows = ["GPU 0 / stream 1,gemm,0,10", "GPU 0 / stream 2,gemm,5,15", "GPU 0 / stream 2,Memcpy,15,18"]
-    path.write_text("\n".join(["location,state,start_us,end_us", *rows]) + "\n")
-    gpu = perfcore.read(path)
-    assert isinstance(gpu, LocatedTrace)
-    assert (gpu.locations, gpu.utilization().integral) == (("GPU 0",), 15)
-    assert perfcore.read(path, locations="stream").utilization().integral == 20
-    with pytest.raises(DataError, match="is the node known; known: --locations device"):
-        perfcore.read(path, locations="node")
-    with pytest.raises(OptionError, match="locations"):
-        perfcore.read(path, locations="galaxy")
-    assert [recorded_by(level, True) for level in ("stream", "thread", "node")] == ["streams", "threads", "streams"]

@@ -1,7 +1,6 @@
 """A part of a run: parts add up to the whole, times and markers say which, and what cannot be is said in a line."""
 
 import itertools
-import json
 import sys
 
 import duckdb
@@ -11,8 +10,8 @@ import pytest
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
-from perf_traces.windows import marker_lines, occurrences, part_of, part_of_curve
-from perfcore import Trace, UtilizationCurve
+from perf_traces.windows import occurrences, part_of, part_of_curve
+from perfcore import Trace
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
@@ -136,12 +135,6 @@ def test_times_and_markers(since, until, expected):
     assert part_of(trace, since=since, until=until).span_ns == expected
 
 
-def test_times_count_from_the_start_where_the_clock_s_are_dates():
-    start = 1_700_000_000 * 10**9
-    trace = Trace([0], [0], [start], [start + 10**9], ["cpu"], ["run"], time_unit="s")
-    assert part_of(trace, since="0.25s", until=0.5).span_ns == (start + 250_000_000, start + 500_000_000)
-
-
 STEPS = [(f"step#{k}", 1_000 + 100 * k, 1_090 + 100 * k) for k in range(1, 21)]
 
 
@@ -159,22 +152,6 @@ def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts():
         part_of(trace, region="stpe")
 
 
-def test_a_state_counts_where_no_marker_has_the_name():
-    trace = Trace([0, 1, 0], [0, 0, 1], [0, 5, 60], [50, 70, 80], ["a", "b"], ["solve", "wait"], time_unit="ns")
-    assert part_of(trace, region="solve").span_ns == (0, 70)
-
-
-def test_markers_of_ranks_that_overlap_are_one_occurrence():
-    rank_0 = [("step", 100 * k, 100 * k + 100) for k in range(1, 9)]
-    late = [(name, start + 7, end + 7) for name, start, end in rank_0]
-    nested = [("call", 1_000, 2_000), ("call", 1_200, 1_300)]
-    trace = random_trace(0, markers=[*rank_0, *late, *nested])
-    found = occurrences(trace, "step")
-    assert found.starts.tolist() == [start for _, start, _ in rank_0]
-    assert found.ends.tolist() == [end for _, _, end in late]
-    assert len(occurrences(trace, "call")) == 1
-
-
 def test_markers_are_cut_and_what_is_cut_is_known():
     trace = random_trace(0, markers=STEPS, facts={"rank": 3}, levels={"node": ["a", "a", "b", "b"]})
     part = part_of(trace, since=1_250, until=1_450)
@@ -184,31 +161,6 @@ def test_markers_are_cut_and_what_is_cut_is_known():
     assert part.notes == ("part of the run: 1.25 us .. 1.45 us, 3.8% of it",)
     of_a_part = part_of(part, since=1_260, until=1_395)
     assert occurrences(of_a_part, "step").cut.tolist() == [True, False]
-
-
-def test_a_marker_that_begins_before_the_first_state_is_whole():
-    trace = random_trace(0, markers=[("step#1", 500, 2_000), ("step#2", 2_000, 3_000)])
-    part = part_of(trace, region="step#1")
-    assert part.span_ns == (900, 2_000)
-    assert part.markers == (("step#1", 500, 2_000),)
-    assert not occurrences(part, "step#1").cut.any()
-
-
-def test_only_some_locations_and_states():
-    trace = random_trace(0, levels={"node": ["a", "a", "b", "b"]})
-    part = part_of(trace, only=["rank [13]", "MPI_*"])
-    assert (part.locations, part.states) == (("rank 1", "rank 3"), ("MPI_Wait", "MPI_Send"))
-    assert part.levels == {"node": ["a", "b"]}
-    assert part.source == "trace [2 of 4 locations, 2 of 4 states]"
-    assert part.span_ns == trace.span_ns
-    kept = np.isin(trace.location, [1, 3]) & np.isin(trace.state, [1, 2])
-    assert part.n_intervals == kept.sum()
-    assert part_of(trace, only="b").locations == ("rank 2", "rank 3")  # by the name of their node
-    assert part_of(trace, only="state:r*").states == ("run",)
-    with pytest.raises(OptionError, match=r"--only 'rnk \*' fits no location or state: did you mean 'rank"):
-        part_of(trace, only="rnk *")
-    with pytest.raises(OptionError, match="fits no state"):
-        part_of(trace, only="state:rank*")
 
 
 @pytest.mark.parametrize(
@@ -227,27 +179,6 @@ def test_what_cannot_be_is_said_in_a_line(how, problem):
     with pytest.raises((OptionError, DataError), match=problem.replace(".", r"\.")) as error:
         part_of(random_trace(0, markers=STEPS), **how)
     assert "\n" not in str(error.value)
-
-
-def test_a_part_of_a_curve():
-    curve = UtilizationCurve([0, 4, 10], [2, 8], "ms", n_locations=8)
-    assert part_of_curve(curve) is curve
-    part = part_of_curve(curve, since="3 ms", until="60%")
-    assert (part.edges.tolist(), part.heights.tolist(), part.n_locations) == ([3.0, 4.0, 6.0], [2.0, 8.0], 8)
-    with pytest.raises(OptionError, match="'step' is no time"):
-        part_of_curve(curve, since="step")
-
-
-def test_reading_takes_the_part_as_keywords(tmp_path):
-    path = tmp_path / "trace.csv"
-    perfcore.write(random_trace(0), path)
-    part = perfcore.read(path, since="10%", until="50%", only=["rank 0", "run"])
-    assert (part.locations, part.states, part.span_ns[1] - part.span_ns[0] < 2_100) == (("rank 0",), ("run",), True)
-    assert perfcore.read("examples/step.csv", since=5, until="50%").edges.tolist() == [5.0, 10.0, 15.0]
-    with pytest.raises(OptionError, match="to which --from, --only cannot be applied"):
-        perfcore.read("examples/npb/timings.csv", since=5, only="x")
-    with pytest.raises(OptionError, match="--from True: a number, a time"):
-        perfcore.read(path, since=True)
 
 
 EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
@@ -269,25 +200,6 @@ def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words)
     assert "part of the run: " in said
     assert "20.0% of it" in said
     assert program(*words, "--from", "9h", status=2).err.count("\n") == 1
-
-
-def test_suggested_commands_repeat_the_part(program, tmp_path):
-    words = ["--from", "20%", "--only", "state:*", "--only", "rank *", "--locations", "thread"]
-    facts = json.loads(program("info", EXAMPLE, *words[:4], "--json").out)["facts"]
-    assert facts["next"][0].startswith(f"perf fit {EXAMPLE} --from 20% --only 'state:*' ")
-    assert facts["notes"][-2].startswith("part of the run: ")
-    assert program("info", EXAMPLE, "--from", "1", "-r", "since=2", status=2).err == (
-        "perf: error: --from and -r since= are the same; give one of them\n"
-    )
-
-
-def test_markers_are_listed_as_they_are_typed():
-    marks = [*STEPS, ("io", 0, 1_000), ("once (7)", 5, 7)]
-    assert marker_lines(random_trace(0, markers=marks)) == [
-        "step#1 .. step#20 (20 x 90 ns)",
-        "io (1 x 1 us)",
-        "once (7) (1 x 2 ns)",
-    ]
 
 
 @pytest.mark.real_data

@@ -1,7 +1,5 @@
 """One run from many files: which rank each is, which are missing, doubled or none, and what the run then is."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from traces.kineto_files import START_US, read, write_rank
@@ -9,10 +7,9 @@ from traces.kineto_files import START_US, read, write_rank
 import perfcore
 from perf_traces.joined_trace import JoinedTrace, summed_curve
 from perf_traces.levels import located
-from perf_traces.ranks import named_ranks
-from perfcore import Measurements, Trace
+from perfcore import Trace
 from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import InputError
 from perfcore.data.trace import curve_from_intervals
 
 
@@ -70,55 +67,6 @@ def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
     assert ("node" in trace.levels) == names[0].startswith("node")
 
 
-def test_names_that_are_no_ranks():
-    def of(*names):
-        return named_ranks([Path(name) for name in names])
-
-    assert of("run_p4.csv", "run_p8.csv") == [None, None]
-    assert of("run.4.csv", "run.8.csv") == [None, None]  # with gaps: numbers of processors, or dates
-    assert of("franked.json", "crank4.json") == [None, None]
-
-
-def test_a_pattern_tells_ranks_and_goes_before_the_file(tmp_path):
-    for rank in range(2):
-        write_rank(tmp_path, 1 - rank, f"p{rank}.json", world_size=2)
-    trace = read(tmp_path, from_name="p{rank:int}.json")
-    assert trace.notes[0] == "2 ranks as one run, told by --from-name"
-    assert trace.utilization().integral == pytest.approx(5 * (40 + 41))
-    assert next(trace.rank_traces()).facts["rank"] == 1
-
-
-def test_missing_ranks_are_named(tmp_path):
-    for rank in (0, 3):
-        write_rank(tmp_path, rank, world_size=8)
-    assert "of 8 ranks 6 are missing: 1 to 2, 4 to 7" in read(tmp_path).notes
-
-
-def test_two_files_of_one_rank_are_refused(tmp_path):
-    write_rank(tmp_path, 0, "a.json")
-    write_rank(tmp_path, 0, "b.json")
-    with pytest.raises(DataError, match=r"rank 0 is there twice, .*a\.json and .*b\.json; .*files=runs"):
-        read(tmp_path)
-
-
-def test_names_go_before_files_that_all_say_the_same(tmp_path):
-    """Each process was started by itself, so that each thinks it is rank 0 of its own."""
-    for rank in range(2):
-        path = write_rank(tmp_path, rank)
-        path.write_text(path.read_text().replace('"rank": 1', '"rank": 0'))
-    assert read(tmp_path).ranks == (0, 1)
-
-
-def test_a_rank_of_another_job_is_refused(tmp_path):
-    write_rank(tmp_path, 0, world_size=2)
-    write_rank(tmp_path, 1, world_size=64)
-    with pytest.raises(DataError, match=r"rank1\.json is of a job of 64 ranks and .*rank0\.json of one of 2"):
-        read(tmp_path)
-    write_rank(tmp_path, 5, "rank1.json", world_size=2)
-    with pytest.raises(DataError, match=r"rank1\.json is rank 5 of a job of 2 ranks"):
-        read(tmp_path)
-
-
 class Notes(progress.Sink):
     """What is said of the reading."""
 
@@ -154,27 +102,6 @@ def test_a_rank_that_is_cut_short_is_named_and_used_only_if_asked(tmp_path):
     trace = read(tmp_path, to_the_cut=True)
     assert trace.n_intervals == 15 + 9
     assert "rank 1: the file is cut short: what stands before its end is read" in trace.notes
-
-
-def test_runs_stay_runs(tmp_path):
-    """Without ranks in files or names, or with other fields, phases are put side by side."""
-    for p in (2, 4):
-        write_rank(tmp_path, 0, f"run_p{p}.json", told=False)
-    with progress.show_with(notes := Notes()):
-        assert isinstance(read(tmp_path), Measurements)
-    assert "taken as runs side by side, as neither the files nor their names tell ranks" in notes.said[0]
-    told = read(tmp_path, from_name="run_p{p:int}.json")
-    assert set(told.table["p"]) == {2, 4}
-    assert isinstance(read(tmp_path, files="ranks"), JoinedTrace)
-
-
-def test_runs_of_ranks(tmp_path):
-    """A field beside the rank tells runs apart, whatever the order of the files."""
-    for p in (2, 4):
-        for rank in range(p):
-            write_rank(tmp_path, rank, f"rank{rank}_p{p}.json", world_size=p)
-    table = read(tmp_path, from_name="rank{rank:int}_p{p:int}.json").table
-    assert set(table["p"]) == {2, 4}
 
 
 def test_other_processes_read_the_same(tmp_path):

@@ -1,19 +1,13 @@
 """What if: answers that a person can compute, and what may not be asked."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from messages_by_hand import by_hand, exchange
 
-from perf_analysis.messages import message_table, messages
-from perf_analysis.replay_answers import network_from_text
-from perf_analysis.whatif import whatif
-from perf_explore.opening import DataViews
+from perf_analysis.messages import message_table
 from perf_traces.messages.communication import carry
-from perf_views.contents import Table
-from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore import Trace, whatif
+from perfcore.base.errors import OptionError, UnknownNameError
 
 
 def trace_of(found, states=("solve",), intervals=()):
@@ -122,16 +116,6 @@ def test_what_may_not_be_asked():
             whatif(trace, **options)
 
 
-def test_a_trace_without_messages():
-    with pytest.raises(DataError, match="no calls of a communication library"):
-        whatif(Trace([0], [0], [0], [5], ["cpu"], ["run"]))
-
-
-def test_words_for_networks():
-    assert network_from_text("10us,1Gbit/s").bytes_per_ns == 0.125
-    assert network_from_text(" X2 ").factor == 0.5
-
-
 def test_messages_by_sender_receiver_and_size():
     run = by_hand(
         [[("MPI_Send", 0, 1), ("MPI_Send", 2, 3)], [("MPI_Recv", 0, 2), ("MPI_Recv", 2, 4)], []],
@@ -143,18 +127,3 @@ def test_messages_by_sender_receiver_and_size():
     assert table.count.tolist() == [[0, 2], [0, 0]]
     assert (table.sizes.tolist(), table.of_size.tolist(), table.bytes_of_size.tolist()) == ([0, 16], [1, 1], [0, 9])
     assert table.tables()[0][2] == [["rank 0", "rank 1", "2", "9"]]
-
-
-def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
-    shown = DataViews(trace_of(exchange()), "run")
-    assert ("messages",) in shown.paths()
-    view = shown.view(("messages",), {})
-    assert next(block.rows[0] for block in view.blocks if isinstance(block, Table)) == ("rank 0", "rank 1", "1", "8")
-    collectives = DataViews(trace_of(late_barrier()), "run").view(("messages",), {})
-    assert [block.title for block in collectives.blocks if isinstance(block, Table)] == ["Collectives"]
-    assert ("messages",) not in DataViews(Trace([0], [0], [0], [5], ["cpu"], ["run"]), "run").paths()
-
-
-def test_messages_tell_what_is_wrong_with_a_trace():
-    cut = replace(exchange(), unmatched={"records could not be read": 20})
-    assert messages(trace_of(cut)).summary()[2:] == ["records could not be read (20)"]

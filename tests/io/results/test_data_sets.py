@@ -1,12 +1,11 @@
 """Folders and patterns of files as one data set."""
 
 import pytest
-from format_samples import HYPERFINE, NPB, OSU, cube
+from format_samples import NPB, OSU, cube
 from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.reading.many_files import NamePattern, named_files
 
@@ -83,29 +82,6 @@ def test_parameters_from_names(folder):
     assert len(data.observations()) == 3 * 2 * 2
 
 
-def test_parameters_that_grow_together_are_kept_where_the_user_names_them(folder):
-    for processes in (1, 2, 4):
-        (folder / f"p{processes}_n{100 * processes}.out").write_text(npb(processes, 1))
-    data = perfcore.read("runs", from_name="p{ranks:int}_n{n:int}.out")
-    assert dict(data.roles.parameters) == {"p": "ranks", "n": "n"}  # and not the file's own count of processes
-
-
-def test_names_of_folders(folder):
-    for size in (10, 200):
-        (folder / f"size_{size}").mkdir()
-        (folder / f"size_{size}" / "lu.out").write_text(npb(4, size))
-    data = perfcore.read("runs", from_name="size_{n}/*.out")
-    assert data.table[["n", "time_s"]].to_numpy().tolist() == [[10, 10], [200, 200]]
-    assert dict(data.roles.parameters) == {"p": "n"}
-
-
-def test_one_file_with_a_name(folder):
-    (folder / "lu_n12.out").write_text(npb(4, 2.5))
-    data = perfcore.read("runs/lu_n12.out", from_name="{code}_n{n:int}.out")
-    assert data.table[["code", "n"]].to_numpy().tolist() == [["lu", 12]]
-    assert (data.source, data.line(0)) == ("runs/lu_n12.out", 5)
-
-
 def test_a_series_of_profiles_is_told_by_its_folders(folder):
     for x in (1, 20):
         (folder / f"mm.x{x}y3.r1").mkdir()
@@ -114,39 +90,6 @@ def test_a_series_of_profiles_is_told_by_its_folders(folder):
     data = perfcore.read("runs")
     assert (dict(data.roles.parameters), data.roles.category) == ({"p": "x"}, ("callpath",))
     assert data.table["x"].tolist() == [1, 1, 20, 20]
-
-
-class Notes(progress.Sink):
-    def __init__(self):
-        self.texts = []
-
-    def note(self, text):
-        self.texts.append(text)
-
-
-def test_files_of_no_known_format(folder):
-    (folder / "lu.out").write_text(npb(4, 2.5))
-    (folder / "README").write_text("how it was run\n")
-    (folder / "empty.out").write_text("")
-    notes = Notes()
-    with progress.show_with(notes):
-        assert len(perfcore.read("runs").table) == 1
-    assert notes.texts == ["runs: passed over, of no known format: runs/README, runs/empty.out"]
-    with pytest.raises(InputError, match=r"runs/README: not in any of the \d+ known formats"):
-        perfcore.read("runs/*")
-    (folder / "lu.out").unlink()
-    with pytest.raises(InputError, match=r"runs: holds no file that is known here \(runs/README, runs/empty.out\)"):
-        perfcore.read("runs")
-
-
-def test_files_of_several_formats_are_refused(folder):
-    (folder / "lu.out").write_text(npb(4, 2.5))
-    (folder / "a.json").write_text(HYPERFINE)
-    (folder / "b.json").write_text(HYPERFINE)
-    kinds = "2 of hyperfine such as runs/a.json, 1 of npb such as runs/lu.out"
-    with pytest.raises(InputError, match=f"runs: holds files of several formats: {kinds}; choose with --reader"):
-        perfcore.read("runs")
-    assert len(perfcore.read("runs", reader="hyperfine").table) == 6
 
 
 def test_files_that_cannot_be_put_together_are_refused(folder):
@@ -158,14 +101,6 @@ def test_files_that_cannot_be_put_together_are_refused(folder):
     (folder / "b.csv").write_text("p,elapsed_ms\n1,2\n")
     with pytest.raises(DataError, match="has the value 'time_s' and"):
         perfcore.read("runs/*.csv")
-
-
-def test_names_that_do_not_fit_are_refused(folder):
-    (folder / "lu.out").write_text(npb(4, 2.5))
-    with pytest.raises(InputError, match=r"runs/lu.out: the name does not fit --from-name 'p\{p:int\}.out'"):
-        perfcore.read("runs", from_name="p{p:int}.out")
-    with pytest.raises(OptionError, match="has a column 'processes' already"):
-        perfcore.read("runs", from_name="{processes}.out")
 
 
 @pytest.mark.parametrize(

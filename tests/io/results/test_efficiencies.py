@@ -7,42 +7,13 @@ from format_samples import MODEL_FACTORS, TALP
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_scaling.fitter import ScalingFitter
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError
 
 
 def read(folder, name, text):
     path = folder / name
     path.write_text(text if isinstance(text, str) else json.dumps(text))
     return perfcore.read(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        ("talp.json", {"popMetrics": {"a": {"elapsedTime": "long"}}}, "elapsedTime is 'long'"),
-        ("talp.json", {"popMetrics": {"a": {"elapsedTime": 10**30}}}, "elapsedTime is '10000000"),
-        ("modelfactors.csv", "Number of processes;2\n" + "x" * 200_000 + ";1\n", "csv:2: "),
-        ("talp.json", {"popMetrics": {"a": {"elapsedTime": 0}}}, "no region of TALP in which time passed"),
-        ("talp.json", {"popMetrics": 3}, "is not JSON of TALP"),
-        ("modelfactors.csv", "Number of processes;2;x\n", "modelfactors.csv:1: .*'x'"),
-        ("modelfactors.csv", "Number of processes;2;8\nLoad balance;99.1\n", "csv:2: has 1 values for 2 runs"),
-        ("modelfactors.csv", "Number of processes;2\nLoad balance;many\n", "csv:2: the value is 'many'"),
-        ("modelfactors.csv", "Number of processes;2\n", "holds no results"),
-    ],
-)
-def test_what_is_wrong_is_said(tmp_path, name, text, words):
-    with pytest.raises(InputError, match=words):
-        read(tmp_path, name, text)
-
-
-def test_no_laws_of_efficiencies_are_suggested(tmp_path):
-    shares = read(
-        tmp_path, "modelfactors.csv", "Number of processes;2;4;8\nLoad balance;99;98;97\nTransfer efficiency;9;8;7\n"
-    )
-    assert shares.roles.unit == "share"
-    assert not ScalingFitter.suits(shares)
-    assert set(read(tmp_path, "talp.json", TALP).table["unit"]) == {"share", "s", ""}
 
 
 def test_they_stand_beside_those_of_traces(tmp_path):

@@ -40,9 +40,6 @@ def read_cube(tmp_path):
     return read_cube
 
 
-FILE = "run.cali"
-
-
 def test_a_region_without_what_it_calls(read):
     data = read(CALIPER)
     assert data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist() == [
@@ -64,32 +61,6 @@ __rec=ctx,ref=33=53,attr=72,data=6
 """
     lines = [line for line in CALIPER.splitlines() if not line.startswith("__rec=ctx")]
     assert read("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
-
-
-def test_metrics_of_caliper_by_name(read):
-    assert len(read(CALIPER, metric="Avg time/rank").table) == 2
-    with pytest.raises(UnknownNameError, match="unknown metric 'cycles'"):
-        read(CALIPER, metric="cycles")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("id=34,attr=32,data=solve,parent=33", "id=34,attr=32,data=solve,parent=34", r":12: node 34 is its own parent"),
-        ("data=4.5", "data=fast", "'fast' is no number"),
-        ("__rec=ctx,ref=33,", "__rec=ctx,ref=99,", r":11: no record of Caliper: KeyError 99"),
-        ("data=4.5\n", "data=4.5\\\n", r":11: no record of Caliper: StopIteration"),
-    ],
-)
-def test_records_that_are_refused(read, old, new, message):
-    with pytest.raises(InputError, match=message):
-        read(CALIPER.replace(old, new))
-
-
-def test_nodes_that_nest_for_ever_are_refused(read):
-    nested = "".join(f"__rec=node,id={n},attr=32,data=r,parent={n - 1}\n" for n in range(1000, 60000))
-    with pytest.raises(InputError, match="is more than 1000 levels deep"):
-        read(CALIPER + nested)
 
 
 def test_a_cube_and_its_folder(read_cube):

@@ -41,8 +41,7 @@ from format_samples import (
 )  # fmt: skip
 
 import perfcore
-from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture
@@ -65,7 +64,6 @@ def pytest_runs(*values):
     return {"machine_info": {"node": "a"}, "benchmarks": runs}
 
 
-OSU_LATENCY = OSU.split("\n\n")[0]
 OSU_PAIRS = OSU_OTHERS[OSU_OTHERS.index("# OSU MPI Multiple") : OSU_OTHERS.index("# OSU MPI Non-blocking")]
 OSU_CHECKED = (
     "# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_INT.\n"
@@ -266,47 +264,6 @@ def test_what_is_refused(read, content, old, new, message):
     assert not old or old in content
     with pytest.raises(InputError, match=message):
         read(content.replace(old, new) if old else content)
-
-
-def test_requests_that_were_not_kept(read):
-    with pytest.raises(InputError, match="run the benchmark with --save-detailed"):
-        read(VLLM.replace('"ttfts"', '"times"'), requests=True)
-
-
-def test_marks_of_processes_before_lines(read):
-    for tag in ("[1,0]<stdout>:", "0: "):
-        lines = "".join(f"{tag}{line}" for line in NCCL_TESTS.splitlines(keepends=True))
-        assert read(lines + "2024-05-01 12:00:00 done\n").table.equals(read(NCCL_TESTS).table)
-
-
-def test_lines_and_columns_of_rows(read):
-    data = read(IOR_TEXT)
-    assert [data.line(row) for row in range(3)] == [20, 21, 23]
-    assert list(data.table.columns) == list(read(IOR).table.columns)
-    assert data.table.iloc[0][["block_kib", "open_s", "close_s"]].tolist() == [1024, 0.1, 0.01]
-    assert read(REFRAME_PERFLOG).line(1) == 3
-    assert "log_dir" not in read(RAMBLE).table.columns
-
-
-def test_the_number_of_processes_of_osu_comes_from_the_name(read):
-    data = read(OSU_LATENCY, name="osu_p16.out", from_name="osu_p{p:int}.out")
-    assert data.table["p"].tolist() == [16, 16]
-    assert set(data.roles.parameters.values()) == {"p", "bytes"}
-
-
-def test_metrics_of_several_units_are_chosen(read):
-    data = read(REFRAME_REPORT)
-    with pytest.raises(DataError, match="several units"):
-        data.observations()
-    assert data.where("metric=elapsed").observations().value.tolist() == [1.25]
-
-
-def test_jobs_that_are_left_out_are_counted(read, monkeypatch):
-    notes = []
-    monkeypatch.setattr(progress, "note", notes.append)
-    assert read(SACCT).line(1) == 5
-    left_out = "left out, since they did not complete (CANCELLED): 1 of 3 jobs; -r failed=yes keeps them"
-    assert notes[0].endswith(left_out)
 
 
 def test_repeats_of_ramble_are_runs_and_their_summaries_are_none(read):

@@ -6,8 +6,6 @@ from trace_samples import CALIPER_TRACE
 import perfcore
 from perfcore.base.errors import InputError
 
-FILE = "trace.cali"
-
 
 def test_the_innermost_region_counts(write):
     trace = perfcore.read(write(CALIPER_TRACE))
@@ -16,12 +14,6 @@ def test_the_innermost_region_counts(write):
     curve = trace.utilization()
     assert curve.edges.tolist() == [1, 1.5, 2, 2.75, 4]
     assert curve.heights.tolist() == [1, 2, 1, 2]
-
-
-def test_microseconds_of_older_versions(write):
-    older = CALIPER_TRACE.replace("time.offset.ns", "time.offset").replace("=2750=", "=2750.5=")
-    trace = perfcore.read(write(older))
-    assert trace.utilization().edges.tolist() == [1000, 1500, 2000, 2750.5, 4000]
 
 
 @pytest.mark.parametrize(
@@ -38,9 +30,3 @@ def test_damage_is_said_with_its_line(write, old, new, problem):
     assert old in CALIPER_TRACE
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(CALIPER_TRACE.replace(old, new)), reader="caliper-trace")
-
-
-@pytest.mark.real_data
-def test_profiles_are_left_to_their_own_reader(real_data):
-    profile = perfcore.read(real_data / "traces" / "caliper" / "example-profile.cali")
-    assert isinstance(profile, perfcore.Measurements)

@@ -13,7 +13,7 @@ import perfcore
 from perf_io.traces.intervals import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perf_traces.nesting import nesting_of
-from perfcore.base.errors import InputError, OptionError
+from perfcore.base.errors import InputError
 
 X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
 
@@ -40,16 +40,6 @@ def test_threads_with_nested_regions_and_names(read):
     assert set(trace.busy_states) == {"step", '},{"ph"'}
     assert "times count from the first event, at 10.500 us" in trace.notes
     assert "1 events of kind i passed over" in trace.notes
-
-
-def test_a_name_that_is_no_text_names_nothing(tmp_path):
-    (tmp_path / "trace.json").write_bytes(CHROME.encode().replace(b'"solver"', b'"\xff\xff"'))
-    locations = perfcore.read(tmp_path / "trace.json", reader="chrome").locations
-    assert locations == ("process 7 / thread 8", "process 7 / thread 9")
-
-
-def test_events_without_a_name_are_seen(read):
-    assert read([X | {"ts": 0, "dur": 5, "name": ""}, {**X, "ts": 5, "dur": 5}]).states == ("(no name)", "run")
 
 
 def test_streams_of_gpus_compute_in_kernels(read):
@@ -117,24 +107,6 @@ def test_gaps_of_streams_wait_for_the_host_until_the_launch_has_returned(read):
     assert stream.levels["process"] == ["process 40"]
     assert WITHOUT_LAUNCHES not in stream.notes
     assert WITHOUT_LAUNCHES in read([event for event in events if event["cat"] != "cuda_runtime"]).notes
-
-
-ROCPROF = """{"traceEvents":[{}
-,{"args":{"name":"GPU0"},"ph":"M","pid":6,"name":"process_name","sort_index":3}
-,{"ph":"X","name":"solve(int*, int)","pid":"6","tid":"0","ts":"2678276061325","dur":"5","args":{"DurationNs":"5000"}}
-,{"ph":"X","name":"hsa_signal_wait","pid":"3","tid":"20","ts":"2678276061320","dur":"7.5"}
-]}"""
-
-
-def test_numbers_as_texts_and_an_empty_event_as_rocprof_writes_them(read):
-    trace = read(ROCPROF)
-    assert pieces(trace) == [
-        ("GPU0 6 / thread 0", "solve(int*, int)", 5_000, 10_000),
-        ("process 3 / thread 20", "hsa_signal_wait", 0, 7_500),
-    ]
-    assert trace.busy_states == ("solve(int*, int)",)
-    with pytest.raises(InputError, match="'soon' is no time in microseconds"):
-        read(ROCPROF.replace("2678276061325", "soon"))
 
 
 # Decimal digits as tracers print them: microseconds with up to three decimals, from 1970 as well as from the start.
@@ -228,17 +200,6 @@ def test_wherever_an_open_array_is_cut_the_message_says_so(tmp_path):
             perfcore.read(tmp_path / "cut.json", reader="chrome")
 
 
-def test_long_elements_and_later_lines_in_small_pieces(read, monkeypatch):
-    monkeypatch.setattr("perf_io.traces.json_array._LARGEST_BYTES", 1 << 12)
-    monkeypatch.setattr("perf_io.traces.json_array._PIECE_BYTES", 16)
-    with pytest.raises(InputError, match="an element is longer than"):
-        read('[{"ph": "' + "a" * (1 << 14))
-    rows = ['{"ph": "i"}'] * 9
-    rows[6] = '{"ph": "i" 1}'
-    with pytest.raises(InputError, match=r"trace\.json:8: is no JSON"):
-        read('{"traceEvents": [\n' + ",\n".join(rows) + "]}")
-
-
 def test_begin_and_end_in_any_order_of_the_file(read):
     rows = [
         {"ph": "E", "pid": 1, "tid": 1, "ts": 9},
@@ -259,14 +220,6 @@ def test_begin_and_end_in_any_order_of_the_file(read):
     ]
     # Two ends alone, and a beginning alone, which lasts until the last begin or end of its thread.
     assert "3 begin or end events without the other one" in trace.notes
-
-
-def test_many_names_are_not_kept(read, monkeypatch):
-    monkeypatch.setattr("perf_io.traces.trace_events._MOST_NAMES", 3)
-    rows = [{**X, "name": f"step {place}", "ts": 10 * place, "dur": 5} for place in range(9)]
-    trace = read(rows)
-    assert trace.states == ("step 0", "step 1", "step 2", "(more names)")
-    assert trace.utilization().integral == 45
 
 
 @pytest.mark.parametrize(
@@ -338,16 +291,6 @@ def test_pytorch_on_one_gpu(real_data):
     assert perfcore.read(path).utilization().integral == np.diff(moments) @ (alone[:-1] > 0)
 
 
-@pytest.mark.real_data
-def test_small_real_traces(real_data):
-    rocprof = perfcore.read(real_data / "traces" / "chrome" / "memcpy-host-device.rocprofiler.json.gz")
-    assert rocprof.busy_states == ("some_kernel(int*, int)",)
-    flows = perfcore.read(real_data / "traces" / "chrome" / "perfetto_flow_events_json_v1.json")
-    assert flows.n_intervals == 5
-    streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz", locations="stream")
-    assert all("stream" in name for name in streams.locations)
-
-
 def again(trace, folder, **options):
     """What is read of a trace that was written."""
     perfcore.write(trace, folder / "written.json")
@@ -374,22 +317,6 @@ def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
     assert kept.end_ns.tolist() == calls.end_ns.tolist()
     events = json.loads((tmp_path / "written.json").read_text())["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "X"] == ["computing", "waiting", "computing"]
-
-
-def test_dates_streams_and_names_of_any_kind_are_written(tmp_path):
-    day = 1_700_000_000_000_000_123
-    trace = perfcore.Trace(
-        [0, 0, 1], [0, 1, 0], [day, day + 7, day + 3], [day + 7, day + 1_000_000_007, day + 4], ["s 7", "s 8"],
-        ['"quoted" \\ </script>', "Memcpy HtoD"], markers=[("step 1", day, day + 9)],
-        levels={"device": ["GPU 0", "GPU 1"], "node": ["a", "a"]}, facts={"rank": 3, "world_size": 4},
-    )  # fmt: skip
-    found = again(trace, tmp_path, locations="stream")
-    assert found.span_ns == (0, 1_000_000_007)
-    assert pieces(found) == [(place, state, start - day, end - day) for place, state, start, end in pieces(trace)]
-    assert list(found.levels["device"]) == ["GPU 0", "GPU 1"]
-    assert (found.facts["rank"], found.facts["world_size"], found.facts["epoch_ns"]) == (3, 4, day)
-    with pytest.raises(OptionError, match=r"holds traces.* write it as \.csv"):
-        perfcore.write(trace.utilization(), tmp_path / "curve.json")
 
 
 @pytest.mark.parametrize(

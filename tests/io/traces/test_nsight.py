@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from trace_samples import NSIGHT_SCHEMA, nsight
+from trace_samples import nsight
 
 import perfcore
 from perf_io.traces.intervals import WITHOUT_LAUNCHES
@@ -38,32 +38,6 @@ def test_threads_wait_where_they_synchronize(write):
     assert set(trace.states) == {"cudaLaunchKernel", "cudaDeviceSynchronize"}
     assert trace.busy_states == ()
     assert len(perfcore.read(write(), locations="both").locations) == 3
-
-
-def test_a_report_without_gpus_has_its_threads(write):
-    path = write("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;")
-    assert perfcore.read(path).locations == ("process 12 / thread 34",)
-    with pytest.raises(InputError, match="contains no kernels; export the report again with them"):
-        perfcore.read(path, locations="stream")
-
-
-def test_a_report_of_nothing_but_ranges_has_them_as_states(write):
-    tables = ("KERNEL", "MEMCPY", "RUNTIME")
-    trace = perfcore.read(write("".join(f"DROP TABLE CUPTI_ACTIVITY_KIND_{table};" for table in tables)))
-    assert trace.busy_states == ("step",)
-    assert trace.notes == ("there are no CUDA calls: NVTX ranges are read as states of threads",)
-
-
-def test_older_exports_without_names(write):
-    path = write("DROP TABLE StringIds;")
-    assert perfcore.read(path).states[:2] == ("(unnamed)", "memory copy")
-
-
-@pytest.mark.parametrize("row", ["9000, 8000", "'x', 9000", "0, 9223372036854775807"])
-def test_rows_without_times_are_refused_with_their_number(write, row):
-    path = write(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({row}, 0, 1, 7, 1, 0, 1, 1, NULL);")
-    with pytest.raises(InputError, match=r":3: CUPTI_ACTIVITY_KIND_KERNEL has a row from"):
-        perfcore.read(path)
 
 
 GRAPHS = """
@@ -120,22 +94,6 @@ def test_streams_of_several_processes_are_several(write):
     assert trace.utilization().integral == pytest.approx(3 + 2)  # 1 to 4 and 3 to 5 us
 
 
-def test_an_export_with_many_tables_is_told_by_its_ending(tmp_path):
-    """A real export defines dozens of tables before those of CUDA, on pages beyond the head."""
-    path = tmp_path / "report.sqlite"
-    connection = sqlite3.connect(path)
-    connection.executescript("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);")
-    for number in range(80):
-        connection.execute(f"CREATE TABLE ENUM_{number} (id INTEGER PRIMARY KEY, name TEXT, label TEXT)")
-        connection.execute(f"INSERT INTO ENUM_{number} VALUES (1, '{'n' * 3000}', '')")
-    connection.executescript(
-        NSIGHT_SCHEMA + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 1, 7, 1, 0, 1, 1, 1);"
-    )
-    connection.close()
-    assert b"CUPTI_ACTIVITY_KIND" not in path.read_bytes()[: 1 << 16]
-    assert perfcore.read(path, locations="stream").locations == ("GPU 0 / stream 7",)
-
-
 def test_a_view_in_place_of_a_table_is_not_run(tmp_path):
     path = tmp_path / "trick.sqlite"
     connection = sqlite3.connect(path)
@@ -143,11 +101,3 @@ def test_a_view_in_place_of_a_table_is_not_run(tmp_path):
     connection.close()
     with pytest.raises(InputError, match="holds none of the tables that Nsight Systems exports"):
         perfcore.read(path, reader="nsight")
-
-
-def test_damage_is_one_line(write):
-    path = write()
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match="is no SQLite database of Nsight Systems, or damaged"):
-        perfcore.read(path)

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
-from trace_samples import otf2_files, tarred
+from trace_samples import otf2_files
 
 otf2 = pytest.importorskip("otf2")
 
 import perfcore  # noqa: E402
 from perfcore import Trace  # noqa: E402
-from perfcore.base.errors import InputError, OptionError  # noqa: E402
+from perfcore.base.errors import InputError  # noqa: E402
 
 
 @pytest.fixture
@@ -30,22 +30,6 @@ def test_the_innermost_region_counts(folder):
     curve = trace.utilization()
     assert curve.edges.tolist() == [0, 3, 4, 5, 9]
     assert curve.heights.tolist() == [2, 1, 0, 2]
-
-
-def test_an_archive_is_the_same(folder, tmp_path):
-    path = tmp_path / "run.tar"
-    path.write_bytes(tarred(otf2_files()))
-    packed, files = perfcore.read(path), perfcore.read(folder / "traces.otf2")
-    assert packed.utilization().edges.tolist() == files.utilization().edges.tolist()
-    assert packed.states == files.states
-
-
-def test_missing_files_are_named(folder):
-    (folder / "traces" / "1.evt").unlink()
-    assert perfcore.read(folder / "traces.otf2").locations == ("Rank 0",)
-    (folder / "traces.def").unlink()
-    with pytest.raises(InputError, match=r"the definitions 'traces\.def' are missing"):
-        perfcore.read(folder / "traces.otf2")
 
 
 def test_damage_is_one_line_and_nothing_is_printed(folder, capfd):
@@ -72,19 +56,6 @@ def test_damage_is_one_line_and_nothing_is_printed(folder, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_leave_without_an_enter_is_refused(tmp_path):
-    with otf2.writer.open(str(tmp_path / "run"), timer_resolution=10) as writer:
-        machine = writer.definitions.system_tree_node("m")
-        region = writer.definitions.region("main")
-        group = writer.definitions.location_group("Rank 0", system_tree_parent=machine)
-        events = writer.event_writer("thread", group=group)
-        events.enter(0, region)
-        events.leave(1, region)
-        events.leave(2, region)
-    with pytest.raises(InputError, match=r":3: 'Rank 0' leaves a region that it has not entered"):
-        perfcore.read(tmp_path / "run" / "traces.otf2")
-
-
 def test_what_is_written_reads_back_with_its_gaps(tmp_path):
     trace = Trace(
         [0, 0, 1], [0, 1, 0], [1_000, 5_000, 2_500], [4_001, 6_000, 9_999], ["a", "b"], ["run", "MPI_Wait"],
@@ -96,14 +67,6 @@ def test_what_is_written_reads_back_with_its_gaps(tmp_path):
     assert (again.end_ns + 500).tolist() == trace.end_ns.tolist()
     assert (again.states, again.locations, again.span_ns) == (trace.states, trace.locations, (0, 11_500))
     assert again.utilization(busy=["run"]).heights.tolist() == trace.utilization(busy=["run"]).heights.tolist()
-
-
-def test_one_file_cannot_hold_several(tmp_path):
-    trace = Trace([0], [0], [0], [5], ["a"], ["run"])
-    with pytest.raises(OptionError, match=r"end its name in \.otf2\.tar"):
-        perfcore.write(trace, tmp_path / "run.otf2")
-    with pytest.raises(OptionError, match="OTF2 holds traces"):
-        perfcore.write(trace.utilization(), tmp_path / "run.tar")
 
 
 def changes(path, unit_ns):
@@ -130,15 +93,6 @@ def changes(path, unit_ns):
     moments = np.unique(times)
     level = np.cumsum(steps)[np.searchsorted(times, moments, "right") - 1]
     return 1 + np.count_nonzero(np.diff(level))
-
-
-@pytest.mark.parametrize("name", ["run/traces.def", "run/traces/0.evt", "run/traces/1.def"])
-def test_one_part_of_a_trace_says_what_to_name(tmp_path, name):
-    path = tmp_path / name
-    path.parent.mkdir(parents=True)
-    path.write_bytes(otf2_files()[name])
-    with pytest.raises(InputError, match=r"is one part of an OTF2 trace; name its \.otf2 file"):
-        perfcore.read(path)
 
 
 @pytest.mark.real_data

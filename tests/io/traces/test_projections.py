@@ -29,12 +29,6 @@ def test_processors_compute_in_entry_methods(folder):
     assert trace.utilization(busy=["idle"]).integral == 40
 
 
-def test_newer_definitions_begin_with_an_identity(folder):
-    before = perfcore.read(folder / "cell.sts")
-    (folder / "cell.sts").write_text("PROJECTIONS_ID \n" + PROJECTIONS_STS.replace("VERSION 9.0", "VERSION 11.0"))
-    assert perfcore.read(folder / "cell.sts").states == before.states
-
-
 def test_compressed_logs_and_missing_ones(folder):
     plain = folder / "cell.0.log"
     (folder / "cell.0.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
@@ -46,14 +40,6 @@ def test_compressed_logs_and_missing_ones(folder):
     (folder / "cell.0.log.gz").unlink()
     with pytest.raises(InputError, match=r"there is no log of a processor beside it, such as cell\.0\.log"):
         perfcore.read(folder / "cell.sts")
-
-
-def test_an_entry_method_that_ends_twice_is_noted(folder):
-    log = folder / "cell.0.log"
-    log.write_text(log.read_text().replace("14 150 0\n", "3 0 0 150 16 0 0\n14 150 0\n"))
-    trace = perfcore.read(folder / "cell.sts")
-    assert "1 ends of type 3 without a begin" in trace.notes
-    assert trace.utilization().heights.tolist() == [0, 1, 2, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -74,36 +60,12 @@ def test_damaged_logs_are_refused_with_their_line(folder, old, new, problem):
         perfcore.read(folder / "cell.sts")
 
 
-def test_definitions_are_checked(folder):
-    sts = folder / "cell.sts"
-    sts.write_text(PROJECTIONS_STS.replace("PROCESSORS 2", "PROCESSORS many"))
-    with pytest.raises(InputError, match=r"cell\.sts:3: 'many' processors"):
-        perfcore.read(sts)
-    with pytest.raises(InputError, match=r"name the \.sts file"):
-        perfcore.read(folder / "cell.0.log", reader="projections")
-
-
-@pytest.mark.parametrize("name", ["{}", "{}/*", "{}/**", "{}/*.sts"])
-def test_a_folder_or_a_pattern_with_one_trace_is_that_trace(folder, name):
-    (folder / "cell.0.sum").write_text("ver:3.0 0/2 count:3 ep:2 interval:1.0e-03 phases:0.\n")
-    (folder / "cell.sum.sts").write_text(PROJECTIONS_STS.partition("\n")[2])
-    trace = perfcore.read(name.format(folder))
-    assert (trace.locations, trace.source) == (("PE 0", "PE 1"), str(folder / "cell.sts"))
-
-
 def test_two_traces_are_a_table_of_their_phases(folder):
     for path in list(folder.iterdir()):
         (folder / path.name.replace("cell", "other")).write_bytes(path.read_bytes())
     table = perfcore.read(folder).table
     assert sorted(table["file"].unique()) == [str(folder / "cell.sts"), str(folder / "other.sts")]
     assert set(table["p"]) == {2}
-
-
-@pytest.mark.parametrize(("name", "what"), [("cell.0.log", "log"), ("cell.0.sum", "summary")])
-def test_one_file_of_a_processor_says_what_to_name(folder, name, what):
-    (folder / "cell.0.sum").write_text("ver:3.0 0/2 count:3 ep:2 interval:1.0e-03 phases:0.\n")
-    with pytest.raises(InputError, match=rf"is the {what} of one processor; name the \.sts file beside it"):
-        perfcore.read(folder / name)
 
 
 @pytest.mark.real_data

@@ -70,21 +70,3 @@ def test_files_with_holes_are_refused(read):
         archive.addfile(member, io.BytesIO(content))
     with pytest.raises(InputError, match=r"the archive holds a file with holes: 'a\.0\.log'"):
         read(buffer.getvalue())
-
-
-def test_compressed_logs_grow_no_further_than_their_archive(tmp_path, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 16)
-    (tmp_path / "a.sts").write_text(PROJECTIONS_STS)
-    (tmp_path / "a.0.log.gz").write_bytes(gzip.compress(b"PROJECTIONS-RECORD\n" + b"\n" * (1 << 22)))
-    with pytest.raises(InputError, match=r"a\.sts\(a\.0\.log\.gz\): decompresses to more than 300 times its size"):
-        perfcore.read(tmp_path / "a.sts")
-
-
-def test_several_traces_in_one_archive_are_refused(read):
-    with pytest.raises(InputError, match="the archive has 2 files"):
-        read(tarred({**FILES, "b.sts": b""}))
-
-
-def test_one_compressed_file_of_several_is_refused(read):
-    with pytest.raises(InputError, match=r"a Projections trace is several files; name its \.sts file"):
-        read(gzip.compress(PROJECTIONS_STS.encode()), "a.sts.gz")
