@@ -39,17 +39,6 @@ def test_measurements():
     assert facts["next"] == ["perf rank runs.csv", "perf fit runs.csv --fitter scaling --plot model.png"]
 
 
-def test_too_few_points_for_any_fit_are_not_suggested_to_be_fitted():
-    assert describe(Measurements(pd.DataFrame({"p": [1, 2], "seconds": [8.0, 4.1]})), "runs.csv")["next"] == []
-
-
-def test_codes_on_one_system_want_a_law_each():
-    p = [1, 2, 4, 8, 16]
-    runs = pd.DataFrame({"code": ["a"] * 5 + ["b"] * 5, "p": p * 2, "seconds": [8 / n for n in p] + p})
-    facts = describe(Measurements(runs), "runs.csv")
-    assert "perf fit runs.csv --fitter scaling --plot model.png" in facts["next"]
-
-
 def test_measurements_of_codes_on_systems():
     """Two runs on 4 processors of one pair, one time missing, one pair never measured, and rows that are copies."""
     runs = pd.DataFrame(

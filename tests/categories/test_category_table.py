@@ -39,20 +39,6 @@ def test_what_the_categories_leave_of_the_total_becomes_a_category():
     np.testing.assert_allclose(table.values.sum(axis=1), table.total)
 
 
-def test_the_total_may_be_another_category_or_a_column():
-    rows = [*PLAIN, *((p, "everything", 10.0) for p in (1, 2, 4))]
-    assert table_of(rows, total="everything").categories == ("work", "wait", "other")
-    whole = [(*row, 10.0) for row in PLAIN]
-    table = table_of(whole, [*COLUMNS, "elapsed_s"], total="elapsed_s", other="rest")
-    assert table.categories == ("work", "wait", "rest")
-    assert table.values[:, 2].tolist() == [2.0, 5.0, 5.0]
-
-
-def test_no_category_is_added_where_rounded_times_add_up():
-    rows = [*PLAIN, (1, "total", 8.001), (2, "total", 5.0), (4, "total", 4.999)]
-    assert table_of(rows).categories == ("work", "wait")
-
-
 def test_overlapping_categories_are_refused_and_the_point_is_named():
     rows = [*PLAIN, (1, "total", 8.0), (2, "total", 5.0), (4, "total", 4.0)]
     with pytest.raises(
@@ -76,14 +62,6 @@ def test_repeated_runs_are_joined_and_what_is_left_is_of_each_run():
     assert table.spread[0, 0] == pytest.approx(np.std([8.0, 2.0, 3.0], ddof=1))
     mean = table_of(rows, ["run", *COLUMNS], aggregate="mean")
     np.testing.assert_allclose(mean.values.sum(axis=1), mean.total, rtol=1e-14)
-
-
-def test_without_a_column_of_runs_the_rows_of_a_category_are_runs_in_order():
-    rows = [(1, "a", 1.0), (1, "a", 3.0), (1, "b", 10.0), (1, "b", 20.0)]
-    table = table_of(rows, aggregate="mean")
-    assert table.values.tolist() == [[2.0, 15.0]]
-    assert table.total.tolist() == [17.0]
-    assert table.repetitions.tolist() == [2]
 
 
 def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():

@@ -43,12 +43,6 @@ def test_phases_that_are_not_the_same_for_every_run_or_category(runs):
         table_of(data.assign(all_locations_ns=(data.time_s * data.p * 1e9).astype(int)))
 
 
-def test_columns_that_were_varied_together_are_held_at_levels_that_occur():
-    data = rows(nodes=[1, 2, 4], tasks=[2, 8, 64]).eval("cores = 128 // tasks")
-    with pytest.raises(OptionError, match=r"tasks \(2, 8, 64\) and cores \(2, 16, 64\).*--where 'tasks=2,cores=64'"):
-        table_of(data, "nodes")
-
-
 def test_what_a_log_of_gromacs_tells_beside_the_times_is_no_factor():
     """Calls are counted for each category, percentages measured; seeds and numbers tell runs apart."""
     rng = np.random.default_rng(3)
@@ -65,25 +59,6 @@ def test_what_a_log_of_gromacs_tells_beside_the_times_is_no_factor():
         "4 of 4 points have several runs (up to 3); the median stands for them; they differ in ns_per_day "
         "(--parameter names what was varied)",
     )
-
-
-def test_levels_that_come_at_one_point_only_do_not_hide_the_others():
-    """Nodes as of a cluster: one for four ranks, two to eight for eight, four to sixteen for sixteen, and so on."""
-    levels = {4: [1], 8: [2, 8], 16: [4, 8, 16], 32: [8, 16], 64: [16]}
-    pairs = [(p, nodes) for p, found in levels.items() for nodes in found]
-    data = pd.DataFrame([(p, nodes, name, 1.0 / p) for p, nodes in pairs for name in CATEGORIES])
-    data.columns = ["p", "nodes", "category", "time_s"]
-    with pytest.raises(OptionError, match=r"differ in nodes \(1, 2, 4, 8, "):
-        table_of(data)
-
-
-def test_memory_in_whole_pages_is_measured_though_it_recurs():
-    """Six numbers of pages of 4 KiB, each at several points; fractions that were chosen are refused as whole ones."""
-    data = rows(p=[1, 2, 4], run=range(6))
-    data["peak_memory_mib"] = (2410 + 3 * data.run + data.p % 2) / 256
-    assert table_of(data).repetitions.tolist() == [6, 6, 6]
-    with pytest.raises(OptionError, match=r"differ in step \(0\.00125, 0\.0025\)"):
-        table_of(data.assign(step=np.where(data.run % 2, 0.0025, 0.00125)))
 
 
 def codes_at_classes():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import perfcore
 from perf_structural.composed_models import ComposedModel
 from perfcore import Measurements, Series, UtilizationCurve, max_
-from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError, PerfError
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 POINTS = np.array([1.0, 3.0, 8.0, 16.0])
@@ -88,12 +88,6 @@ class TestValues:
         parts = [timed(time + np.zeros(5), functions="1") for time in np.linspace(1.0, 2.0, 60)]
         assert max_(*parts).predict([4.0])[0] == pytest.approx(2.0)
         assert sum(parts).predict([4.0])[0] == pytest.approx(90.0)
-
-    @pytest.mark.parametrize("number", [-1, -0.5, np.inf, np.nan])
-    def test_numbers_that_no_amount_has(self, solver, number):
-        for compose in (lambda: number * solver, lambda: solver + number, lambda: max_(solver, number)):
-            with pytest.raises(OptionError, match="finite and not negative"):
-                compose()
 
     def test_what_has_no_meaning(self, solver, output):
         for compose in (lambda: solver - output, lambda: solver / output, lambda: 1 / solver, lambda: solver + "1"):
@@ -207,20 +201,6 @@ class TestPoints:
         with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
             solver + other
 
-    def test_names(self, solver):
-        one = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="individual", functions="1/p,1")
-        other = perfcore.fit(pairs(("cg", "is"), ("new", "old"), 1), fitter="individual", functions="1/p,1")
-        composed = one + other + solver
-        assert composed.levels == {"code": ("cg",), "system": ("old", "new")}
-        place = {"p": POINTS, "code": "cg", "system": "new"}
-        expected = one.predict(place) + other.predict(place) + solver.predict(POINTS)
-        np.testing.assert_allclose(composed.predict(place), expected)
-        with pytest.raises(UnknownNameError, match=r"code of m2 \(.*cg-is.csv\) 'lu'"):
-            composed.predict({**place, "code": "lu"})
-        apart = perfcore.fit(pairs(("ep", "ft"), ("old", "new")), fitter="individual", functions="1/p,1")
-        with pytest.raises(OptionError, match=r"no code in common \(m1: lu, cg; m2: ep, ft\)"):
-            one + apart
-
     def test_times_that_count_differently(self, phases, forecast):
         curve = UtilizationCurve([0, 2, 7, 8, 12, 20], [1, 2, 9, 8, 4], time_unit="s")
         with pytest.raises(OptionError, match="t is in us in m1"):
@@ -285,31 +265,6 @@ class TestFile:
             assert loaded.to_dict() == model.to_dict()
             np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
             assert pickle.loads(pickle.dumps(model)) == model
-
-    @pytest.mark.parametrize(
-        ("path", "value", "message"),
-        [
-            (("expression",), "m1 - m2", "not by '-'"),
-            (("expression",), "m1/m2", "divided by positive numbers"),
-            (("expression",), "m1 + (m2", "')' is missing"),
-            (("expression",), "m1", "the components are m1, m2"),
-            (("expression",), "m1 + m2 + m3", "the components are m1, m2"),
-            (("expression",), 5, "Expected `str`"),
-            (("extra",), 5, "unknown field `extra`"),
-            (("components", "m2", "schema"), "other/1", "components.m2: schema 'other/1' is not known here"),
-            (("components", "m2", "fitter"), "nofit", "components.m2: unknown fitter 'nofit'"),
-            (("components", "m2", "kind"), "phases", "components.m2: kind 'phases' does not belong"),
-            (("components", "m2", "model"), None, "components.m2: the field 'model' is missing"),
-            (("components", "m2", "model", "codes"), 5, "components.m2: Expected `array`, got `int` - at `$.codes`"),
-            (("components", "m2"), [], "at `$.components[...]`"),
-        ],
-    )
-    def test_is_refused_with_the_path(self, content, refused, path, value, message):
-        place = content["model"]
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = value
-        assert message in refused(content)
 
     def test_a_composition_as_a_component(self, content, refused, solver):
         content["model"]["components"]["m2"] = json.loads(json.dumps((2 * solver).to_dict()))

@@ -74,12 +74,6 @@ def test_whole_edges_stay_whole():
     assert curve.value_at(np.array([first, first + 1])).tolist() == [4, 1]
 
 
-def test_value_at_edges_and_outside():
-    curve = UtilizationCurve([0, 2, 3], [1, 4])
-    values = curve.value_at([-0.1, 0, 1.9, 2, 3, 3.1])
-    np.testing.assert_array_equal(values, [np.nan, 1, 1, 4, 4, np.nan])
-
-
 @given(widths_and_heights)
 def test_merged_is_the_same_function(steps):
     curve = curve_of(steps)
@@ -120,15 +114,6 @@ def test_fingerprint_tells_data_apart():
         UtilizationCurve(edges[:-1], heights[:-1]).fingerprint,
     }
     assert len(others | same) == 5
-
-
-def test_samples_last_until_the_next():
-    curve = UtilizationCurve.from_samples([0, 1, 2, 10], [1, 2, 3, 4], "s")
-    # Widths 1, 1, 8: the median is 1.
-    assert curve.edges.tolist() == [0, 1, 2, 10, 11]
-    assert curve.edges.dtype == np.int64
-    assert UtilizationCurve.from_samples([0, 1], [1, 2], end=7.5).edges.tolist() == [0, 1, 7.5]
-    assert UtilizationCurve.from_samples([3], [1], end=4).n_steps == 1
 
 
 @given(widths_and_heights, st.integers(1, 12))

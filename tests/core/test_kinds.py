@@ -8,7 +8,7 @@ import pytest
 import perfcore
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
-from perfcore.data.kinds import kind_in_words, kind_of
+from perfcore.data.kinds import kind_of
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = {
@@ -56,15 +56,6 @@ def test_a_category_goes_before_codes_and_systems():
     data = table(list("xxyy"), list("abab"), category="mpi")
     assert kind_of(Measurements(data)) == "categories"
     assert kind_of(Measurements(data, category=())) == "codes x systems"
-
-
-def test_a_table_that_is_not_ready_for_fitting_has_a_kind():
-    ambiguous = Measurements(table(list("xxyy"), list("abab")).rename(columns={"time_s": "first", "p": "second"}))
-    assert ambiguous.roles.value is None
-    assert not ambiguous.roles.parameters
-    assert kind_of(ambiguous) == kind_in_words(ambiguous) == "codes x systems"
-    copies = Measurements(pd.concat([table(["x"], ["a"])] * 2))
-    assert kind_of(copies) == "timings"
 
 
 @pytest.mark.real_data

@@ -79,18 +79,6 @@ def test_threads_of_a_rank_do_not_hide_the_ranks():
     assert roles.system == ("Cluster",)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(["procs", "nodes", "time_s"])))
-def test_the_narrower_word_wins_wherever_it_stands(order):
-    """What was varied are the processes, not the nodes on which they ran."""
-    assert guess_roles(order, set(order)).parameters == {"p": "procs"}
-
-
-def test_a_single_column_of_numbers_besides_the_processors_is_the_value():
-    assert guess_roles(["code", "p", "bandwidth"], {"p", "bandwidth"}).value == "bandwidth"
-    assert guess_roles(["p", "bandwidth", "latency"], {"p", "bandwidth", "latency"}).value is None
-    assert guess_roles(["size", "bandwidth"], {"bandwidth"}).value is None
-
-
 def test_p_keeps_its_meaning_where_it_is_a_column_of_another():
     """A formula over columns, such as p*time, must not read the processors where the table has a column p."""
     assert guess_roles(["p", "procs", "time_s"], {"procs", "time_s"}).parameters == {"procs": "procs"}
@@ -151,13 +139,6 @@ def test_parameters_as_a_user_names_them(given, found):
     assert named_parameters(given, COLUMNS) == found
 
 
-def test_a_column_in_capitals_is_p_as_well():
-    """The registered functions are of p; that the table says P must not hide them."""
-    assert guess_roles(["P", "time_s"], {"P", "time_s"}).parameters == {"p": "P"}
-    assert named_parameters("P", ["P", "time_s"]) == {"p": "P"}
-    assert named_parameters("p", ["P", "time_s"]) == {"p": "P"}
-
-
 @QUICK
 @example("log").via("a function of the syntax")
 @example("and").via("an operator of the syntax")
@@ -168,27 +149,6 @@ def test_every_symbol_that_is_accepted_can_stand_in_a_formula(symbol):
     except OptionError:
         return
     assert Formula(symbol).names == (symbol,)
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ("2x=procs", "'2x' cannot stand in a formula; give it a name"),
-        ("a b=procs", "'a b' cannot stand in a formula"),
-        ("procs,2nd", "'2nd' cannot stand in a formula; give it a name, such as n='2nd'"),
-        ("procs,procs", "is given twice"),
-        ("p=procs,p=size", r"'p' \(size\) is given twice"),
-        ("p=procs,q=procs", r"'q' \(procs\) is given twice"),
-        ("prox", "unknown column 'prox': did you mean 'procs'"),
-        ("", "unknown column ''"),
-        ("p=", "unknown column ''"),
-        ("procs,", "unknown column ''"),
-    ],
-)
-def test_parameters_that_are_refused_in_one_line(given, problem):
-    with pytest.raises(OptionError, match=problem) as caught:
-        named_parameters(given, [*COLUMNS, "2nd"])
-    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

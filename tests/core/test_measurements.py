@@ -54,23 +54,6 @@ def test_a_column_that_is_told_two_roles_is_refused(runs, told):
         Measurements(runs, **told)
 
 
-def test_a_unit_belongs_to_the_value_that_it_was_told_for(runs):
-    data = Measurements(runs.rename(columns={"time_s": "time"}), unit="h")
-    assert data.roles.unit == "h"
-    assert data.with_roles(code=()).roles.unit == "h"
-    assert data.with_roles(value="wait_ms").roles.unit == "ms"
-    assert data.with_roles(value="wait_ms", unit="ms").roles.unit == "ms"
-
-
-def test_units_come_from_the_name_or_from_a_column(runs):
-    assert Measurements(runs).roles.unit == "s"
-    plain = runs.rename(columns={"time_s": "time"})
-    assert Measurements(plain).roles.unit is None
-    assert Measurements(plain, unit="min").roles.unit == "min"
-    assert Measurements(plain.assign(Unit=["us", " us ", "us", None])).roles.unit == "us"
-    assert Measurements(plain.assign(unit=None)).roles.unit is None
-
-
 def test_several_units_are_refused_with_a_cure_that_works(runs):
     mixed = runs.rename(columns={"time_s": "time"}).assign(unit=["s", "s", "ms", "ms"])
     with pytest.raises(DataError, match=r"column 'unit' has several units \(s, ms\).*--where unit=s"):
@@ -78,14 +61,6 @@ def test_several_units_are_refused_with_a_cure_that_works(runs):
     chosen = Measurements(mixed).where("unit=s")
     assert chosen.roles.unit == "s"
     assert len(chosen.observations()) == 2
-
-
-def test_where_does_not_change_roles():
-    """Threads are text in half of the rows, so nodes were varied; choosing the other half must not turn that round."""
-    table = pd.DataFrame({"threads": ["8", "8", "auto", "auto"], "nodes": [1, 2, 1, 2], "time_s": [4.0, 2.0, 5.0, 3.0]})
-    data = Measurements(table)
-    assert data.roles.parameters == {"p": "nodes"}
-    assert data.where("threads=8").roles == data.roles
 
 
 def test_lines_of_the_source_stay_with_their_rows(runs):
@@ -97,15 +72,6 @@ def test_lines_of_the_source_stay_with_their_rows(runs):
     assert [chosen.with_roles(code="size").line(row) for row in range(2)] == [12, 32]
     with pytest.raises(InputError, match=r"^runs.csv:32: is odd$"):
         chosen.refuse(1, "is odd")
-
-
-def test_without_lines_rows_are_counted_as_in_the_users_table(runs):
-    data = Measurements(runs, source="runs")
-    assert data.line(3) is None
-    with pytest.raises(DataError, match=r"^runs: row 3: is odd$"):
-        data.refuse(3, "is odd")
-    with pytest.raises(DataError, match=r"^runs: row 3: is odd$"):
-        data.where("procs>1").where("machine=SP2").refuse(1, "is odd")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, PerfError
+from perfcore.base.errors import DataError, InputError
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
@@ -128,43 +128,6 @@ def test_a_row_without_a_value_is_left_out_and_named(empty):
     assert seen.points["p"].tolist() == [1, 4, 8]
     (note,) = seen.notes
     assert note == "left out, without time_s: row 1"
-
-
-@pytest.mark.parametrize(
-    "values", [pd.date_range("2020-01-01", periods=3), pd.to_timedelta([8, 4, 2], unit="s")], ids=["dates", "durations"]
-)
-def test_dates_and_durations_are_no_numbers(values):
-    """As integers they count some fraction of a second that no unit tells."""
-    with pytest.raises(PerfError, match="time_s"):
-        observe(p=[1, 2, 4], time_s=values, roles={"value": "time_s"})
-
-
-@pytest.mark.parametrize(
-    ("values", "names"),
-    [
-        ([16.0, 8.0, 16.0], ("16", "8")),
-        ([16, 8, 16], ("16", "8")),
-        (pd.array([16, 8, 16], dtype="Int64"), ("16", "8")),
-        (pd.array([16, 8, 16], dtype="Float64"), ("16", "8")),
-        (pd.Categorical([16.0, 8.0, 16.0]), ("16", "8")),
-        ([2.5, 0.1, 2.5], ("2.5", "0.1")),
-        (["a", " b ", "a"], ("a", "b")),
-        (pd.Categorical(["b", "a", "b"], categories=["a", "b", "c"]), ("b", "a")),
-        (pd.array(["b", "a", "b"], dtype="string"), ("b", "a")),
-        ([True, False, True], ("True", "False")),
-    ],
-    ids=lambda values: f"{type(values).__name__} {values}",
-)
-def test_names_of_systems_whatever_the_type(values, names):
-    seen = observe(nodes=values, p=[1, 2, 4], time_s=[8.0, 4.0, 2.0], roles={"system": "nodes"})
-    assert seen.systems == names
-    assert seen.system.tolist() == [0, 0, 1]
-
-
-def test_long_numbers_that_differ_are_not_taken_for_one_code():
-    """Numbers of jobs or dates in nanoseconds have more digits than a float; their runs do not repeat each other."""
-    seen = observe(code=[1234567890123456789, 1234567890123456788], p=[1, 1], time_s=[8.0, 4.0])
-    assert seen.codes == ("1234567890123456789", "1234567890123456788")
 
 
 def test_several_columns_make_a_name():

@@ -74,15 +74,6 @@ def test_a_misspelt_hook_is_reported():
     assert not found.entries("readers")
 
 
-def test_a_hook_that_asks_for_what_does_not_exist_is_reported():
-    module = ModuleType("demo")
-    module.register_readers = hookimpl(lambda register, registry: None)
-    assert "registry" in registry_of(demo=module).problems[0]
-    module = ModuleType("demo")
-    module.register_readers = hookimpl(lambda register: register("x", "a:A", help="x", colour="red"))
-    assert "colour" in registry_of(demo=module).problems[0]
-
-
 def test_an_unknown_name_is_refused_with_the_nearest():
     found = registry_of(demo=plugin(register_fitters=[("worley", "a:A")]))
     with pytest.raises(UnknownNameError, match="unknown fitter 'worly': did you mean 'worley'"):
@@ -144,33 +135,3 @@ def test_a_plugin_may_bring_a_kind_that_others_then_implement():
         found.entry("schedulers", "fluxx")
     with pytest.raises(UnknownNameError, match="unknown kind of plugin 'schedulrs': did you mean 'schedulers'"):
         found.entries("schedulrs")
-
-
-def test_hooks_keep_the_wrappers_and_the_order_of_pluggy():
-    calls = []
-    wrapping, last, first = (ModuleType(name) for name in ("wrapping", "last", "first"))
-
-    def around(register):
-        calls.append("before")
-        result = yield
-        calls.append("after")
-        return result
-
-    wrapping.register_readers = hookimpl(wrapper=True)(around)
-    last.register_readers = hookimpl(trylast=True)(lambda register: calls.append("last"))
-    first.register_readers = hookimpl(tryfirst=True)(lambda register: calls.append("first"))
-    found = Registry()
-    modules = {"last": last, "wrapping": wrapping, "first": first}
-    found.add_plugins([(name, "dist", lambda module=module: module) for name, module in modules.items()])
-    assert found.problems == ()
-    assert calls == ["before", "first", "after", "before", "last", "after"]
-
-
-def test_options_may_be_a_target_of_their_own(tmp_path, monkeypatch):
-    (tmp_path / "demo_options.py").write_text("class Options: pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = ModuleType("demo")
-    module.register_fitters = hookimpl(
-        lambda register: register("lca", "no_such_module:Lca", options="demo_options:Options", help="lca")
-    )
-    assert registry_of(demo=module).entry("fitters", "lca").load_options().__name__ == "Options"

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import lzma
 import os
 import struct
 import sys
@@ -12,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfcore.base.errors import InputError, MissingDependencyError, PerfError
+from perfcore.base.errors import InputError
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.reading.source import HEAD_BYTES, Source
 from perfcore.testing.readers import compressed
@@ -144,22 +143,6 @@ def test_what_is_not_there(tmp_path):
         Source(tmp_path / "file" / "x.csv")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_must_not_be_read(tmp_path):
-    path = tmp_path / "locked" / "x.csv"
-    path.parent.mkdir()
-    path.write_bytes(TEXT)
-    path.chmod(0)
-    with pytest.raises(InputError, match="cannot be read: Permission denied"):
-        Source(path)
-    path.parent.chmod(0)
-    try:
-        with pytest.raises(InputError, match="cannot be read: Permission denied"):
-            Source(path)
-    finally:
-        path.parent.chmod(0o700)
-
-
 def read_all(path):
     with Source(path) as source, source.open() as stream:
         return stream.read()
@@ -177,44 +160,11 @@ def test_a_compressed_file_that_is_cut_short(tmp_path, keep, ending):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
-def test_streams_that_follow_one_another_are_one_file(tmp_path, ending):
-    """As pigz, pbzip2, pixz, pzstd and cat write them."""
-    path = tmp_path / f"x.csv{ending}"
-    path.write_bytes(compressed(TEXT, ending) + compressed(b"3,4\n", ending))
-    assert read_all(path) == TEXT + b"3,4\n"
-
-
-@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
-def test_a_second_stream_that_is_damaged_is_not_lost_without_a_word(tmp_path, ending):
-    path = tmp_path / f"x.csv{ending}"
-    path.write_bytes(compressed(TEXT, ending) + b"?" + compressed(b"3,4\n", ending)[1:])
-    with pytest.raises(InputError, match="is cut short or damaged"):
-        read_all(path)
-
-
-def test_an_xz_file_that_asks_for_all_memory(tmp_path):
-    path = tmp_path / "x.xz"
-    path.write_bytes(lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]))
-    with pytest.raises(InputError, match="Memory usage limit"):
-        read_all(path)
-
-
 def test_a_frame_of_zstd_that_is_skipped(tmp_path):
     """Section 3.1.2 of RFC 8878; pzstd begins its files with one."""
     path = tmp_path / "x.zst"
     path.write_bytes(struct.pack("<II", 0x184D2A50, 4) + b"1234" + compressed(TEXT, ".zst"))
     assert read_all(path) == TEXT
-
-
-def test_without_the_library_for_zstd_the_line_says_what_to_install(tmp_path, monkeypatch):
-    path = tmp_path / "x.csv.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
-    for module in ("compression.zstd", "backports.zstd"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'perfcore\[formats\]'") as caught:
-        Source(path)
-    assert isinstance(caught.value, PerfError)
 
 
 def test_a_device_is_no_file():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfcore import Trace
-from perfcore.base.errors import DataError, OptionError
-from perfcore.data.trace import busy_mask, curve_from_intervals, default_busy, first_overlap
+from perfcore.base.errors import DataError
+from perfcore.data.trace import curve_from_intervals, default_busy, first_overlap
 
 STATES = ("run", "wait", "sort")
 
@@ -86,23 +86,6 @@ def test_states_that_wait_are_idle_by_default():
     states = ("Idle", "MPI_Wait", " sleeping ", "dgemm", "Waiting a message", "Running")
     assert default_busy(states) == ("dgemm", "Running")
     assert default_busy(("idle", "wait")) == ()
-
-
-def test_busy_and_idle_are_two_ways_to_say_the_same():
-    trace = trace_of([(0, 0, 0, 4), (0, 1, 4, 6), (0, 2, 6, 9)])
-    by_busy, by_idle = trace.utilization(["run", "sort"]), trace.utilization(idle=["wait"])
-    assert by_busy.edges.tolist() == by_idle.edges.tolist() == [0, 4, 6, 9]
-    assert by_busy.heights.tolist() == by_idle.heights.tolist() == [1, 0, 1]
-    assert trace_of([(0, 0, 0, 4), (0, 1, 4, 6)], busy_states=["wait"]).utilization().heights.tolist() == [0, 1]
-
-
-def test_busy_states_must_leave_something():
-    with pytest.raises(OptionError, match="not both"):
-        busy_mask(STATES, STATES, ["run"], ["wait"])
-    with pytest.raises(OptionError, match=r"no state counts as computing; say which .* States: run, wait, sort"):
-        busy_mask(STATES, STATES, None, STATES)
-    with pytest.raises(OptionError, match="no state counts"):
-        busy_mask(STATES, STATES, [], None)
 
 
 def _counted(starts, ends, span):

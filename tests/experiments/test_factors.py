@@ -3,7 +3,7 @@
 import pytest
 
 from perf_experiments.design import parse_factor
-from perf_experiments.measurement import RunValueError, cut, filled, launcher_words, parse_patterns, values_in
+from perf_experiments.measurement import cut, filled, launcher_words, parse_patterns, values_in
 from perfcore.base.errors import OptionError
 
 
@@ -52,39 +52,6 @@ def test_templates():
 def test_values():
     patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
     assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
-
-
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        (b"nothing", "value t is found nowhere in the output; once is expected"),
-        (b"t=1 t=2", "value t is found 2 times in the output; once is expected"),
-        (b"t=1.2.3", "value t is '1.2.3' in the output; a finite number is expected"),
-        (b"t=...", "value t is '...' in the output; a finite number is expected"),
-    ],
-)
-def test_runs_that_report_no_value(output, message):
-    with pytest.raises(RunValueError) as refused:
-        values_in(output, parse_patterns(["t=t=([0-9.]+)"], []))
-    assert str(refused.value) == message
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["time"], "NAME=EXPRESSION is expected"),
-        (["a b=(x)"], "NAME=EXPRESSION is expected"),
-        (["t=("], "is no regular expression"),
-        (["t=x"], "has 0 groups; one is expected"),
-        (["t=(x)(y)"], "has 2 groups; one is expected"),
-        (["p=(x)"], "the name is taken"),
-        (["wall_s=(x)"], "the name is taken"),
-        (["t=(x)", "t=(y)"], "the name is taken"),
-    ],
-)
-def test_patterns_that_are_refused(texts, message):
-    with pytest.raises(OptionError, match=message):
-        parse_patterns(texts, ["p"])
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 7, 99, 100, 200])

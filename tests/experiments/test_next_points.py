@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_experiments import next_points
 from perf_experiments.recommendation import PartialFit
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import PerfError
 from perfcore.models.design_rows import DesignRows
 
 
@@ -154,29 +154,3 @@ def test_points_within_reach():
     ):
         with pytest.raises(PerfError, match=message):
             next_points(model, {"p": 64}, **limits)
-
-
-def test_rivals_disagree_where_nothing_was_measured():
-    model = fitted(ONE_CODE, fitter="individual", functions="all", terms="2")
-    advice = next_points(model, {"p": 256}, [{"p": 8}, {"p": 128}])
-    assert advice.rivals
-    assert all(rival.point == {"p": 128} for rival in advice.rivals)
-    for rival in advice.rivals:
-        same = fitted(ONE_CODE, fitter="individual", functions=",".join(rival.name.split(" + ")))
-        assert rival.value == pytest.approx(float(same.predict([256.0])[0]), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("target", "candidates", "error", "message"),
-    [
-        ({"q": 1}, [{"p": 1}], UnknownNameError, "unknown variable of the model 'q': Known: p"),
-        ({}, [{"p": 1}], UnknownNameError, "which the model needs"),
-        ({"p": 1}, [{"q": 1}], UnknownNameError, "which the model needs"),
-        ({"p": 1}, [], OptionError, "a candidate and at least one point"),
-        ({"p": 1}, [{"p": -1}], DataError, "a positive number is expected"),
-    ],
-)
-def test_points_that_are_refused(target, candidates, error, message):
-    model = fitted(ONE_CODE, fitter="individual", functions="1/p,1")
-    with pytest.raises(error, match=message):
-        next_points(model, target, candidates)

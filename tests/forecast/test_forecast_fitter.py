@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_forecast import fitter
 from perf_forecast.options import support_of
 from perfcore import Series
 from perfcore.base.errors import DataError, OptionError
@@ -80,20 +79,6 @@ def test_the_value_is_a_histogram_with_the_same_quantiles(rng):
     assert value.support[0] >= 0.0
 
 
-def test_a_window_forgets_what_is_older():
-    model = forecast([0.0] * 100 + [1.0] * 100, window="50s", horizon=2)
-    assert (model.n_samples, model.predict([1], 0.99).tolist()) == (50, [[1.0, 1.0, 1.0]])
-
-
-def test_the_horizon_ends_where_the_samples_do(monkeypatch):
-    model = forecast([1.0, 2.0, 4.0, 3.0])
-    assert len(model.ahead) == 2
-    assert model.remarks([1, 2]) == [f"too few samples to judge forecasts of {steps} steps" for steps in (1, 2)]
-    assert len(forecast(np.arange(50.0), horizon=5).ahead) == 5
-    monkeypatch.setattr(fitter, "_KEPT", 20)  # samples that are looked at
-    assert len(forecast(np.arange(50.0) % 7, horizon=40).ahead) == 18
-
-
 @pytest.mark.parametrize(
     ("values", "within", "names", "expected"),
     [
@@ -145,10 +130,3 @@ def test_a_value_with_a_probability_of_its_own_is_said_to_have_it(rng):
     noise = forecast(rng.normal(10.0, 1.0, 200))
     assert noise.likeliest(1)[1] == 0.0
     assert noise.remarks([1]) == []
-
-
-def test_negative_times_are_refused_unless_they_are_declared():
-    waits = Series([0, 1, 2, 3], {"wait_ms": [1.0, -2.0, 1.0, 2.0]}, "s")
-    with pytest.raises(DataError, match="'wait_ms': sample 2 of 4 is -2, and a time is not negative"):
-        perfcore.fit(waits, fitter="forecast")
-    assert perfcore.fit(waits, fitter="forecast", within="none").lower is None

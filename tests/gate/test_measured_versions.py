@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import perfcore
 from perf_experiments import Store
@@ -55,25 +54,3 @@ def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, per
     assert "versions.db: 4 runs made; 6 measurements in all" in capsys.readouterr().out
     assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
     assert "its runs were made with versions old=" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "give a DESIGN"),
-        (["--version", "old"], "NAME=COMMAND is expected"),
-        (["--version", "old="], "there is no command"),
-        (["--version", "old='x"], "No closing quotation"),
-        (["--version", "a=true", "--version", "a=false"], "stands there twice"),
-        (["--version", "a=true", "--until", "2%"], "--until looks at each version alone"),
-        (["--version", "a=./nowhere"], "there is no such program here"),
-        (["--version", "a=true {n}"], "unknown factor"),
-    ],
-)
-def test_mistakes_are_said_before_anything_runs(words, message, tmp_path, perf, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert perf("experiment", "run", *words) == 2
-    told = capsys.readouterr().err.strip()
-    assert message in told
-    assert len(told.splitlines()) == 1
-    assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import pytest
 
 import perfcore
 from perf_gate.self_test import chances_of
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 
 SAYS = f"{sys.executable} -S -c \"print('t =', %s)\""
 VALUE = "t=t = ([0-9.]+)"
@@ -48,16 +48,6 @@ def test_what_cannot_be_told_apart_ends_with_the_rounds(perf, tmp_path: Path, ca
     assert told.out.startswith("undecided: t ")
     assert perf("gate", "--run", *words, "--budget", "0.01s") == 3
     assert "of 1 round: at least 3 are needed" in capsys.readouterr().out
-
-
-def test_larger_values_may_be_better() -> None:
-    versions = {"old": SAYS % "3.0", "new": SAYS % "1.0"}
-    options = {"run": versions, "value": [VALUE], "warmup": 0}
-    assert perfcore.gate(**options).outcome == "passed"
-    assert perfcore.gate(**options, better="larger").outcome == "failed"
-    assert perfcore.gate(**options, better=["t=larger"]).outcome == "failed"
-    with pytest.raises(OptionError, match="unknown measured column"):
-        perfcore.gate(**options, better=["u=larger"])
 
 
 @pytest.mark.parametrize(

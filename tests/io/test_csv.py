@@ -60,15 +60,6 @@ def test_timestamps_are_seconds_since_1970(write):
     assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
 
 
-def test_trace_times_are_exact(write):
-    # 95.6467465 us is 95646.7465 ns, nearest 95647; as a float, 4503599627370.497 us has no nanoseconds left.
-    trace = perfcore.read(
-        write("location,state,start_us,end_us\na,run,95.6467465,1e2\nb,run,4503599627370.497,4503599627370.498\n")
-    )
-    assert trace.start_ns.tolist() == [95647, 4503599627370497]
-    assert trace.end_ns.tolist() == [100000, 4503599627370498]
-
-
 digits = st.text("0123456789", min_size=1, max_size=9)
 decimals = st.builds("{}{}.{}".format, st.sampled_from(["", "-"]), digits, st.text("0123456789", min_size=1))
 
@@ -113,30 +104,6 @@ def test_a_compressed_table_is_read_as_text(tmp_path, ending):
     path.write_bytes(compressed(text.encode(), ending)[:-20])
     with pytest.raises(InputError, match=r"cut short or damaged"):
         perfcore.read(path)
-
-
-EVENTS = "time_us,event_type,rank,region\n0,Enter,0,main\n2,Enter,0,solve\n"
-
-
-def test_the_innermost_of_entered_states_counts(write):
-    trace = perfcore.read(write(EVENTS + "3,Mark,0,here\n5,Leave,0,solve\n9,Leave,0,main\n"))
-    assert [trace.states[state] for state in trace.state] == ["main", "solve", "main"]
-    assert trace.start_ns.tolist() == [0, 2000, 5000]
-    assert trace.notes == ("1 rows passed over that neither enter nor leave a state",)
-
-
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        ("5,Leave,0,main", r":4: '0' leaves 'main', which is not its innermost"),
-        ("1,Leave,0,solve", r":4: the time goes back from 2000 to 1000 ns"),
-        ("x,Leave,0,solve", r":4: a time, a location and a state are expected"),
-        ("5,Leave,1,solve", r":4: '1' leaves 'solve', which is not its innermost"),
-    ],
-)
-def test_events_that_do_not_fit_are_refused(write, row, problem):
-    with pytest.raises(InputError, match=problem):
-        perfcore.read(write(EVENTS + row + "\n"))
 
 
 BAD = {

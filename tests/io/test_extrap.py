@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
+from format_samples import EXTRAP_JSON, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
 from perfcore.base.errors import InputError
@@ -37,34 +37,6 @@ def test_text_follows_the_grammar(tmp_path):
     assert back.table["repetition"].tolist() == [1, 2, 1]
 
 
-@pytest.mark.parametrize("values", ["1 nan", "nan 1", "1 inf 2", "2 1e999"])
-def test_a_value_that_is_no_finite_number_is_refused(tmp_path, values):
-    (tmp_path / "runs.extrap").write_text(f"PARAMETER p\nPOINTS (1)\nREGION f\nDATA {values}\n")
-    with pytest.raises(InputError, match=r"runs\.extrap:4: .* is no finite number"):
-        perfcore.read(tmp_path / "runs.extrap")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("PARAMETER p\nPOINTS (1) (2)\nDATA 1\n", None, "region '<root>' has 1 DATA lines for 2 points"),
-        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", 4, "a DATA line too many: there are 1 points"),
-        ("PARAMETER p q\nPOINTS (1)\n", 2, "a point has 1 coordinates for 2 parameters"),
-        ("PARAMETER p\nPOINTS (1)\nDATA x\n", 3, "'x' is no finite number"),
-        ("PARAMETER p\nPOINTS (1)\nDATA\n", 3, "DATA without a value"),
-        ("PARAMETER p\nVALUES 1\n", 2, "'VALUES' is no section"),
-        ("PARAMETER p\nPOINTS (1)\n", None, "has no values"),
-    ],
-)
-def test_text_that_is_refused(tmp_path, text, line, message):
-    file = tmp_path / "runs.extrap"
-    file.write_text(text)
-    with pytest.raises(InputError) as refused:
-        perfcore.read(file)
-    where = str(file) if line is None else f"{file}:{line}"
-    assert str(refused.value).startswith(f"{where}: {message}")
-
-
 @pytest.mark.real_data
 def test_files_of_extrap_itself(real_data):
     folder = real_data / "benchresults" / "extrap"
@@ -86,19 +58,6 @@ def test_json_of_the_present_kind(read):
         [1, 10, "main->a", 2, 2],
         [2, 10, "main->a", 1, 3],
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "old", "new", "message"),
-    [
-        (EXTRAP_JSON, "[1, 10]", "[1]", r"the point at .*'main->a'.*\[0\]` has 1 coordinates for 2 parameters"),
-        (EXTRAP_JSON_OLDER, '"metric_id": 1, "value": 5', '"metric_id": 7, "value": 5', r"measurements\[1\]` .* 7,"),
-        (EXTRAP_JSON_OLDER, '"value": 5', '"value": "5"', r"Expected `float`, got `str` - at `\$.measurements"),
-    ],
-)
-def test_documents_that_are_refused(read, text, old, new, message):
-    with pytest.raises(InputError, match=message):
-        read(text.replace(old, new), "runs.json")
 
 
 @pytest.mark.real_data

@@ -99,23 +99,6 @@ def test_overlaps_are_found_in_tables(save, monkeypatch, chunk):
         perfcore.read(save(query.format(wide=4000)))
 
 
-@pytest.mark.usefixtures("lazily")
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        ("5 AS start_us, 4 AS end_us, 'a' AS location, 'r' AS state", "ends at 4, before it starts at 5"),
-        ("NULL::DOUBLE AS start_us, 4.0 AS end_us, 'a' AS location, 'r' AS state", "the start is ''"),
-        ("'nan'::DOUBLE AS start_us, 4.0 AS end_us, 'a' AS location, 'r' AS state", "the start is 'nan'"),
-        ("1 AS start_us, 4 AS end_us, NULL::VARCHAR AS location, 'r' AS state", "the location is ''"),
-        ("1 AS start_us, 4 AS end_us, 'a' AS location, NULL::VARCHAR AS state", "the state is ''"),
-    ],
-)
-def test_bad_rows_are_refused(save, row, problem):
-    good = "SELECT 0 AS start_us, 1 AS end_us, 'a' AS location, 'r' AS state"
-    with pytest.raises(InputError, match=rf"data.parquet:2: .*{problem}"):
-        perfcore.read(save(f"{good} UNION ALL BY NAME SELECT {row}"))
-
-
 def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch):
     path = save("SELECT 4 AS p, 1.5 AS time_s FROM range(1000000)")
     assert path.stat().st_size * 1000 < 2_000_000 * 8

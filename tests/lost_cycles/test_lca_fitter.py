@@ -40,23 +40,6 @@ def test_noise_free_categories_give_their_laws_back():
     assert {fit.model.r2 for fit in model.fits} == {1.0, None}, "a constant has no R^2"
 
 
-@pytest.mark.parametrize(
-    ("column", "parameter", "symbol"),
-    [
-        ("size", "size", "size"),
-        ("size", "SIZE", "size"),
-        ("data size", "data size", "data_size"),
-        ("ranks", "ranks", "p"),
-        ("size", "n=size", "n"),
-        ("size", "p=size", "p"),
-    ],
-)
-def test_what_counts_no_processors_keeps_its_name(column, parameter, symbol):
-    model = fitted(profile().rename(columns={"P": column}), parameter=parameter)
-    assert (model.factor, model.column) == (symbol, column)
-    assert f"({column if column.isidentifier() else symbol})" in model.formula
-
-
 def test_models_are_found_by_the_column_as_well_as_by_the_symbol(tmp_path):
     path = tmp_path / "mine.toml"
     write_models([DefaultModel("communication loss", "ranks", "a + b*log2(ranks)^2", "own")], path)

@@ -9,7 +9,7 @@ from perf_analysis import moments as two_passes
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import read_categories
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError
 
 STATES = ("run", "idle", "lock", "wait/waitall", "send")
 
@@ -221,28 +221,3 @@ def test_states_in_no_category_are_named_with_time_and_first_moment(rules):
     assert "'lock' (class held) is in no category for 30 ns, first at 50 ns" in text
     assert "'send' (class held) is in no category for 30 ns, first at 50 ns" in text
     assert "'run'" not in text
-
-
-def test_states_in_two_categories_are_named_with_both(rules):
-    own = rules(
-        category("work", "computing") + category("any", ["idle", "held"]) + category("late", "held", "computing == 1")
-    )
-    trace = trace_of([(0, "run", 0, 30), (1, "run", 0, 10), (1, "lock", 10, 40), (0, "lock", 30, 40)], 2)
-    with pytest.raises(DataError, match=r"'lock' .* is in 2 categories, 'any' and 'late', for 20 ns, first at 10 ns"):
-        profile_overheads(trace, own)
-
-
-def test_ready_work_that_does_not_cover_the_run():
-    trace = trace_of([(0, "run", 100, 200)], 1)
-    with pytest.raises(DataError, match="known from 150 ns on, but the run starts at 100 ns"):
-        profile_overheads(trace, ready=Series([150], {"tasks": [1.0]}, time_unit="ns"))
-    with pytest.raises(DataError, match="known until 20 ns, but the run starts at 100 ns"):
-        profile_overheads(trace, ready=Series([0, 20], {"tasks": [1.0, 2.0]}, time_unit="ns"))
-    with pytest.raises(DataError, match="missing at 120 ns"):
-        profile_overheads(trace, ready=Series([0, 120], {"tasks": [1.0, np.nan]}, time_unit="ns"))
-    with pytest.raises(OptionError, match="name the column of ready work: a, b"):
-        profile_overheads(trace, ready=Series([0], {"a": [1.0], "b": [1.0]}, time_unit="ns"))
-    with pytest.raises(UnknownNameError, match="'tusks'"):
-        profile_overheads(trace, ready=Series([0], {"tasks": [1.0]}, time_unit="ns"), ready_column="tusks")
-    with pytest.raises(DataError, match="Trace is no series"):
-        profile_overheads(trace, ready=trace)

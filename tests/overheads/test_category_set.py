@@ -55,32 +55,6 @@ def test_the_standard_set_has_the_papers_categories():
     }
 
 
-@pytest.mark.parametrize(
-    ("state", "name"),
-    [
-        ("Running", "computing"),
-        ("Waiting a message", "waiting"),
-        ("Bloking Send", "communicating"),  # as Extrae spells it
-        ("Wait/WaitAll", "waiting"),
-        ("Scheduling and Fork/Join", "runtime"),
-        ("MPI_Barrier", "synchronizing"),
-        ("MPI_Waitall", "waiting"),
-        ("MPI_Isend", "communicating"),
-        ("MPI_Finalize", "runtime"),
-        ("Sleeping", "idle"),
-        ("PushingOutput", "transferring"),
-        ("ncclKernel_AllGather", "communicating"),
-        ("Memcpy DtoH (Device -> Pinned)", "transferring"),
-        ("I/O", "io"),
-        ("Not created", "not_running"),
-        ("lapack_gemqrt", "computing"),
-        ("State 15", "unknown"),
-    ],
-)
-def test_common_states_have_a_class(state, name):
-    assert classes(states("run", state))[state] == name
-
-
 def test_names_go_before_patterns_and_long_patterns_before_short_ones(read):
     rules = read(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
     found = classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules)

@@ -1,7 +1,5 @@
 """Streams of GPUs: unions, hidden shares, and categories, against a count of every nanosecond."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -217,22 +215,3 @@ def test_two_ranks_to_the_microsecond(real_data):
     assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
     assert profile.by_location_ns[0].tolist() == [each.computing_ns for each in profile.devices]
     assert profile.cycles_ns.sum() == profile.total_ns == 2 * profile.elapsed_ns
-
-
-def test_a_summary_says_the_same_of_a_gpu_as_its_trace(tmp_path):
-    """Its communication was "exposed communication or hidden communication"; what it hides counts as computing."""
-    events = [
-        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": f"stream {stream}", "ts": start, "dur": duration,
-         "args": {"stream": stream, "device": 0}}
-        for name, stream, start, duration in
-        [("gemm", 7, 0, 10), ("ncclDevKernel_AllReduce", 8, 5, 20), ("gemm", 7, 40, 10)]
-    ]  # fmt: skip
-    file = tmp_path / "rank0.json"
-    file.write_text(json.dumps({"traceEvents": events, "deviceProperties": [{"id": 0}]}))
-    trace, whole = perfcore.read(file), perfcore.summarize(file)
-    (of_trace,), (of_whole,) = overheads(trace), overheads(whole)
-    assert dict(zip(of_trace.categories, of_trace.by_category_ns.tolist(), strict=True))["exposed communication"] > 0
-    assert of_whole.categories == of_trace.categories
-    assert (of_whole.by_category_ns == of_trace.by_category_ns).all()
-    with pytest.raises(DataError, match="a summary keeps no calls and messages; give the traces"):
-        perfcore.whatif(whole)

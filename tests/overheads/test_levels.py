@@ -10,12 +10,10 @@ from messages_by_hand import by_hand
 
 import perfcore
 from perf_analysis.efficiencies import factors_of, losses_of
-from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
 from perfcore import Trace
-from perfcore.base.errors import DataError
 
 STATES = ("Running", "MPI_Allreduce", "Synchronization", "Scheduling and Fork/Join", "Not created", "I/O")
 COMPUTES, CALLS, WAITS, STARTS, ABSENT, FILES = range(6)
@@ -142,24 +140,6 @@ def test_several_hybrid_runs_and_what_limits_them():
     for name, (_, low, high) in predicted.factors.items():
         assert low - 1e-9 <= true[name] <= high + 1e-9
     assert predicted.summary().startswith("at p=64: most is lost by MPI transfer")
-
-
-@pytest.mark.parametrize(
-    ("shapes", "words"),
-    [
-        ([(2, 2), (4, 4), (8, 8)], "both processes and their threads differ .2 x 2, 4 x 4, 8 x 8."),
-        ([(2, 2), (4, 2), (8, 1)], "all have threads in their processes"),
-    ],
-)
-def test_runs_that_grow_in_two_ways_have_no_law(shapes, words):
-    with pytest.raises(DataError, match=words):
-        perfcore.overheads([threads_at(*each) for each in shapes], at="p=512")
-
-
-def test_one_process_tells_nothing_of_mpi():
-    parts = time_components(list(perfcore.overheads([threads_at(n) for n in (1, 2, 4)])))
-    assert np.isnan(parts["MPI transfer"]).tolist() == [True, False, False]
-    assert not np.isnan(parts["OpenMP serialisation"]).any()
 
 
 def test_gpus_by_hand():

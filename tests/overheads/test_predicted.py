@@ -8,7 +8,6 @@ from paraver_runs import paraver_run
 import perfcore
 from perf_analysis.predicted_efficiencies import time_components
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
-from perfcore.base.errors import DataError, OptionError
 
 
 def trace_at(folder, p):
@@ -76,22 +75,3 @@ def test_what_dominates_is_said(runs):
     ]
     said = runs.to_dict()["predicted"][1]
     assert [each["factor"] for each in said["factors"]][:3] == ["global", "parallel", "load balance"]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "options", "error", "words"),
-    [
-        ((2, 4), {"at": "p=64"}, DataError, "measured at 2 points; 3 are needed; give traces at more numbers"),
-        ((1, 2, 4), {"at": "p=64"}, DataError, "p = 1 is none for what is lost by waiting"),
-        ((2,), {"at": "p=64"}, OptionError, "compares several traces"),
-        ((2, 4), {"at": "p=64", "by": "location"}, OptionError, "without --phases and --by"),
-        ((2, 4), {"at": "p=64", "pop": "bsc"}, OptionError, "leave it out"),
-        ((2, 4), {"at": "n=64"}, OptionError, "such as p=4096"),
-        ((2, 4), {"at": "p=1e18"}, OptionError, "from 1 to 1e\\+09"),
-        ((2, 4), {"at": "p=1..1e6*1.1"}, OptionError, "give at most 64"),
-        ((2, 4, 2, 8), {"at": "p=64"}, DataError, "give each run once"),
-    ],
-)
-def test_what_cannot_be_predicted_is_said(folder, sizes, options, error, words):
-    with pytest.raises(error, match=words):
-        perfcore.overheads([trace_at(folder, p) for p in sizes], **options)

@@ -1,14 +1,13 @@
 """Pictures: written whole in the format that the ending names."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
+from perf_views.data_pictures import draw_curve, time_axis
 from perf_views.picture import check_ending, plot
-from perfcore import Measurements, Trace, UtilizationCurve
+from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
@@ -28,28 +27,6 @@ def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
-    """A line for each code on each system, in the order of the points, copies and repeated runs joined."""
-    runs = pd.DataFrame(
-        {
-            "code": ["lu", "lu", "lu", "cg", "cg", "lu"],
-            "host": ["a", "a", "a", "a", "a", "b"],
-            "procs": [4, 1, 2, 1, 2, 2],
-            "time_s": [2.0, 8.0, 4.0, 3.0, 1.0, 5.0],
-        }
-    )
-    data = Measurements(pd.concat([runs, runs[:1]]), source="runs.csv")
-    axes = Figure().add_subplot()
-    draw_measurements(axes, data)
-    drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
-    assert drawn == {"lu on a": ([1, 2, 4], [8, 4, 2]), "cg on a": ([1, 2], [3, 1]), "lu on b": ([2], [5])}
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("procs", "time_s (s)")
-    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(drawn)
-    plot(None, data, tmp_path / "x.html")
-    assert "<h1>Measurements: runs.csv</h1>" in (tmp_path / "x.html").read_text()
-
-
 @pytest.mark.parametrize("ending", MAGIC)
 def test_the_same_picture_is_the_same_file(tmp_path, model, ending):
     one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
@@ -64,19 +41,6 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn(tmp_path, name):
         check_ending(tmp_path / name)
     with pytest.raises(OptionError):
         plot(None, CURVE, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interrupted_drawing_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(self, path, **_):
-        if hasattr(path, "write_bytes"):
-            path.write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Figure, "savefig", interrupted)
-    for ending in MAGIC:
-        with pytest.raises(KeyboardInterrupt):
-            plot(None, CURVE, tmp_path / f"x{ending}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from perf_tables.points import places
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, UnknownNameError
 
 CODES, SYSTEMS = ("BT", "LU"), ("SP2", "T3D", "Paragon")
 COLUMNS = {"p": "procs", "n": "size"}
@@ -54,19 +54,3 @@ def test_an_array_is_the_only_parameter(given):
 def test_mistakes(change, error, message):
     with pytest.raises(error, match=message):
         places({"p": 1, "n": 1, "code": "BT", "system": "SP2"} | change, COLUMNS, CODES, SYSTEMS)
-
-
-@pytest.mark.parametrize(
-    ("left_out", "message"),
-    [
-        ("p", "the model is one of p, n; p is missing"),
-        ("n", "the model is one of p, n; n is missing"),
-        ("code", "name the code, as code=NAME: BT, LU"),
-        ("system", "name the system, as system=NAME: SP2, T3D, Paragon"),
-    ],
-)
-def test_what_is_missing_is_named(left_out, message):
-    given = {"p": 1, "n": 1, "code": "BT", "system": "SP2"}
-    del given[left_out]
-    with pytest.raises(OptionError, match=message):
-        places(given, COLUMNS, CODES, SYSTEMS)

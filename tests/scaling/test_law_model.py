@@ -42,11 +42,6 @@ def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     assert (low >= 0).all()
 
 
-def test_remarks_name_what_was_measured(model):
-    remarks = model.remarks({"p": [16.0, 256.0], "path": ["solve", "solve"]})
-    assert remarks == ["", "extrapolated: p was 4 to 64"]
-
-
 def test_another_target_changes_what_is_said_and_nothing_that_was_fitted(model):
     other = model.at({"p": 1024.0})
     assert (other.target, model.target) == ({"p": 1024.0}, {"p": 256.0})
@@ -122,16 +117,6 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
     assert sorted(zip(other.labels, other.value, strict=True)) == [("a, n=8", 90), ("b, n=8", 90)]
     with pytest.raises(DataError, match=r"none of the model's paths \(a, b\)"):
         model.observed(runs, where="function=c")
-
-
-def test_measurements_of_the_only_path_need_no_name():
-    """Points of a model of one path are its parameters alone, whatever the value is called."""
-    times = 10 + 1000 / LEVELS
-    model = perfcore.fit(pd.DataFrame({"p": LEVELS, "time_s": times}), fitter="scaling")
-    seen = model.observed(pd.DataFrame({"p": LEVELS, "elapsed_s": times}))
-    assert set(seen.points) == {"p"}
-    assert seen.value == pytest.approx(times)
-    assert seen.labels[0].endswith("p=4")
 
 
 @pytest.mark.parametrize(

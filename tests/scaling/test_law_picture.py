@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_scaling.picture import draw_models, path_curve, path_points
+from perf_scaling.picture import draw_models, path_curve
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -60,53 +60,3 @@ def test_bounds_hold_the_median_and_single_runs_scatter_more(eight):
     assert np.all(curve.mean[:, 1] <= curve.mean[:, 0])
     assert np.all(curve.mean[:, 0] <= curve.mean[:, 2])
     assert np.all(curve.mean[:, 2] <= curve.run[:, 2])
-
-
-@pytest.fixture(scope="module")
-def square():
-    """Over two parameters, whose names in the data are not those of the formulas."""
-    rng = np.random.default_rng(5)
-    rows = [
-        (p, n, (1.0 + 0.01 * n * p) * (1.0 + 0.02 * rng.standard_normal()))
-        for p in P
-        for n in (10, 20, 40, 80)
-        for _ in "ab"
-    ]
-    return pd.DataFrame(rows, columns=["ranks", "size", "time_s"])
-
-
-@pytest.mark.parametrize(
-    ("at", "label", "dashed"),
-    [
-        # The target is four times as far in both: its curve is a second one, dashed from end to end.
-        ("p=256,n=320", "measured at size = 80; target at size = 320", 4),
-        # Size 20 was measured: one curve over ranks, through these points and the target, dashed beyond them.
-        ("p=256,n=20", "at size = 20", 64),
-    ],
-)  # fmt: skip
-def test_the_curve_that_is_marked_with_the_target_passes_through_it(square, at, label, dashed):
-    model = perfcore.fit(square, fitter="scaling", parameter="p=ranks,n=size", at=at)
-    figure = laid_out(model)
-    assert [axes.get_xlabel() for axes in figure.axes] == [
-        f"ranks\n{label}",
-        "size\nmeasured at ranks = 64; target at ranks = 256",
-    ]
-    ((expected, low, high),) = model.band(np.array([list(model.target.values())]), 0.95, [0])[0]
-    for axes, symbol in zip(figure.axes, "pn", strict=True):
-        (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
-        np.testing.assert_allclose(diamond.get_xydata(), [[model.target[symbol], expected]])
-        curves = [line for line in axes.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1]
-        assert any((line.get_xydata() == diamond.get_xydata()).all(axis=1).any() for line in curves)
-        shades = np.concatenate(
-            [area.get_paths()[0].vertices for area in axes.collections if isinstance(area, PolyCollection)]
-        )
-        assert {low, high} <= set(shades[shades[:, 0] == model.target[symbol], 1])
-    first = figure.axes[0]
-    assert [
-        line.get_xdata()[0] for line in first.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1
-    ] == [dashed]
-    solid = next(line for line in first.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
-    assert (solid.get_xdata()[0], solid.get_xdata()[-1]) == (4.0, 64.0)
-    held = float(label.partition(" = ")[2].partition(";")[0])
-    expected = square[square["size"] == held].groupby("ranks").time_s.mean()
-    np.testing.assert_allclose(path_points(model, 0, "p").mean, expected, rtol=0.02)

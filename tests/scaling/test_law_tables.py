@@ -48,13 +48,6 @@ def test_rows_hold_the_same_numbers_as_the_model(model):
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
-def test_the_summary_counts_growth_and_says_what_to_measure(model):
-    lines = model.summary()
-    assert lines[1] == "5 points of time_s [s] over p (4 to 64), 1 run each"
-    assert any(line.startswith("growth over p: 1 falling, 1 constant, 1 ") for line in lines)
-    assert any(line.startswith("measure next: p = 128; it narrows the bounds at p = 256 from ") for line in lines)
-
-
 @pytest.mark.parametrize("arrow", ["->", "/"])
 def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     inner = VALUES["solve"]
@@ -73,17 +66,6 @@ def test_of_exclusive_values_shares_are_of_the_sum():
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
-def test_of_several_metrics_each_has_its_own_shares():
-    tables = [frame(VALUES, "callpath").assign(metric=name) for name in ("time", "bytes")]
-    tables[1]["time_s"] *= 1e6
-    data = perfcore.Measurements(pd.concat(tables), ["p"], "time_s", code=["callpath", "metric"], system=())
-    model = perfcore.fit(data, fitter="scaling", at="p=256")
-    shares = {row.path: row.share for row in model.rows}
-    for metric in ("time", "bytes"):
-        assert sum(share for path, share in shares.items() if path.endswith(metric)) == pytest.approx(1.0)
-    assert not any("Speedup" in title for title, _, _ in model.tables())  # of a sum of seconds and bytes
-
-
 def test_a_last_level_that_may_be_one_of_its_own_is_said():
     """A node of 64 processors: the one level beyond it takes ten times as long."""
     levels = 4.0 * 2.0 ** np.arange(6)
@@ -94,15 +76,6 @@ def test_a_last_level_that_may_be_one_of_its_own_is_said():
     assert model.rows[0].deviates > 0.5
     assert "last level may deviate" in model.tables()[0][2][0][-1]
     assert any("repeat it to tell whether growth changes there" in line for line in model.summary())
-
-
-def test_a_fitted_value_far_from_what_was_measured_is_said_first():
-    levels = 4.0 * 2.0 ** np.arange(6)
-    values = np.where(levels == 32, 100.0, 5 + 0.1 * levels)
-    data = pd.DataFrame({"p": levels, "time_s": values})
-    model = perfcore.fit(data, fitter="scaling")
-    assert model.rows[0].misses > 2.0
-    assert model.summary()[1].startswith("far from a measured value: time_s (by a factor of ")
 
 
 def test_the_check_leaves_the_last_level_out():

@@ -12,7 +12,7 @@ import perfcore
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
 from perf_scaling.views import ScalingViews
-from perf_views import Chart, Notice, Table
+from perf_views import Chart, Table
 
 P = (4, 8, 16, 32, 64)
 LAWS = {
@@ -87,21 +87,6 @@ def test_names_become_trees_whatever_joins_them():
         assert tree.depths == (0, 1, 2, 1)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["dot", "axpy", "waxpby"],
-        ["MB/s", "GFLOP/s"],
-        ["allgather (8 B)", "n;a"],
-        ["operator->", "std::map::operator->*"],
-    ],
-)
-def test_lists_stay_lists(names):
-    tree = tree_of(names, range(len(names)))
-    assert tree.is_flat
-    assert tree.names == tuple(names)
-
-
 paths_of_trees = st.lists(
     st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("->".join), min_size=1, max_size=12, unique=True
 )
@@ -159,26 +144,6 @@ def test_the_tree_shows_each_region_below_its_caller_and_what_the_model_predicts
     assert whole["main"] == 1.0
     growth = column(found, "growth")
     assert (growth["solve"], growth["main"], growth["sweep"]) == ("quadratic", "constant", "falling")
-
-
-def test_paths_are_sorted_and_searched(many):
-    views = many.views()
-
-    def listed(**query):
-        return table(views.view((), {"rows": "500", **query}), "Paths")
-
-    shares = [per_cent(share) for share in column(listed(order="largest share"), "share").values()]
-    assert shares == sorted(shares, reverse=True)
-    kinds = [CLASSES.index(name) for name in column(listed(order="fastest growth"), "growth").values()]
-    assert kinds == sorted(kinds, reverse=True)
-    bounds = column(listed(order="least sure"), "95 % of it").values()
-    ratios = [float(high) / float(low) for low, high in (shown.split(" .. ") for shown in bounds)]
-    assert np.all(np.diff(ratios) <= 2e-3 * np.array(ratios[:-1]))  # as rounded
-    assert set(column(listed(name="F29"), "share")) == {path for path in many.paths if "f29" in path}
-    (notice,) = blocks(views.view((), {"name": "nobody"}), Notice)
-    assert notice.text == "no path has 'nobody' in its name"
-    below = listed(under="main->f0", order="by name")
-    assert set(column(below, "share")) == {path for path in many.paths if f"{path}->".startswith("main->f0->")}
 
 
 def test_the_growth_of_the_whole_adds_up(many):

@@ -1,18 +1,15 @@
 """Measurements of any kind as values: tables, numbers, counts in buckets; their limits, supports and warnings."""
 
-import gzip
-import io
 import math
-import sys
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from perf_structural import StructuralModel, decide, evaluate, schedule, value
+from perf_structural import decide, evaluate, value
 from perf_structural.bounds import within
 from perf_structural.measured_value import limits_of_quantile, samples_needed
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
 from perfcore.stochastic import from_text
 
@@ -67,14 +64,6 @@ def test_too_few_samples_for_a_quantile_is_an_answer(table):
     assert math.isnan(measured.quantile_limits["p99.9"][1])
     assert samples_needed(0.999) == 3688
     assert any("with probability 0.95, if the samples are independent: p50" in line for line in measured.summary())
-
-
-def test_quantiles_of_results():
-    found = evaluate("x*x - x", {"x": {"normal": [10, 1]}}, quantile="0.5,0.999,0.99999")
-    assert list(found.statistics)[2:-2] == ["p50", "p99.9", "p99.999"]
-    z = NormalDist(10, 1).inv_cdf(0.999)
-    assert found.statistics["p99.9"] == pytest.approx(z * z - z, rel=0.01)
-    assert any("p99.999 rests on 1.06 of" in note for note in found.notes)
 
 
 def test_the_tail_of_a_sampled_result_survives_being_written_down():
@@ -136,31 +125,3 @@ def test_a_normal_of_times_says_what_is_below_0(tmp_path):
     np.savetxt(path, np.random.default_rng(3).exponential(1.0, 400))
     assert any("of the normal is below 0, where no time is" in note for note in value(path, "normal").notes)
     assert not any("no time" in note for note in value(path, "normal", support="0,inf").notes)
-
-
-def test_samples_from_standard_input(tmp_path, monkeypatch):
-    """Numbers, series and tables by a column, as from a file; a series of one column keeps its name."""
-
-    def given(text, **options):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return value("-", "interval", **options)
-
-    assert given("1\n3\n").window.column == "value"
-    assert given("time_s,requests\n1,7\n2,9\n").window.column == "requests"
-    assert given("host,ms\na,4\na,6\nb,1\n", column="ms", where="host=a").value.support == (4.0, 6.0)
-    with pytest.raises(InputError, match=r"^-:3: the row has fewer fields"):
-        given("host,ms\na,4\nb\n", column="ms")
-    path = tmp_path / "waits.txt.gz"
-    path.write_bytes(gzip.compress(b"1\n3\n"))
-    assert value(path, "interval").window.column == "waits"
-
-
-def test_probabilities_of_a_limit():
-    found = evaluate("a + b", {"a": {"normal": [5, 3]}, "b": {"normal": [5, 4]}}, below=12.0)
-    assert found.statistics["P(<= 12)"] == pytest.approx(NormalDist(10, 5).cdf(12), abs=1e-9)
-    model = StructuralModel("t", inputs={"t": 1})
-    candidates = {"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
-    choice = schedule(model, candidates, by="beyond:13")
-    assert (choice.chosen, choice.figures["steady"]) == ("steady", pytest.approx(1 - NormalDist(11, 1).cdf(13)))
-    with pytest.raises(OptionError, match="work is divided by mean, upper or quantile"):
-        schedule(StructuralModel("0", inputs={"t": [1, 2]}), divide=5, unit_time="t", by="beyond:3")

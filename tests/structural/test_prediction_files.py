@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from perf_structural.prediction_files import read_actual, read_predictions
-from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perf_structural.prediction_files import read_predictions
+from perfcore.base.errors import InputError
 from perfcore.stochastic import from_dict
 
 NORMAL = {"representation": "normal", "mean": 10.0, "std": 2.0}
@@ -58,24 +58,3 @@ def test_what_is_no_prediction(write, text, message):
     with pytest.raises(InputError, match=message) as caught:
         read_predictions(write(text))
     assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "error", "message"),
-    [
-        ("a,b\n1,2\n", {}, OptionError, r"name the column of actual values \(--column NAME\): a, b"),
-        ("a\nx\n", {}, OptionError, "name the column"),
-        ("a,b\n1,2\n", {"column": "c"}, UnknownNameError, "unknown column of"),
-        ("a,b\n1,2\n", {"column": "a", "at": "c"}, UnknownNameError, "unknown column of"),
-        ("a\n1\n\n2\nx\n", {"column": "a"}, InputError, ":5: a is 'x'; a finite number is expected"),
-        ("a\n1\nnan\n", {"column": "a"}, InputError, ":3: a is 'nan'"),
-        ("a,b\n1,2\n3\n", {"column": "a"}, InputError, r":3: the row has fewer fields than there are columns \(a, b\)"),
-        ("a,b\n1,2,3\n", {"column": "a"}, InputError, ":2: the row has more fields"),
-        ("a\n", {}, InputError, ":1: holds no rows"),
-        ('[{"lower": 1, "upper": 2}]', {}, InputError, ":1: is JSON, .* name the file of PREDICTIONS first"),
-        ("", {}, InputError, ":1: holds no rows"),
-    ],
-)
-def test_what_is_no_table(write, text, options, error, message):
-    with pytest.raises(error, match=message):
-        read_actual(write(text), **options)

@@ -13,7 +13,7 @@ from perf_structural import (
     predict_candidates,
     schedule,
 )
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 
 
@@ -64,22 +64,6 @@ def test_an_interval_has_bounds_only(by, message):
     predictions = predict_candidates(MODEL, {"x": {"t": {"interval": [1, 9]}}})
     with pytest.raises(DataError, match=message):
         choose(predictions, parse_statistic(by))
-
-
-@pytest.mark.parametrize(
-    ("by", "tuning"),
-    [
-        ("median", None),
-        ("quantile:1", None),
-        ("quantile:x", None),
-        ("quantile", None),
-        ("upper", 1.0),
-        ("mean", math.nan),
-    ],
-)
-def test_statistics_that_are_none(by, tuning):
-    with pytest.raises(OptionError):
-        parse_statistic(by, tuning)
 
 
 def test_candidates_share_the_sample():
@@ -208,16 +192,3 @@ def test_shared_quantities_are_divided_with():
     late = float(found.finish.quantile(0.9))
     by_then = [NormalDist(m, s).cdf((5 + w) / late) for w, (m, s) in zip(found.shares, [(10, 1), (5, 1)], strict=True)]
     assert (1 - by_then[0]) * (1 - by_then[1]) == pytest.approx(0.9, abs=3e-3)
-
-
-def test_divisions_that_are_none():
-    with pytest.raises(OptionError, match="5 units among 0 machines"):
-        balance([], 5, MEAN)
-    with pytest.raises(OptionError, match="-1 units"):
-        balance([normal(1, 0.1)], -1, MEAN)
-    with pytest.raises(DataError, match="machine 2: the mean of its time for one unit is -1, not positive"):
-        balance([normal(1, 0.1), normal(-1, 0.1)], 5, MEAN)
-    with pytest.raises(DataError, match="2 machines have a time for each unit, and 1 a fixed time"):
-        balance([normal(1, 0.1)] * 2, 5, MEAN, [normal(1, 0.1)])
-    with pytest.raises(DataError, match="machine 1 has no mean"):
-        balance([representation("interval")(1.0, 2.0)], 5, MEAN)

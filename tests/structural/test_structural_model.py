@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_structural import StructuralModel, StructuralModelError
+from perf_structural import StructuralModel
 from perfcore import Measurements
 from perfcore.base.errors import PerfError
 
@@ -191,18 +191,6 @@ def test_a_lopsided_prediction_keeps_its_intervals():
         assert value.quantile(levels) == pytest.approx([3 * lower, 3 * upper], rel=0.03)
 
 
-def test_a_fitted_model_for_each_processor(line):
-    model = StructuralModel(
-        "max_over(compute)",
-        components={"compute": {"model": line, "at": {"p": "share"}, "unit": "ms"}},
-        inputs={"share": [2, 4]},
-        unit="s",
-    )
-    prediction = model.predict()
-    both = line.predict({"p": [2.0, 4.0]})
-    assert prediction.statistics["mean"] == pytest.approx(max(both), rel=1e-3)
-
-
 MISTAKES = [
     ('equation = "a + b"\n[inputs]\na = 1', "model.toml: equation: unknown component or input 'b'"),
     ('equation = "a +"', "model.toml: equation: formula 'a +': column 3"),
@@ -292,11 +280,3 @@ def test_many_components_need_no_deep_stack():
     """Recursion does not grow with the number of components."""
     components = {f"c{k}": f"c{k + 1} + 1" for k in range(2000)} | {"c2000": "x"}
     assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
-
-
-def test_a_model_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("perf_structural.algebra.MAX_NODES", 1000)
-    copies = {"a": {"normal": [1, 1], "replicate": {"i": 20}}, "b": {"normal": [1, 1], "replicate": {"j": 60}}}
-    model = StructuralModel("sum_over(c)", components={"c": {"equation": "sum_over(a*b)", "over": "i"}}, inputs=copies)
-    with pytest.raises(StructuralModelError, match="more than 1,000 operations"):
-        model.predict()

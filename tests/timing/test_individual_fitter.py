@@ -1,7 +1,6 @@
 """The fitter `individual` as users call it: against statsmodels, its rankings, its files, and what it refuses."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ import statsmodels.api as sm
 from scipy.optimize import nnls
 
 import perfcore
-from perfcore.base.errors import ModelFileError, PerfError
+from perfcore.base.errors import PerfError
 
 U = {
     "1/p^2": lambda p: p**-2.0,
@@ -336,62 +335,6 @@ def test_a_pair_that_was_never_measured_is_not_predicted(runs):
     assert np.isnan(values[0]).all()
     assert np.isfinite(values[1]).all()
     assert model.remarks(at) == ["never measured on this system", ""]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"functions": "1/p,1/p"}, "function '1/p' is given twice; a linear model cannot tell the two apart"),
-        ({"functions": "1/q"}, "function '1/q' is one of 'q'; the data have p"),
-        ({"functions": "1/(p"}, r"'1/\(p'"),
-        ({"functions": "p.real"}, "p.real"),
-        ({"functions": "1/(p-4),1"}, r"function '1/\(p-4\)' is .*inf at .*p=4; leave it out"),
-        ({"function": "log(p-8)"}, r"function 'log\(p-8\)' is .* at .*p="),
-        ({"functions": "all,1/p"}, "'all' and 'each' stand alone"),
-        ({"terms": "4"}, "from 1 to 3 functions can be combined"),
-        ({"terms": "3..2"}, "from 1 to 3 functions can be combined"),
-        ({"terms": "two"}, r"a number such as 2, or a range such as 1\.\.3, is expected"),
-        ({"criterion": "aic"}, "unknown value 'aic': did you mean 'aicc'"),
-        ({"reference": "SP2"}, "unknown option of individual 'reference'"),
-    ],
-)
-def test_options_that_are_refused(runs, options, message):
-    with pytest.raises(PerfError, match=message) as caught:
-        perfcore.fit(runs, fitter="individual", **options)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("functions",), ["1/p", "os.system"], "os.system"),
-        (("functions",), ["1/q"], "'1/q' is one of 'q'"),
-        (("pairs", 0, "coefficients"), [1.0], "has not as many coefficients as functions"),
-        (("pairs", 0, "coefficients", 0), None, "Expected `float`, got `null`"),
-        (("pairs", 0, "covariance"), [[1.0]], "has not as many coefficients as functions"),
-        (("pairs", 0, "functions"), ["p", "1"], "BT on SP2 has a function that the model does not have"),
-        (("pairs", 0, "code"), "SP", "a pair is of SP on SP2, which the model does not have"),
-        (("observations", "code"), [0], "columns of different lengths"),
-        (("observations", "points"), {}, "not those of the model's parameters"),
-        (("systems",), ["SP2"], "of a code or system that has no name"),
-        (("preparation", "steps", 0, "symbol"), "q", "'q'"),
-        (("preparation", "steps", 0, "type"), "power", "power"),
-        (("relative",), "yes", "Expected `bool`"),
-        (("extra",), 1, "unknown field `extra`"),
-    ],
-)
-def test_files_edited_by_hand(runs, tmp_path, path, value, message):
-    content = json.loads(json.dumps(perfcore.fit(runs, fitter="individual", functions="1/p,1").to_dict()))
-    place = content["model"]
-    for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
-    file = tmp_path / "model.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match=message) as caught:
-        perfcore.load(file)
-    assert str(caught.value).startswith(str(file))
-    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])

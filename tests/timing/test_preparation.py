@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_timing.prepared import OverCode, Preparation, TimesParameter, TimesSystem
-from perfcore.base.errors import DataError
 
 QUICK = settings(max_examples=100, deadline=None, derandomize=True)
 # Operation counts of class A in units of 10^9, from the formulas that NPB 3.3.1 prints its rates by; peak rates of one
@@ -82,19 +81,3 @@ def test_the_part_of_parameters_and_the_rest_make_the_whole(found, preparation):
     by_pair = {}
     for code, system, factor in zip(where[1], where[2], rest.factor(*where), strict=True):
         assert by_pair.setdefault((code, system), factor) == factor
-
-
-@pytest.mark.parametrize(
-    ("code", "system", "problem"),
-    [
-        (["SP", "EP", "IS", "EP"], ["T3D"] * 4, "^W is not known for code EP, IS; it is for BT, LU, MG, SP; add"),
-        (["SP"], ["T3E"], "^r_peak is not known for system T3E; it is for Paragon, SP2, T3D; add it"),
-        ([f"code {k}" for k in range(100)], ["T3D"] * 100, r"\(100 in all\); it is for BT"),
-    ],
-)
-def test_a_code_or_system_without_quantity_is_named_in_one_line(code, system, problem):
-    values = np.ones(len(code))
-    for way in (EQUATION_4.apply, EQUATION_4.undo):
-        with pytest.raises(DataError, match=problem) as caught:
-            way(values, {"p": values}, code, system)
-        assert len(str(caught.value).splitlines()) == 1

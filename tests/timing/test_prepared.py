@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_timing.options import ScalingOptions
 from perf_timing.prepared import prepare
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
 
 OPERATIONS = {"BT": 168.284, "LU": 119.297}
@@ -100,40 +100,6 @@ def test_steps_by_name(runs, steps, formula):
         [ready.seen.systems[k] for k in ready.seen.system],
     )  # fmt: skip
     assert back == pytest.approx(ready.seen.value, rel=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"prepare": "operations"}, "--prepare operations needs --operations"),
-        ({"prepare": "peak"}, "--prepare peak needs --peak"),
-        ({"prepare": "peak,auto"}, "auto and none stand alone"),
-        ({"prepare": "parameter,parameter"}, "each step may be given once"),
-        ({"prepare": "log"}, "'log' is none of auto, none, parameter, operations, peak"),
-        ({"operations": {"BT": 168.284}}, "operations is not known for code LU; it is for BT"),
-        ({"peak": "SP2=1"}, "peak is not known for system T3D"),
-        ({"peak": "SP2=0,T3D=1"}, "NAME=VALUE with a positive number is expected"),
-        ({"operations": "gflops"}, "unknown column of table .* 'gflops'"),
-        ({"operations": "procs"}, "procs of code BT is between 4 and 64; a quantity of the code must be the same"),
-        ({"weights": "inverse"}, "unknown value 'inverse'"),
-        ({"where": "system"}, "'system' is no condition"),
-        ({"where": "system=T3E"}, "no row has system=T3E"),
-        ({"parameter": "cores"}, "unknown column 'cores'"),
-        ({"unit": "ms"}, "'ms' .*column 'time_s' says 's'"),
-    ],
-)
-def test_mistakes_in_one_line(runs, options, message):
-    with pytest.raises(PerfError, match=message) as caught:
-        prepared(runs, **options)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize("factor", [1e200, 1e-200])
-def test_values_whose_squares_no_number_holds(runs, factor):
-    with pytest.raises(
-        DataError, match=r"time_s is .* at BT on SP2, procs=4; values from 1e-100 to 1e\+100 can be fitted: choose"
-    ):
-        prepared(runs.assign(time_s=runs.time_s * factor))
 
 
 def test_relative_weights_make_every_value_one(runs):

@@ -126,14 +126,6 @@ def test_what_is_no_quantity_is_refused_in_one_line(data, given, problem):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_row_that_is_left_out_needs_no_quantity(data):
-    """Without its time the row is no observation, and the formula of rate and time has no value there."""
-    table = data.table.assign(time_s=[8.0, np.nan, 2.0, 1.0])
-    runs = Measurements(table, system="nodes")
-    assert "row 1" in runs.observations().notes[0]
-    assert of_codes("mops*time_s", runs)[1] == pytest.approx({"lu": 16.0, "cg": 20.0})
-
-
 @pytest.mark.parametrize("given", ["counts.csv:gflop", "counts.csv", "counts.csv:", Path("counts.csv")])
 def test_a_small_table_gives_the_only_numbers_or_the_column_named(data, small_table, given):
     small_table("code,gflop,source\nlu,119.297,print_results\ncg,1.508,print_results\nmg,3.892,\n")
@@ -149,32 +141,6 @@ def test_a_small_table_is_joined_by_all_columns_of_the_name(data, small_table):
     name = small_table("class,code,gflop\nA,lu,119.297\nB,lu,498.824\nA,cg,1.508\n")
     runs = data.with_roles(code="code,class")
     assert of_codes(name, runs)[1] == {"lu A": 119.297, "lu B": 498.824, "cg A": 1.508}
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("name,gflop\nlu,1\n", r"^counts.csv: has no column 'code', by which the code .*; its columns are name, gflop"),
-        ("code,gflop,n\nlu,1,1\n", r"^counts.csv: say which column to take, counts.csv:COLUMN; .*gflop, n"),
-        ("code,source\nlu,x\n", r"^counts.csv: say which column to take, .* of numbers it has none"),
-        ("code,gflop\nlu,1\nlu,2\n", r"^counts.csv: gflop of code lu is between 1 and 2"),
-        ("code,gflop\nlu,1\ncg,-2\n", r"^counts.csv:3: gflop of code cg is -2"),
-        ("code,gflop\nlu\n", r"^counts.csv:2: has 1 fields, but there are 2 columns"),
-        ("code,gflop\n", r"^counts.csv:1: has column names but no rows"),
-    ],
-)
-def test_small_tables_that_do_not_fit_are_refused_in_one_line(data, small_table, text, problem):
-    with pytest.raises(PerfError, match=problem) as caught:
-        of_codes(small_table(text), data)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_measurements_that_name_no_code_have_one(small_table):
-    runs = Measurements(pd.DataFrame({"p": [1, 2], "time_s": [4.0, 2.0], "work": [3.0, 3.0]}))
-    assert of_codes("work", runs)[1] == {"all": 3.0}
-    assert of_codes("all=3", runs)[1] == {"all": 3.0}
-    with pytest.raises(OptionError, match=r"counts.csv: the measurements have no column .*; give --code COLUMN"):
-        of_codes(small_table("code,gflop\nlu,1\n"), runs)
 
 
 @pytest.mark.real_data

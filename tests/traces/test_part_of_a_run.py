@@ -1,7 +1,6 @@
 """A part of a run: parts add up to the whole, times and markers say which, and what cannot be is said in a line."""
 
 import itertools
-import sys
 
 import duckdb
 import numpy as np
@@ -12,24 +11,9 @@ from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
 from perf_traces.windows import occurrences, part_of, part_of_curve
 from perfcore import Trace
-from perfcore.__main__ import main
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 STATES = ("run", "MPI_Wait", "MPI_Send", "Idle")
-
-
-@pytest.fixture
-def program(monkeypatch, capsys):
-    """Run ``perf``; what it prints, and what it says."""
-
-    def run(*words, status=0):
-        monkeypatch.setattr(sys, "argv", ["perf", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == status
-        return capsys.readouterr()
-
-    return run
 
 
 def random_trace(seed, n_locations=4, n_each=60, **facts):
@@ -179,27 +163,6 @@ def test_what_cannot_be_is_said_in_a_line(how, problem):
     with pytest.raises((OptionError, DataError), match=problem.replace(".", r"\.")) as error:
         part_of(random_trace(0, markers=STEPS), **how)
     assert "\n" not in str(error.value)
-
-
-EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["info", EXAMPLE],
-        ["fit", EXAMPLE, "--phases", "2"],
-        ["overheads", EXAMPLE],
-        ["convert", EXAMPLE, "-o", "{folder}/part.csv"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words):
-    words = [word.format(folder=tmp_path) for word in words]
-    said = program(*words, "--from", "20%", "--to", "40%", "--only", "*").err
-    assert "part of the run: " in said
-    assert "20.0% of it" in said
-    assert program(*words, "--from", "9h", status=2).err.count("\n") == 1
 
 
 @pytest.mark.real_data

@@ -8,7 +8,6 @@ import perfcore
 from perf_traces.joined_trace import JoinedTrace, summed_curve
 from perf_traces.levels import located
 from perfcore import Trace
-from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import curve_from_intervals
 
@@ -65,31 +64,6 @@ def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
     assert trace.ranks == (0, 1)
     assert trace.notes[0] == "2 ranks as one run, told by the names of the files"
     assert ("node" in trace.levels) == names[0].startswith("node")
-
-
-class Notes(progress.Sink):
-    """What is said of the reading."""
-
-    def __init__(self):
-        self.said = []
-
-    def note(self, text):
-        self.said.append(text)
-
-
-def test_files_that_are_no_ranks_are_named_and_left_out(tmp_path):
-    for rank in range(2):
-        write_rank(tmp_path, rank, world_size=2)
-    write_rank(tmp_path, 9, "warm_up.json", told=False)
-    (tmp_path / "notes.log").write_text("nothing that is known\n")
-    with progress.show_with(notes := Notes()):
-        trace = read(tmp_path)
-    assert trace.ranks == (0, 1)
-    known, other = notes.said
-    assert "passed over, of no known format" in known
-    assert "notes.log" in known
-    assert "left out, as nothing tells which rank it is" in other
-    assert "warm_up.json" in other
 
 
 def test_a_rank_that_is_cut_short_is_named_and_used_only_if_asked(tmp_path):

@@ -40,17 +40,6 @@ def test_files_come_by_the_size_of_their_numbers(folder):
         named_files("none/*")
 
 
-def test_files_that_are_read_with_another_are_no_data_of_their_own(folder):
-    (folder / "run").mkdir()
-    for name in ("run.otf2", "run.def", "run/0.evt", "run.0.txt", "other.def"):
-        (folder / name).write_text("x")
-    expected = ["runs/other.def", "runs/run.0.txt", "runs/run.otf2"]
-    assert [str(path) for path in named_files("runs")] == expected
-    assert [str(path) for path in named_files("runs/*")] == expected
-    # Without the file that they belong to they are what the user named.
-    assert [str(path) for path in named_files("runs/*.def")] == ["runs/other.def", "runs/run.def"]
-
-
 def test_a_name_that_looks_like_a_pattern_may_be_a_file(folder):
     (folder / "run[1].out").write_text(npb(4, 2.5))
     assert len(perfcore.read("runs/run[1].out").table) == 1
@@ -101,22 +90,6 @@ def test_files_that_cannot_be_put_together_are_refused(folder):
     (folder / "b.csv").write_text("p,elapsed_ms\n1,2\n")
     with pytest.raises(DataError, match="has the value 'time_s' and"):
         perfcore.read("runs/*.csv")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("run.out", "there is no field in it"),
-        ("p{p}_{p}", "the field 'p' is there twice"),
-        ("p{p:long}", "the type 'long' makes no field"),
-        ("p{p", "the brace at 2"),
-        ("p{}", "the brace at 2"),
-        ("{a}{b}", "there is nothing between 'b' and the field before it"),
-    ],
-)
-def test_patterns_that_are_refused(text, message):
-    with pytest.raises(OptionError, match=message):
-        NamePattern(text)
 
 
 @given(

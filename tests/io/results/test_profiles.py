@@ -40,16 +40,6 @@ def read_cube(tmp_path):
     return read_cube
 
 
-def test_a_region_without_what_it_calls(read):
-    data = read(CALIPER)
-    assert data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist() == [
-        ["main", 1.25, 4.5],
-        ["main->solve", 3.25, 3.25],
-    ]
-    assert data.roles.category == ("callpath",)
-    assert (dict(data.roles.parameters), data.table["ranks"].tolist()) == ({"p": "ranks"}, [8, 8])
-
-
 def test_records_of_single_ranks_are_averaged(read):
     by_rank = """\
 __rec=node,id=50,attr=10,data=64,parent=2
