@@ -20,6 +20,8 @@ from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
 
+FILE = "data.csv"
+
 
 def test_steps(write):
     # (10 * 1 + 10 * 4 + 10 * 2) / 30 = 7 / 3

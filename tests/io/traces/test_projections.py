@@ -152,7 +152,7 @@ def test_files_with_holes_are_refused(read):
 
 # Caliper's event traces.
 def test_the_innermost_region_counts(write):
-    trace = perfcore.read(write(CALIPER_TRACE))
+    trace = perfcore.read(write(CALIPER_TRACE, "trace.cali"))
     assert trace.locations == ("rank 0", "rank 1")
     assert trace.busy_states == ("main",)
     curve = trace.utilization()

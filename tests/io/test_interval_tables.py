@@ -1,0 +1,179 @@
+"""Tables of intervals: whatever their columns are called, with and without locations, overlapping or not."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trace_samples import pieces
+
+import perfcore
+from perfcore.base.errors import InputError
+
+FILE = "jobs.csv"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "start_us,end_us,worker,task",
+        "StartTimeUs,EndTimeUs,WorkerId,TaskName",
+        "start [us],finish [us],Resource,Kind",
+        "Start (us),Stop (us),location,operation",
+        "task.start.us,task.end.us,container,state",
+        "begin/us,end/us,worker_name,job_name",
+        "start_micros,completed_at_micros,worker,activity",
+        "taskStart (usec),taskEnd (usec),worker,type",
+    ],
+)
+def test_names_and_units_in_many_spellings(write, header):
+    trace = perfcore.read(write(f"{header}\n0,5,w,a\n5,9,w,b\n"))
+    assert pieces(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]
+    assert trace.time_unit == "us"
+    assert trace.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("start,duration_ms,w,task\n1,2,a,x\n".replace("w,", "worker,"), "as duration_ms is"),
+        ("finished_ms,elapsed,worker,task\n3,2,a,x\n", None),
+        ("start_ms,elapsed_us,worker,task\n1,2000,a,x\n", None),
+    ],
+)
+def test_two_of_start_end_and_duration(write, text, note):
+    trace = perfcore.read(write(text))
+    assert pieces(trace) == [("a", "x", 1_000_000, 3_000_000)]
+    assert [note in said for said in trace.notes] == ([True] if note else [])
+
+
+def test_without_locations_the_curve_is_how_many_run_at_once(write):
+    trace = perfcore.read(write("id,started_at_us,finished_at_us\n1,0,10\n2,5,15\n3,7,20\n4,10,12\n"))
+    # By hand: from 5 two, from 7 three until 12 (one ends and one begins at 10), then two, then one.
+    curve = trace.utilization()
+    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 5, 7, 12, 15, 20], [1, 2, 3, 2, 1])
+    assert trace.locations == ("lane 1", "lane 2", "lane 3")
+    assert trace.states == trace.busy_states == ("running",)
+    assert "first free of 3 lanes" in trace.notes[-1]
+
+
+OVERLAP = "start_us,end_us,worker,task\n0,10,w1,a\n5,15,w1,b\n3,20,w2,a\n"
+
+
+def test_overlapping_intervals_are_refused_counted_or_united(write):
+    path = write(OVERLAP)
+    with pytest.raises(InputError, match=r"jobs.csv:3: 'w1' is in state 'b' .* -r overlap=count, .* -r overlap=union"):
+        perfcore.read(path)
+    counted = perfcore.read(path, overlap="count")
+    assert pieces(counted) == [("w1 #1", "a", 0, 10_000), ("w1 #2", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
+    assert "2 locations are 3 lanes" in counted.notes[0]
+    united = perfcore.read(path, overlap="union")
+    assert pieces(united) == [("w1", "a", 0, 5_000), ("w1", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
+    assert "0.135 of the time" in united.notes[0]  # 5 of 10 + 10 + 17 us
+
+
+def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
+    """The same in blocks, with the intervals in a database."""
+    from perf_io.tables import duck, overlaps, state_table
+
+    rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]
+    path = write("start_us,end_us,worker\n" + "".join(f"{a},{b},{w}\n" for a, b, w in rows))
+    plain = {how: perfcore.read(path, overlap=how) for how in ("count", "union")}
+    monkeypatch.setattr(duck, "_VECTORS_PER_CHUNK", 1)
+    monkeypatch.setattr(overlaps, "_LARGEST_BLOCK", 2_000)
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    for how, expected in plain.items():
+        found = perfcore.read(path, overlap=how)
+        assert type(found).__name__ == "TabularTrace"
+        assert pieces(found) == pieces(expected)
+        assert found.locations == expected.locations
+
+
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=50)
+@given(rows=rows)
+def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("lanes") / "jobs.csv"
+    lines = (f"{start},{start + length},w{place}\n" for place, start, length in rows)
+    path.write_text("start_ns,end_ns,worker\n" + "".join(lines))
+    trace = perfcore.read(path, overlap="count")
+    for _, of_lane in itertools.groupby(pieces(trace), key=lambda row: row[0]):
+        mine = sorted((start, end) for _, _, start, end in of_lane)
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))
+    for worker in {place for place, *_ in rows}:
+        running = [sum(p == worker and a <= t < a + n for p, a, n in rows) for t in range(45)]
+        assert sum(name.startswith(f"w{worker}") for name in trace.locations) == max(running)
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "n"),
+    [
+        ("start_us,end_us,cpu", "UtilizationCurve", 2),  # one row follows another: steps
+        ("start_us,end_us,jobs", "UtilizationCurve", 2),
+        ("start_us,end_us,rank", "Trace", 2),
+    ],
+)
+def test_steps_and_intervals_are_told_apart(write, header, kind, n):
+    steps = perfcore.read(write(f"{header}\n0,5,1\n5,9,2\n"))
+    assert type(steps).__name__ == kind
+    apart = perfcore.read(write(f"{header}\n0,5,1\n6,9,2\n"))
+    assert type(apart).__name__ == "Trace"
+    assert apart.n_intervals == n
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("start,duration,rank\n0,-5,a\n", r":2: the state of 'a' has the duration -5; none is negative"),
+        ("start,duration,rank\n0,5,a\n7,x,a\n", r":3: the duration is 'x'; a finite number"),
+        ("end,duration,rank\n3,,a\n", r":2: the duration is ''"),
+        ("end,duration,rank\n,3,a\n", r":2: the end is ''"),
+        ("start,end,load\n0,5,0\n6,7,1\n", r":3: start is '6' .* if each row is an interval of its own: -r kind=trace"),
+        ("start,end,user,system\n0,5,0,1\n5,7,1,1\n", r":1: the columns start, end, user, system do not say"),
+        ("start,end,rank,task\n0;5,7,a,x\n1,2,a,x\n", r":2: the start is '0;5'"),
+        ("ts;ph;rank\nx;B;a\n1;E;a\n", r":2: a time, a location and a state are expected"),
+        ('start,duration,rank\n"0,5","1,5",a\n', r":2: the start is '0,5'; .* -r decimal=,"),
+    ],
+)
+def test_bad_tables_of_intervals(write, text, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        perfcore.read(write(text))
+    assert "\n" not in str(caught.value)
+
+
+NS_SINCE_1970 = 1_732_300_000 * 10**9
+TOOLS = {
+    "joblog of GNU parallel": (
+        "Seq\tHost\tStarttime\tJobRuntime\tSend\tExitval\tCommand\n1\tn1\t1732300000.500\t     2.500\t0\t0\tmake a\n",
+        [("n1", "running", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 3_000_000_000)],
+    ),
+    "pandas with its index": (
+        ",start_us,end_us,worker\n0,0,5,a\n1,5,7,a\n",
+        [("a", "running", 0, 5000), ("a", "running", 5000, 7000)],
+    ),
+    "nsys stats, GPU trace": (
+        "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n100,50,1,,A100 (0),1,7,[CUDA memcpy HtoD]\n"
+        "200,500,2,1,A100 (0),1,13,gemm\n",
+        [("A100 (0)/13", "gemm", 200, 700), ("A100 (0)/7", "[CUDA memcpy HtoD]", 100, 150)],
+    ),
+    "rocprof": (
+        '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
+        [("5/0/3", "vadd", 100, 500)],
+    ),
+    "Nextflow": (
+        "task_id\tname\tstatus\tsubmit\tstart\tcomplete\tduration\n"
+        "1\tFASTQC\tCOMPLETED\t2024-11-22 18:26:30\t2024-11-22 18:26:40.5\t2024-11-22 18:26:42\t12s\n",
+        [("lane 1", "FASTQC", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 2_000_000_000)],
+    ),
+    "Spark": (
+        "taskId,executorId,launchTime,finishTime,status\n0,7,1732300000000,1732300004000,SUCCESS\n",
+        [("7", "SUCCESS", NS_SINCE_1970, NS_SINCE_1970 + 4_000_000_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TOOLS.values(), ids=TOOLS)
+def test_tables_that_tools_write(write, text, expected):
+    assert pieces(perfcore.read(write(text, "table.csv"))) == expected

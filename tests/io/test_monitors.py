@@ -1,0 +1,135 @@
+"""Monitors: shares of busy time from mpstat and sadf, and answers of Prometheus."""
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+from format_samples import MPSTAT, PROMETHEUS, SADF_JSON, SADF_TABLE
+
+import perfcore
+from perfcore.base.errors import InputError
+
+FILE = "load.json"
+
+FIRST = datetime.datetime(2019, 4, 18, 13, 20, 19, tzinfo=datetime.UTC).timestamp()
+
+
+def sample(timestamp, **percent):
+    return {"timestamp": timestamp, "cpu-load": [{"cpu": "all", "idle": 40.0, "usr": 60.0, **percent}]}
+
+
+def document(*samples):
+    return json.dumps({"sysstat": {"hosts": [{"nodename": "n", "statistics": list(samples)}]}})
+
+
+def test_busy_is_neither_idle_nor_waiting_for_io(read):
+    series = read(MPSTAT)
+    assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
+    # 100 - 20 idle - 20 iowait, and 100 - 75.
+    np.testing.assert_allclose(series.columns["cpu all busy"], [0.6, 0.25])
+    assert series.time_unit == "s"
+    assert series.notes == ("recorded on node7, 11/21/26; times count from midnight",)
+
+
+def test_missing_and_offline_processors_have_no_value(read):
+    columns = read(MPSTAT).columns
+    np.testing.assert_array_equal(columns["cpu 0 busy"], [1.0, np.nan])
+    # All shares of processor 1 are zero: it is offline.
+    np.testing.assert_array_equal(columns["cpu 1 busy"], [np.nan, np.nan])
+
+
+def test_several_midnights(read):
+    times = read(document(*(sample(f"{hour % 24:02}:00:00") for hour in range(0, 60, 6)))).times
+    assert times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            MPSTAT.replace('"usr": 90.00', '"usr": 90.0.0'),
+            r":8: is not the output of mpstat -o JSON: JSON is malformed",
+        ),
+        (MPSTAT[: MPSTAT.index("}]},")], r":8: .*truncated"),
+        (
+            MPSTAT.replace('"idle": 75.00', '"idle": "all"'),
+            r"Expected `float`, got `str` - at `\$.*cpu-load\[0\].idle`",
+        ),
+        (MPSTAT.replace('"idle": 75.00', '"rest": 75.00'), r"missing required field `idle`"),
+        (MPSTAT.replace("00:00:00", "midnight"), r"timestamp 'midnight' - at `\$.*statistics\[1\]`; HH:MM:SS"),
+        (MPSTAT.replace("00:00:00", "23:59:58"), r"time 86398.* follows 86399.*; was the clock set back\?"),
+        (MPSTAT.replace("cpu-load", "node-load"), r"holds no utilization of processors; record it with `mpstat -P ALL"),
+        ('{"sysstat": {"more": ' + "[" * 100_000, r":1: .*nested too deeply"),
+    ],
+)
+def test_what_is_refused_of_mpstat(read, text, problem):
+    with pytest.raises(InputError, match=problem):
+        read(text, reader="mpstat")
+
+
+@pytest.mark.real_data
+def test_a_recording_of_a_minute(real_data):
+    """60 samples of the tool itself; the share for all is the mean of the two processors' within its two digits."""
+    series = perfcore.read(real_data / "timeseries" / "own_mpstat_60s.json")
+    assert len(series.times) == 60
+    both = (series.columns["cpu 0 busy"] + series.columns["cpu 1 busy"]) / 2
+    np.testing.assert_allclose(series.columns["cpu all busy"], both, atol=0.01)
+    assert len(perfcore.read(real_data / "timeseries" / "mpstat-A.json").columns) == 9
+
+
+def test_both_forms_say_the_same(read):
+    as_json, as_table = read(SADF_JSON), read(SADF_TABLE)
+    assert as_json.times.tolist() == [FIRST, FIRST + 10]
+    assert as_table.times[:2].tolist() == as_json.times.tolist()
+    np.testing.assert_allclose(as_json.columns["cpu all busy"], [0.035, 0.5])
+    # After a restart the table goes on.
+    np.testing.assert_allclose(as_table.columns["cpu all busy"], [0.035, 0.5, 0.0], atol=1e-15)
+    assert as_json.notes == as_table.notes == ("recorded on node7",)
+
+
+@pytest.mark.real_data
+def test_an_archive_in_both_forms(real_data):
+    """The tool's own test data: ten processors, two of which come and go, across two restarts."""
+    table, document = (perfcore.read(real_data / "timeseries" / name) for name in ("sadf-d.txt", "sadf-j.json"))
+    assert len(table.columns) == 11
+    assert table.times.tolist() == document.times.tolist()
+    for name, values in table.columns.items():
+        np.testing.assert_array_equal(values, document.columns[name])
+    assert np.isnan(table.columns["cpu 9 busy"]).sum() == 4
+
+
+def answer(*series, **more):
+    result = [{"metric": labels, "values": values} for labels, values in series]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}, **more})
+
+
+def test_columns_are_called_by_the_labels_that_differ(read):
+    series = read(PROMETHEUS)
+    assert list(series.columns) == ["instance=a:9100", "instance=b:9100"]
+    assert series.notes[0] == "all series: __name__=node_load1, job=node"
+
+
+def test_times_are_joined_and_what_is_no_number_is_missing(read):
+    series = read(PROMETHEUS)
+    assert series.times.tolist() == [1435781430.5, 1435781445.5, 1435781460.5]
+    np.testing.assert_array_equal(series.columns["instance=a:9100"], [0.25, np.nan, 10.0])
+    np.testing.assert_array_equal(series.columns["instance=b:9100"], [np.nan, np.nan, 3.0])
+    assert series.notes[1:] == ("instance=b:9100: 1 infinite samples are taken as missing",)
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        ([{"__name__": "up", "job": "a"}], ["up"]),
+        ([{}], ["value"]),
+        ([{"job": "a"}], ["value"]),
+        ([{"__name__": "x"}, {"__name__": "y"}], ["x", "y"]),
+        ([{"__name__": "x", "cpu": "0"}, {"__name__": "y", "cpu": "0"}, {"__name__": "y", "cpu": "1"}],
+         ["x, cpu=0", "y, cpu=0", "y, cpu=1"]),
+        ([{"job": "a"}, {}], ["job=a", "value"]),
+        ([{"job": "a"}, {"job": "A"}], ["job=a #0", "job=A #1"]),
+    ],
+)  # fmt: skip
+def test_names(read, labels, names):
+    assert list(read(answer(*((one, [[1, "1"]]) for one in labels))).columns) == names
