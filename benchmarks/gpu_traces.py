@@ -46,7 +46,7 @@ print(json.dumps({
 def own(files: list[str]) -> None:
     """Print what overheads says of each file."""
     import perfcore
-    from perf_analysis.overheads import overheads
+    from perfcore import overheads
 
     begun = time.process_time()
     ranks = []

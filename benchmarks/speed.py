@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from givens_update import GivensUpdate, least_tolerances
 
+from perf_worley.minimax import Minimax, Mixed, PhaseRule, Uniform, least_tolerance
 from perf_worley.moment_tree import MomentTree
-from perf_worley.segmenters.minimax import Minimax, Mixed, PhaseRule, Uniform, least_tolerance
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation
 

@@ -92,7 +92,7 @@ def test_plugins_are_listed_with_their_origin_and_checked_alone(run, perf):
 
 
 def test_its_reader_and_its_segmenter_fit_a_log(perf, log):
-    words = ("fit", log, "--fitter", "worley", "--segmenter", "ruptures")
+    words = ("fit", log, "--fitter", "phases", "--segmenter", "ruptures")
     printed, refused = perf(
         (*words, "--phases", 3, "--degree", 0, "--json"), ("fit", log, *words[4:], "--method", "botom-up")
     )

@@ -8,9 +8,27 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, OptionError
 
+PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html")
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
+
+
+def check_ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a picture's path in lower case."""
+    ending = Path(path).suffix.lower()
+    if ending not in PICTURE_ENDINGS:
+        raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending must be one of {', '.join(PICTURE_ENDINGS)}")
+    return ending
+
+
+def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLike[str] | None) -> None:
+    """Refuse files that cannot be written, before anything is computed for them."""
+    if picture is not None:
+        check_ending(picture)
+    for path in (picture, *others):
+        if path is not None:
+            check_folder(path)
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.signature import OptionsOfSelected, former_options, options_source, selected_name, with_signature
+from perfcore.base.files import check_files
+from perfcore.cli.output import print_result, reporting
+from perfcore.cli.parameters import Json, Picture, TableFormat
+from perfcore.cli.signature import former_options, options_source, selected_name, with_signature
+from perfcore.hooks.parameters import Option, OptionsOfSelected, is_declared, parameters_of
 from perfcore.hooks.registry import Entry, registry
 
 _PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
@@ -45,6 +50,8 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
         choices = [(each.name, each.help) for each in registry().entries(source.kind).values()]
         heading = f"{source.kind.capitalize()}, for --{source.flag}; each has options of its own"
     typed = with_signature(function, words)
+    if is_declared(function):
+        typed = _showing(typed, entry, function)
     typed.__doc__ = plain(typed.__doc__ or entry.help)
     epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
     app = typer.Typer(add_completion=False, rich_markup_mode=markup_mode())
@@ -58,6 +65,54 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
         pair.split("=", 1) for pair in (*entry.former, *former_options(function)) if pair.startswith("--")
     )
     return command
+
+
+def _refuse_alone(function: Callable[..., Any], values: Mapping[str, Any]) -> None:
+    """Refuse an option that means nothing without another one."""
+    for name, (parameter, _, notes) in parameters_of(function).items():
+        note = next((each for each in notes if isinstance(each, Option) and each.needs), None)
+        if note is not None and values[name] not in (None, [], parameter.default):
+            needed = note.needs.split()[0][2:].replace("-", "_")
+            if not values.get(needed):
+                raise OptionError(f"{note.flags_of(name)[0]} belongs to {note.needs}")
+
+
+def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A command that shows what a public function gives back, and has the options for that."""
+    kinds: dict[str, Any] = {}
+    if entry.saves:
+        kinds["output"] = Annotated[
+            str | None, typer.Option("--output", "-o", metavar="FILE", help=entry.saves, show_default=False)
+        ]
+    kinds |= {name: kind for name, kind in (("plot", Picture), ("table", TableFormat)) if name in entry.shows}
+    own = inspect.signature(command).parameters
+    shown = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in kinds.items()
+    ]
+    shown.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
+
+    def run(**values: Any) -> int:
+        _refuse_alone(function, values)
+        how = {parameter.name: values.pop(parameter.name) for parameter in shown}
+        if how["json"] and how.get("table"):
+            raise OptionError("--json and --table do not go together")
+        output, picture = how.get("output"), how.get("plot")
+        check_files(picture, output, values.get("output"))
+        with reporting():
+            result = command(**values)
+            lines = [] if output is None else result.save(output) or []
+            if picture is not None:
+                result.plot(path=picture)
+        print_result(result, entry.name.split()[-1], how["json"], how.get("table"))
+        if not how["json"] and not how.get("table"):
+            for line in [*lines, *([] if picture is None else [f"picture: {typer.format_filename(picture)}"])]:
+                typer.echo(line)
+        return int(getattr(result, "status", 0))
+
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    run.__signature__ = inspect.Signature([*own.values(), *shown])  # type: ignore[attr-defined]
+    return run
 
 
 def _of_plugin(parameter: Any) -> bool:

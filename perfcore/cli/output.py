@@ -94,6 +94,16 @@ def print_findings(findings: Findings, **files: str | None) -> None:
             typer.echo(f"{label}: {typer.format_filename(path)}")
 
 
+def print_result(result: Any, kind: str, as_json: bool, table_format: str | None) -> None:
+    """Print a result in the form that was asked for; ``kind`` is what JSON calls it, unless it says so itself."""
+    if as_json:
+        print_json(getattr(result, "json_kind", kind), result.to_dict())
+    elif table_format is not None:
+        print_plainly(table_format, result.plain_tables() if table_format == "csv" else result.tables())
+    else:
+        print_findings(result)
+
+
 def print_json(kind: str, content: Any) -> None:
     """One JSON document in the envelope that all share; NaN and infinity become null.
 

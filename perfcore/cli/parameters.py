@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import typer
 
-from perfcore.hooks.registry import registry
+from perfcore.cli.signature import names_of
 
 __all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
-
-
-def names_of(kind: str) -> Callable[[str], list[str]]:
-    """What completes the name of something registered."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in registry().entries(kind) if name.startswith(incomplete)]
-
-    return complete
 
 
 Data = Annotated[

@@ -1,25 +1,37 @@
 """What typer reads of a command: its own parameters, those of groups, and the options of what the line names.
 
-A command is a function with ``Annotated`` parameters. Two things go beyond what typer knows. A parameter of the type
-`ParameterGroup` stands for the parameters that the group declares, such as the three that say how a file is read. And
-the annotation of a last ``**options`` says whose declared options (`perfcore.hooks.options`) join the command:
-`OptionsOf` names a dataclass, `OptionsOfSelected` the kind of thing that another option selects. typer takes parameters
-from `inspect.signature`, so all that is needed is a wrapper whose ``__signature__`` says them one by one.
+A command is a public function whose annotations are those of `perfcore.hooks.parameters`, or one with the ``Annotated``
+parameters of typer. A parameter of the type `ParameterGroup` stands for the parameters that the group declares, such as
+the three that say how a file is read. And the annotation of a last ``**options`` says whose declared options
+(`perfcore.hooks.options`) join the command. typer takes parameters from `inspect.signature`, so all that is needed is a
+wrapper whose ``__signature__`` says them one by one.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from perfcore.base.errors import PerfError
 from perfcore.hooks.options import OptionField, describe
+from perfcore.hooks.parameters import (
+    Argument,
+    Option,
+    OptionGroup,
+    OptionsOf,
+    OptionsOfEach,
+    OptionsOfSelected,
+    help_of,
+    is_declared,
+    parameters_of,
+    value_type,
+)
 from perfcore.hooks.registry import Entry, registry
 
 
@@ -27,42 +39,6 @@ class ParameterGroup:
     """Base of frozen dataclasses whose fields are ``Annotated`` parameters that several commands share."""
 
     former: ClassVar[tuple[str, ...]] = ()  # earlier options, as of `perfcore.hooks.specs.Register`
-
-
-@dataclass(frozen=True)
-class OptionsOf:
-    """Annotation of ``**options``: those of one dataclass, ``"module:Options"``."""
-
-    target: str
-    title: str
-
-
-@dataclass(frozen=True)
-class OptionsOfEach:
-    """Annotation of ``**options``: those of all of a kind that have an attribute, such as openers that predict.
-
-    Where the attribute is a dataclass, its options are meant instead.
-    """
-
-    kind: str
-    having: str
-
-
-@dataclass(frozen=True)
-class OptionsOfSelected:
-    """Annotation of ``**options``: those of what another parameter selects by name.
-
-    Parameters
-    ----------
-    kind : str
-        What is selected, such as ``"fitters"``.
-    flag : str
-        The option that names it, without dashes: ``"fitter"``. Where neither the line nor a default does, the options
-        of all that could be meant are accepted.
-    """
-
-    kind: str
-    flag: str
 
 
 Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
@@ -78,17 +54,8 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
     words : sequence of str
         What follows its name on the command line, also while that is being typed.
     """
-    parameters: dict[str, inspect.Parameter] = {}
-    groups: dict[str, type] = {}
+    parameters, groups = _parameters(function)
     source = options_source(function)
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            continue
-        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, ParameterGroup):
-            groups[parameter.name] = parameter.annotation
-            parameters |= {each.name: each for each in _of_group(parameter.annotation)}
-        else:
-            parameters[parameter.name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     flags = {flag for parameter in parameters.values() for flag in _flags(parameter)}
     declared = {
         field.name: _as_parameter(panel, field)
@@ -97,34 +64,81 @@ def with_signature(function: Callable[..., Any], words: Sequence[str]) -> Callab
     }
 
     def command(**values: Any) -> Any:
-        built = {
-            name: group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
-            for name, group in groups.items()
-        }
-        options = {name: values.pop(name) for name in declared}
-        return function(**values, **built, **{name: value for name, value in options.items() if value is not None})
+        for name, (group, attribute) in groups.items():
+            built = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+            value = getattr(built, attribute) if attribute else built
+            values |= value if isinstance(value, Mapping) else {name: value}
+        left_out = [name for name in declared if values[name] is None]
+        if is_declared(function):  # what is not given is as in Python
+            left_out += [name for name in parameters if name in values and values[name] in (None, [])]
+        return function(**{name: value for name, value in values.items() if name not in left_out})
 
-    command.__doc__, command.__name__ = function.__doc__, function.__name__
+    command.__doc__, command.__name__ = help_of(function)[0], function.__name__
     command.__signature__ = inspect.Signature([*parameters.values(), *declared.values()])  # type: ignore[attr-defined]
     return command
 
 
+Groups = dict[str, tuple[type, str]]  # by parameter: its class, and which attribute is the value; all of it where empty
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[dict[str, inspect.Parameter], Groups]:
+    """Parameters of a command as typer reads them, and which of the function's own they make together."""
+    parameters: dict[str, inspect.Parameter] = {}
+    groups: Groups = {}
+    helps = help_of(function)[1]
+    for name, (parameter, kind, notes) in parameters_of(function).items():
+        note = next((each for each in notes if isinstance(each, (Argument, Option, OptionGroup))), None)
+        if isinstance(note, OptionGroup):
+            module, _, attribute = note.target.partition(":")
+            groups[name] = getattr(importlib.import_module(module), attribute), note.attribute
+        elif isinstance(kind, type) and issubclass(kind, ParameterGroup):
+            groups[name] = kind, ""
+        elif note is not None:
+            parameters[name] = _declared(parameter, kind, note, helps.get(name, ""))
+        elif any(isinstance(each, typer.models.ParameterInfo) for each in notes):
+            annotation = Annotated[(kind, *notes)]  # type: ignore[valid-type]
+            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+        if name in groups:
+            parameters |= {each.name: each for each in _of_group(groups[name][0])}
+    return parameters, groups
+
+
+def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, help_text: str) -> inspect.Parameter:
+    """A parameter of a public function as typer reads it."""
+    value = value_type(kind)
+    required = parameter.default is inspect.Parameter.empty
+    default = parameter.default if required or isinstance(parameter.default, (bool, int, float, str)) else None
+    help_text = note.help or help_text
+    if isinstance(note, Argument):
+        info: Any = typer.Argument(metavar=note.metavar, help=help_text, show_default=False)
+    else:
+        flags = note.flags_of(parameter.name)
+        complete = names_of(note.completes) if note.completes else None
+        metavar = note.metavar or (None if value is bool or typing.get_origin(value) is Literal else "TEXT")
+        info = typer.Option(*flags, metavar=metavar, help=help_text, min=note.minimum, autocompletion=complete)
+    annotation: Any = Annotated[value if required or value is bool else value | None, info]
+    return inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def names_of(kind: str) -> Callable[[str], list[str]]:
+    """What completes the name of something registered."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in registry().entries(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
 def options_source(function: Callable[..., Any]) -> OptionsOf | OptionsOfEach | OptionsOfSelected | None:
     """What the annotation of the last ``**options`` of a command says, where it has one."""
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            parts = typing.get_args(parameter.annotation)
-            return next(
-                (part for part in parts if isinstance(part, (OptionsOf, OptionsOfEach, OptionsOfSelected))), None
-            )
-    return None
+    kinds = (OptionsOf, OptionsOfEach, OptionsOfSelected)
+    notes = (each for *_, notes in parameters_of(function).values() for each in notes)
+    return next((each for each in notes if isinstance(each, kinds)), None)
 
 
 def former_options(function: Callable[..., Any]) -> tuple[str, ...]:
     """Earlier options of the groups of parameters that a command takes."""
-    annotations = [each.annotation for each in inspect.signature(function, eval_str=True).parameters.values()]
-    groups = (each for each in annotations if isinstance(each, type) and issubclass(each, ParameterGroup))
-    return tuple(option for group in groups for option in group.former)
+    return tuple(option for group, _ in _parameters(function)[1].values() for option in getattr(group, "former", ()))
 
 
 def _of_group(group: type) -> Iterator[inspect.Parameter]:
@@ -184,7 +198,7 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], values: Ma
 def selected_name(function: Callable[..., Any], source: OptionsOfSelected, words: Sequence[str]) -> str | None:
     """What the line selects, or else the command's default; or what has an option by which the line names a part."""
     values = given_options(words)
-    default = _default(source.flag, inspect.signature(function, eval_str=True).parameters)
+    default = _default(source.flag, _parameters(function)[0])
     return values.get(_key(source.flag), default or _by_part(source.kind, values))
 
 

@@ -33,6 +33,8 @@ class Entry:
     group: str = ""
     function: str | None = None
     former: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
+    saves: str = ""
 
     def load(self) -> Any:
         """Import the target."""

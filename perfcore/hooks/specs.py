@@ -52,6 +52,8 @@ class Register(Protocol):
         group: str = "",
         function: str | None = None,
         former: tuple[str, ...] = (),
+        shows: tuple[str, ...] = (),
+        saves: str = "",
     ) -> None:
         """Announce one thing.
 
@@ -83,6 +85,12 @@ class Register(Protocol):
         former : tuple of str, optional
             Commands only: earlier names of the command, and earlier options as ``"--old=--new"``; who uses one is told
             the present one.
+        shows : tuple of str, optional
+            Commands only, whose target is a public function that says its options itself
+            (`perfcore.hooks.parameters`): ``"plot"`` and ``"table"`` for a result with a picture, and with tables for
+            other programs. Beside these every such command has ``--json``.
+        saves : str, optional
+            Of the same commands, the help of ``--output``, where the result has a method ``save``.
         """
 
 

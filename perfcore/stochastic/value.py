@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from perfcore.base.errors import DataError, PluginError
+from perfcore.base.files import write_bytes
 from perfcore.hooks.options import NoOptions, build
 from perfcore.stochastic.forms import field_names, from_row, from_table, row_from_words, words_of
 from perfcore.stochastic.purposes import default_representation
@@ -315,6 +317,13 @@ class StochasticValue(ABC):
         fields = {key: value for key, value in content.items() if key != "representation"}
         value: Self = from_table(cls, fields, cls.name)
         return value
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write it as JSON, which formulas and structural models take; gives what the command line says of it."""
+        import msgspec
+
+        write_bytes(path, msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=1) + b"\n")
+        return [f"value: {os.fspath(path)}"]
 
     @classmethod
     def from_values(cls, values: Sequence[Any]) -> Self:

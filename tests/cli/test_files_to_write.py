@@ -1,9 +1,8 @@
 """A file that cannot be written is refused before any work: in every command that writes one."""
 
-import inspect
-
 import pytest
 
+from perfcore.cli.command import build_command
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import COMMAND_GROUP
 
@@ -43,10 +42,8 @@ def options_of_files():
     for name, entry in registry().entries("commands").items():
         if entry.target == COMMAND_GROUP:
             continue  # a group
-        for parameter in inspect.signature(entry.load(), eval_str=True).parameters.values():
-            for declared in getattr(parameter.annotation, "__metadata__", ()):
-                flags = (getattr(declared, "default", None), *(getattr(declared, "param_decls", None) or ()))
-                yield from ((name, flag) for flag in flags if flag in ("--output", "--plot"))
+        flags = [flag for parameter in build_command(entry, []).params for flag in parameter.opts]
+        yield from ((name, flag) for flag in flags if flag in ("--output", "--plot"))
 
 
 @pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))

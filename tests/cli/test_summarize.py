@@ -15,13 +15,11 @@ import pytest
 from backwards import Backwards
 
 from perf_analysis.overhead_views import TraceViews
-from perf_analysis.overheads import overheads
-from perf_analysis.profile import profile
 from perf_analysis.summarize import merge, summarize
 from perf_traces.summaries import summarizing
 from perf_traces.summaries.summary import Gathered
 from perf_traces.summaries.summary_file import encode, load
-from perfcore import Trace, read
+from perfcore import Trace, overheads, profile, read
 from perfcore.base import executors
 from perfcore.base.errors import InputError
 from perfcore.base.executors import in_order

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import perfcore
-from perf_gate.api import verify
+from perf_gate.api import validate
 from perf_gate.comparison import (
     compare_models,
     crossings_between,
@@ -187,7 +187,7 @@ RUNS = pd.DataFrame({"nodes": NODES, "time_s": [12.0, 6.6, 2.5, 2.5], "host": "a
 
 def test_columns_by_variables_and_the_value_as_the_table_says():
     """12 / k against 12, 6.6 and twice 2.5, which are one point: errors 0, 6/6.6 - 1 and 3/2.5 - 1."""
-    verification = perfcore.verify(Reciprocal(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Reciprocal(ORIGIN, 12.0), RUNS)
     np.testing.assert_allclose(verification.errors, [0.0, 6.0 / 6.6 - 1.0, 0.2])
     figures = verification.figures(verification.groups["all points"])
     assert figures["n_points"] == 3
@@ -199,7 +199,7 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
 
 
 def test_without_bounds_and_unit():
-    verification = perfcore.verify(Unbounded(ORIGIN, 12.0), RUNS)
+    verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
     assert verification.unit == "s"
     assert np.isnan(verification.lower).all()
     assert verification.figures(verification.groups["all points"])["coverage"] is None
@@ -277,7 +277,7 @@ def model_of_verification(profile_of_verification):
 
 
 def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_of_verification):
-    found = verify(model_of_verification, Measurements(profile_of_verification))
+    found = validate(model_of_verification, Measurements(profile_of_verification))
     assert list(found.groups) == ["not fitted", "fitted"]
     assert [int(kept.sum()) for kept in found.groups.values()] == [4, 12]
     np.testing.assert_allclose(found.predicted, found.measured, rtol=1e-8)
@@ -289,7 +289,7 @@ def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_o
 def test_figures_are_those_of_their_definitions(model_of_verification, profile_of_verification):
     """Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well."""
     higher = profile_of_verification.assign(time_s=1.1 * profile_of_verification["time_s"])
-    found = verify(model_of_verification, higher)
+    found = validate(model_of_verification, higher)
     kept = found.groups["fitted"]
     np.testing.assert_allclose(found.errors, 1.0 / 1.1 - 1.0, rtol=1e-8)
     y = found.measured[kept]
@@ -303,7 +303,7 @@ def test_figures_are_those_of_their_definitions(model_of_verification, profile_o
 def test_the_worst_category_comes_first(model_of_verification, profile_of_verification):
     wrong = profile_of_verification.copy()
     wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
-    found = verify(model_of_verification, wrong)
+    found = validate(model_of_verification, wrong)
     first, second = found.category_figures(np.ones(16, dtype=bool))
     assert (first["category"], second["category"]) == ("start", "work")
     assert second["r2_centered"] == pytest.approx(1.0)
@@ -313,13 +313,13 @@ def test_the_worst_category_comes_first(model_of_verification, profile_of_verifi
 def test_refusals_of_verification(model_of_verification, profile_of_verification):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):
-        verify(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
+        validate(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
     with pytest.raises(DataError, match="not with UtilizationCurve"):
-        verify(model_of_verification, curve)
+        validate(model_of_verification, curve)
     with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
-        verify(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
+        validate(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
     with pytest.raises(DataError, match="none of the model's categories"):
-        verify(
+        validate(
             model_of_verification, profile_of_verification.assign(category="x" + profile_of_verification["category"])
         )
 

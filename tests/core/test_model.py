@@ -100,7 +100,7 @@ def test_another_version(refused, content, schema):
     [
         ({"fitter": "worly"}, "unknown fitter 'worly': did you mean 'worley'"),
         ({"fitter": None}, "unknown fitter 'None'"),
-        ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'worley'"),
+        ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'phases'"),
         ({"colour": "red"}, "unknown field 'colour'"),
         ({"options": 3}, "Expected `object`, got `int` - at `$.origin.options`"),
     ],
@@ -153,8 +153,8 @@ CURVE = UtilizationCurve([0, 4, 10], [2, 8])
 
 
 @pytest.fixture(scope="module")
-def worley():
-    return registry().entry("fitters", "worley")
+def phases():
+    return registry().entry("fitters", "phases")
 
 
 def test_a_path_is_read_first(tmp_path):
@@ -164,19 +164,19 @@ def test_a_path_is_read_first(tmp_path):
     assert fit(str(tmp_path / "x.csv"), phases=2, degree=0) != fit(CURVE, phases=2, degree=0)  # by their source
 
 
-def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(worley):
-    chosen, parts = resolve(worley, {"segmenter": "hill-climb", "start": "equal", "degree": 1})
+def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(phases):
+    chosen, parts = resolve(phases, {"segmenter": "hill-climb", "start": "equal", "degree": 1})
     assert (chosen.degree, chosen.segmenter) == ("1", "hill-climb")
     assert type(parts["segmenter"]).__name__ == "HillClimb"
     assert parts["segmenter"].options.start == "equal"
 
 
-def test_option_fields_groups_by_who_takes_them(worley):
-    groups = option_fields(worley, {"segmenter": "hill-climb"})
+def test_option_fields_groups_by_who_takes_them(phases):
+    groups = option_fields(phases, {"segmenter": "hill-climb"})
     assert list(groups) == ["", "hill-climb"]
     assert "segmenter" in [field.name for field in groups[""]]
     assert [field.name for field in groups["hill-climb"]] == ["start"]
-    assert list(option_fields(worley, {"segmenter": "no such"})) == [""]
+    assert list(option_fields(phases, {"segmenter": "no such"})) == [""]
 
 
 RUNS = pd.DataFrame(
@@ -209,7 +209,7 @@ def registered(*entries):
 @pytest.mark.parametrize(
     ("data", "options", "fitter", "kind"),
     [
-        (CURVE, {}, "worley", "curve"),
+        (CURVE, {}, "phases", "curve"),
         (Series([0, 1, 2, 3], {"cpu": [0.5, 0.25, 0.5, 0.75]}, "s"), {}, "forecast", "series"),
         (RUNS, {}, "strohmaier", "codes x systems over p"),
         # What the options say of the columns and rows counts.
@@ -224,7 +224,7 @@ def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, option
 
 
 def test_options_are_checked_against_the_fitter_that_is_chosen():
-    with notes() as seen, pytest.raises(UnknownNameError, match="unknown option of worley 'terms'"):
+    with notes() as seen, pytest.raises(UnknownNameError, match="unknown option of phases 'terms'"):
         fit(CURVE, terms=2)
     assert seen == []
 

@@ -158,7 +158,7 @@ def test_of_several_files_all_are_written_or_none(notebook, tmp_path):
 
 
 CURVE = UtilizationCurve(np.arange(31.0), np.repeat([2.0, 8.0, 4.0], 10), source="c.csv")
-WORLEY = ("fit", "worley")
+PHASES = ("fit", "phases")
 
 
 @pytest.fixture
@@ -170,17 +170,17 @@ def fits(tmp_path, monkeypatch):
 
 def form_of(fits, query):
     """What the form that saves is sent with."""
-    (action,) = (block for block in fits.view(WORLEY, query).blocks if isinstance(block, Action))
-    assert action.path == WORLEY
+    (action,) = (block for block in fits.view(PHASES, query).blocks if isinstance(block, Action))
+    assert action.path == PHASES
     return {item.name: item.value for item in action.fields}
 
 
 def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
     query = {"fit.degree": "0", "phases": "3", "from": "5"}
     form = form_of(fits, query)
-    assert form.pop("save_as") == "runs/c-worley.json"
+    assert form.pop("save_as") == "runs/c-phases.json"
     assert form == query
-    kept = fits.keep(WORLEY, {**form, "save_as": "runs/c-worley.json"}, "0")
-    assert (kept.path, kept.query) == (WORLEY, query)
-    saved = perfcore.load("runs/c-worley.json")
+    kept = fits.keep(PHASES, {**form, "save_as": "runs/c-phases.json"}, "0")
+    assert (kept.path, kept.query) == (PHASES, query)
+    saved = perfcore.load("runs/c-phases.json")
     assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula

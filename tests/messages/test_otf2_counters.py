@@ -9,12 +9,11 @@ otf2 = pytest.importorskip("otf2")
 
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
-from perf_analysis.overheads import overheads  # noqa: E402
-from perf_analysis.profile import profile  # noqa: E402
 from perf_traces.messages.bursts import (  # noqa: E402
     FACT,
     burst_classes,
 )
+from perfcore import overheads, profile  # noqa: E402
 
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)

@@ -11,11 +11,10 @@ from messages_by_hand import by_hand
 import perfcore
 from perf_analysis.attribution import profile_overheads, usual_categories
 from perf_analysis.efficiencies import factors_of, losses_of
-from perf_analysis.overheads import overheads
 from perf_analysis.scaling_efficiencies import efficiencies_of_runs
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
-from perfcore import Trace
+from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
 STATES = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")

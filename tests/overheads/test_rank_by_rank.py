@@ -92,7 +92,7 @@ def steps(source="steps", more=0, **facts):
 
 def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
     trace = perfcore.read(EXAMPLE)
-    model = perfcore.fit(trace, fitter="worley")
+    model = perfcore.fit(trace, fitter="phases")
     model.save(tmp_path / "model.json")
     expected = phase_edges(trace, "auto")
     assert len(expected) > 3
@@ -106,14 +106,14 @@ def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
 def test_a_model_of_a_part_belongs_to_that_part():
     trace = steps()
     part = part_of(trace, since=20)
-    model = perfcore.fit(part, fitter="worley", phases=2, degree=0)
+    model = perfcore.fit(part, fitter="phases", phases=2, degree=0)
     assert phase_edges(part, model) == [20, 60, 100]
     with pytest.raises(DataError, match=r"steps: goes from 0 ns to 100 ns, and the phases of the model, .* from 20 ns"):
         phase_edges(trace, model)
 
 
 def test_a_model_of_other_data_is_refused():
-    model = perfcore.fit(steps(), fitter="worley", phases=2, degree=0)
+    model = perfcore.fit(steps(), fitter="phases", phases=2, degree=0)
     assert phase_edges(steps("moved"), model) == [0, 60, 100]  # the same data under another name
     with pytest.raises(DataError, match="steps2: goes from 0 ns to 101 ns, and the phases of the model, which is of s"):
         perfcore.overheads(steps("steps2", more=1), phases=model)

@@ -170,7 +170,7 @@ SUBJECTS = {
         individual(), {"p": [2, 64], "code": list(NAMES[2:4]), "system": list(NAMES[:1])}, interval=0.95
     ),
     "Comparison": lambda: perfcore.compare(laws(), laws(), at="p=16"),
-    "Verification": lambda: perfcore.verify(individual(), pairs()),
+    "Verification": lambda: perfcore.validate(individual(), pairs()),
     "ComposedModel": lambda: individual() + individual(),
     "Recommendation": lambda: perfcore.next_points(
         perfcore.fit(pairs().table.rename(columns={COLUMN: "p"}), fitter="individual", functions="1/p,1"),

@@ -14,9 +14,10 @@ from result_kinds import KINDS
 import perfcore
 from perf_structural import StructuralModel
 from perf_views.data_pictures import draw_curve, time_axis
-from perf_views.picture import check_ending, plot
+from perf_views.picture import plot
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
+from perfcore.base.files import check_ending
 from perfcore.results import Result, presenter_of
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
@@ -82,7 +83,7 @@ def test_a_long_curve_shows_its_extremes():
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    model = perfcore.fit(trace, phases="1..2", degree=2, segmenter="minimax", refine=False)
+    model = perfcore.fit(trace, phases="1..2", degree=2, fitter="worley")
     assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
     figure = Figure()
     model.draw(figure, trace)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.profile import profile
 from perf_analysis.profiles import NO_STATE
-from perfcore import Measurements, Trace
+from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, OptionError
 
 LAWS = {
@@ -127,7 +126,7 @@ def test_by_phase(tmp_path):
     assert rows[0][3].startswith("100% gemm")
     with pytest.raises(OptionError, match="leave out one"):
         profile(trace, phases=2, by="location")
-    perfcore.fit(trace, fitter="worley", phases=2).save(tmp_path / "m.json")
+    perfcore.fit(trace, fitter="phases", phases=2).save(tmp_path / "m.json")
     with pytest.raises(OptionError, match="those of one trace"):
         profile([trace, trace], phases=str(tmp_path / "m.json"))
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_gate.api import verify
+from perf_gate.api import validate
 from perf_scaling.data import scaling_data
 from perf_scaling.options import ScalingOptions
 from perfcore.base.errors import DataError, ModelFileError, OptionError
@@ -94,13 +94,13 @@ def test_other_measurements_verify_the_model(tmp_path):
     rows = [(p, name, law(p)) for p in (4, 8, 16, 32, 64) for name, law in laws.items()]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling")
     later = [(128, name, law(128)) for name, law in laws.items()] * 2 + [(128, "new", 7.0), (128, "scan", 0.0)]
-    found = verify(model, pd.DataFrame(later, columns=["p", "callpath", "time_s"]))
+    found = validate(model, pd.DataFrame(later, columns=["p", "callpath", "time_s"]))
     assert found.labels == ("scan, p=128", "split, p=128")
     assert found.measured.tolist() == [67.0, 5.125]
     assert np.abs(found.errors).max() < 0.05
     assert ((found.lower < found.measured) & (found.measured < found.upper)).all()
     with pytest.raises(DataError, match="none of the model's paths"):
-        verify(model, pd.DataFrame([(128, "new", 7.0)], columns=["p", "callpath", "time_s"]))
+        validate(model, pd.DataFrame([(128, "new", 7.0)], columns=["p", "callpath", "time_s"]))
 
 
 def test_measurements_are_seen_as_means_of_each_path_at_each_point():

@@ -4,12 +4,11 @@ import pytest
 from format_samples import SAMPLES
 
 import perfcore
-from perf_analysis.overheads import overheads
 from perf_basics.describe import describe
 from perf_traces.levels import located
 from perf_traces.options import LEVELS
 from perf_traces.states import CLASSES, COMPUTING, OTHER, VARIABLE, class_of, computing_states, state_classes
-from perfcore import Trace, read
+from perfcore import Trace, overheads, read
 from perfcore.base.errors import DataError, InputError, PerfError
 
 OWN = '[[states]]\nclass = "idle"\nnames = ["solve*", "MPI_Send"]\nwhy = "for this test"\n'

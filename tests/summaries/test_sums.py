@@ -158,8 +158,8 @@ def test_what_cannot_be_added_is_refused():
 OPTIONS = (
     {"phases": "1..6"},
     {"phases": "4", "segmenter": "hill-climb", "rule": "knee", "degree": "1"},
-    {"phases": "3", "segmenter": "minimax", "degree": "mixed", "rule": "knee"},
-    {"phases": "2", "functions": ["exp"]},
+    {"fitter": "worley", "phases": "3", "degree": "mixed", "refine": True},
+    {"fitter": "worley", "phases": "2", "functions": ["exp"]},
 )
 
 
@@ -201,7 +201,7 @@ def test_fits_are_those_in_memory_to_the_last_bit(run, monkeypatch):
         tree = moment_tree(data.utilization())
         assert isinstance(data.summary.cells.base, np.memmap) == (limit == 0)
         assert isinstance(tree.nodes.base, np.memmap) == isinstance(tree.edges.base, np.memmap) == (limit == 0)
-        models[limit] = [perfcore.fit(data, fitter="worley", **options) for options in OPTIONS]
+        models[limit] = [perfcore.fit(data, **{"fitter": "phases", **options}) for options in OPTIONS]
     assert models[0] == models[1 << 30]
     assert models[0][0].n_steps > 1000
     assert len(models[0][0].breaks) >= 2
@@ -242,5 +242,5 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(run, in_files, tmp_path, mon
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     with pytest.raises(InputError, match=r"of working space cannot be had: No space left on device; make room, or"):
-        perfcore.fit(data, fitter="worley")
+        perfcore.fit(data, fitter="phases")
     assert not list(folder.iterdir())

@@ -166,16 +166,16 @@ def test_columns_rows_and_joining_are_those_of_the_fit(model):
 
 def test_verified_with_slower_runs(model):
     """Half as long again: each prediction is 1/1.5 of what was measured."""
-    np.testing.assert_allclose(perfcore.verify(model, table(1.5)).errors, 1.0 / 1.5 - 1.0, rtol=1e-6)
+    np.testing.assert_allclose(perfcore.validate(model, table(1.5)).errors, 1.0 / 1.5 - 1.0, rtol=1e-6)
 
 
 def test_other_rows_when_told(model):
-    np.testing.assert_allclose(perfcore.verify(model, table(), where="kind=bad").errors, 1.0 / 9.0 - 1.0, rtol=1e-6)
+    np.testing.assert_allclose(perfcore.validate(model, table(), where="kind=bad").errors, 1.0 / 9.0 - 1.0, rtol=1e-6)
 
 
 def test_a_code_that_the_model_does_not_have(model):
     with pytest.raises(UnknownNameError, match="unknown code 'ft'"):
-        perfcore.verify(model, table().replace({"a": {"cg": "ft"}}))
+        perfcore.validate(model, table().replace({"a": {"cg": "ft"}}))
 
 
 # Which data the individual fits say that they suit.

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from traces.kineto_files import START_US, STEPS, read, write_rank
 
 import perfcore
-from perf_analysis.overheads import overheads
 from perf_traces import nesting
 from perf_traces.joined_trace import JoinedTrace, summed_curve
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.windows import part_of
-from perfcore import Trace
+from perfcore import Trace, overheads
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import curve_from_intervals
 

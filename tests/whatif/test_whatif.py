@@ -5,9 +5,8 @@ import pytest
 from messages_by_hand import by_hand, exchange
 
 from perf_analysis.messages import message_table
-from perf_analysis.whatif import whatif
 from perf_traces.messages.communication import carry
-from perfcore import Trace
+from perfcore import Trace, whatif
 from perfcore.base.errors import OptionError, UnknownNameError
 
 

@@ -6,10 +6,10 @@ from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
 _COMMANDS = {  # by function: group and help
-    "perf_analysis.overheads:overheads": ("Model", "Where the cycles of a trace go, by category."),
-    "perf_analysis.profile:profile": ("Model", "The time of every function of traces, as one table."),
-    "perf_analysis.messages:messages": ("Look", "Who sends how much to whom, and in messages of which sizes."),
-    "perf_analysis.whatif:whatif": (
+    "perf_analysis.api:overheads": ("Model", "Where the cycles of a trace go, by category."),
+    "perf_analysis.api:profile": ("Model", "The time of every function of traces, as one table."),
+    "perf_analysis.api:messages": ("Look", "Who sends how much to whom, and in messages of which sizes."),
+    "perf_analysis.api:whatif": (
         "Model",
         "How long a run takes with another network, faster or balanced computation, or noise.",
     ),
@@ -17,6 +17,12 @@ _COMMANDS = {  # by function: group and help
         "Look",
         "Sum up the traces of a run, part by part, in a small file; or join such files.",
     ),
+}
+_SHOWS = {  # and the help of --output
+    "overheads": (("plot",), "Write times by category to this .csv, one row for each."),
+    "profile": (("plot",), "Write the table, a row for each function of each run."),
+    "messages": (("plot", "table"), ""),
+    "whatif": (("plot", "table"), "Write the runtime with noise, in seconds, as a value."),
 }
 _FORMER = {"overheads": ("--set=--label",), "summarize": ("merge", "--on=--parallel")}
 _PRESENTERS = (
@@ -39,8 +45,12 @@ def register_commands(register: Register) -> None:
     """Announce the commands."""
     for function, (group, text) in _COMMANDS.items():
         name = function.partition(":")[2]
-        target = f"perf_analysis.cli.{name}:command"
-        register(name, target, group=group, help=text, function=function, former=_FORMER.get(name, ()))
+        shows, saves = _SHOWS.get(name, ((), ""))
+        target = function if shows else "perf_analysis.cli:command"
+        register(
+            name, target, group=group, help=text, function=function, former=_FORMER.get(name, ()), shows=shows,
+            saves=saves,
+        )  # fmt: skip
 
 
 @hookimpl

@@ -15,7 +15,6 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.reading.many_files import named_files
-from perfcore.reading.recognise import read as read_data
 from perfcore.results import Result
 
 
@@ -152,38 +151,6 @@ def _phases(communication: Communication, edges_ns: Sequence[int]) -> tuple[Inte
     sent: Integers = np.searchsorted(edges, calls.enter_ns[messages.send_call], side="right")
     begun: Integers = np.searchsorted(edges, begins, side="right")
     return sent, begun
-
-
-def read_trace(path: str, types: Sequence[type]) -> Any:
-    """Read one file as `perfcore.read` does."""
-    return read_data(path, wanted=types)
-
-
-def messages(
-    trace: str | os.PathLike[str] | Trace, *, read: Callable[[str, Sequence[type]], Any] = read_trace
-) -> MessageTable:
-    """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
-
-    Parameters
-    ----------
-    trace : Trace, str or path
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
-
-    Raises
-    ------
-    DataError
-        The trace has neither messages nor collectives, or is a part of a run.
-
-    Examples
-    --------
-    >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
-    [20, 20, 20, 20]
-    """
-    data, communication = trace_and_calls(trace, read)
-    if not len(communication.messages) and not communication.collectives.n_on_communicators:
-        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
-    return message_table(communication)
 
 
 def trace_and_calls(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -12,19 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.inclusive_times import UnitedCalls, counted_by_function
-from perf_analysis.messages import read_trace
-from perf_analysis.profiles import NO_STATE, By, Profiles, RunProfile
+from perf_analysis.profiles import NO_STATE, By, RunProfile
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.levels import level_names
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
-from perf_traces.ranks import RANK
-from perf_traces.runs import Named, Read, parameters_of_run, runs_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
-from perfcore.reading.many_files import NamePattern
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -136,86 +131,8 @@ def _columns_on_disk(trace: Any) -> Generator[tuple[Columns, bool], None, None]:
             database.run(f"DROP TABLE IF EXISTS {table}")
 
 
-def profile(
-    traces: Named | Trace | Sequence[Named | Trace],
-    *,
-    by: By | None = None,
-    phases: str | int | None = None,
-    from_name: str | None = None,
-    files: str = "auto",
-    read: Read = read_trace,
-) -> Profiles:
-    """Time and calls of every function of one or several runs.
-
-    Take it to see where the time of a run goes, function by function, and to find the law of each: the fitters
-    `scaling`, `lca` and `modgen` take its `measurements`, and the files that `perfcore.write` makes of them.
-
-    Parameters
-    ----------
-    traces : Trace, str or path, or a sequence of them
-        Runs of one program, which are read one at a time. A folder or a pattern is as many runs as it has files, or one
-        run where they are its ranks.
-    by : {"function", "location", "rank", "phase", "marker"}, optional
-        What times are summed up for beside functions; by default functions only, or phases where there are any.
-    phases : int or str, optional
-        A number, a range such as ``"1..20"``, ``"auto"``, or the model file of the only trace.
-    from_name : str, optional
-        What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
-        number of locations.
-    files : {"auto", "ranks", "runs"}
-        Whether the files of a folder or a pattern are the ranks of one run; by default as they or their names say.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
-
-    Returns
-    -------
-    Profiles
-
-    Raises
-    ------
-    OptionError
-        Options do not go together, or nothing says what was varied.
-    DataError
-        A file holds no trace; a trace has no duration, or no markers or ranks where these are wanted; or runs have
-        nothing in common.
-    InputError
-        A file cannot be read, or its name is another than the pattern.
-
-    Examples
-    --------
-    >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
-    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "calls"]].to_string(index=False).splitlines()
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['function  p  all_locations_ns  calls', '   solve  1                 8      1',
-     '    wait  1                 1      1', '   solve  1                 4      1',
-     '    wait  1                 5      1']
-    """
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not sources:
-        raise OptionError("there is no trace; give one or several")
-    chosen = by or ("function" if phases is None else "phase")
-    if phases is not None and chosen != "phase":
-        raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
-    phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
-    pattern = None if from_name is None else NamePattern(from_name)
-    is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
-    runs: list[RunProfile] = []
-    ranks: list[Mapping[str, Any]] = []
-    for trace, fields in runs_of(sources, pattern, files, read):
-        if is_file and runs:
-            raise OptionError(
-                f"--phases {phase_spec}: the phases of a model are those of one trace; give one, or a number"
-            )
-        runs.append(replace(_profile(trace, chosen, phase_spec), parameters=parameters_of_run(trace, fields)))
-        ranks.append(trace.facts)
-    numbers, sizes = {facts.get(RANK) for facts in ranks}, {facts.get("world_size") for facts in ranks}
-    if len(numbers) != len(runs) or None in numbers or len(sizes) > 1 or sizes <= {None, 1} or len(runs) < 2:
-        return Profiles(tuple(runs), chosen)
-    note = "the files say that they are ranks of one run: give their folder, or a quoted pattern, to profile it as one"
-    return Profiles(tuple(runs), chosen, (note,))
-
-
-def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
+def profile_by(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
+    """The profile of a run, of its phases, markers or ranks."""
     if by == "phase":
         return profile_of(trace, phase_stretches(trace, "auto" if phases is None else phases))
     if by == "marker":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
+from perfcore.reading.recognise import write
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -110,6 +113,17 @@ class Profiles(Result):
     runs: tuple[RunProfile, ...]  # at least one
     by: By = "function"  # what times are told for beside functions
     notes: tuple[str, ...] = ()  # of all runs together
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the table, a row for each function of each run; gives what the command line says of it."""
+        path = os.fspath(path)
+        write(self.measurements, path)
+        lines = [f"table: {path}"]
+        if path.endswith(".jsonl") and self.counters:
+            lines.append(f"{path} holds times alone; a file .csv or .parquet holds {', '.join(self.counters)}, too")
+        if len(self) > 1 and self.by not in ("location", "rank"):
+            lines.append(next_step(path, [run.parameters for run in self.runs], self.parameters))
+        return lines
 
     def __post_init__(self) -> None:
         """Refuse runs that are no runs of one program."""

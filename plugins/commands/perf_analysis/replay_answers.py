@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -306,6 +307,12 @@ class Answers(Result):
     contradictions: int  # calls that left before what the rules say they waited for
     network: str  # latency and bandwidth that the trace shows, in words; empty where it does not
     remarks: tuple[str, ...]  # what was wrong with the trace
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write the runtime with noise, in seconds, as a value; gives what the command line says of it."""
+        if (value := self.answers[0].value) is None:
+            raise OptionError("--output FILE belongs to --noise SHARE, whose runtimes are a value")
+        return value.save(path)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis.messages import read_trace, trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.communication import Communication
@@ -109,57 +107,13 @@ class _Question:
         return ", ".join(parts)
 
 
-def whatif(
-    trace: str | os.PathLike[str] | Trace,
-    *,
-    network: str | None = None,
-    faster: Mapping[str, float] | None = None,
-    balance: str | Sequence[str] = (),
-    noise: float = 0.0,
-    representation: str | None = None,
-    seed: int = 0,
-    read: Callable[[str, Sequence[type]], Any] = read_trace,
-) -> Answers:
-    """Repeat a run with something different: its messages in the same order, its computation as it was or changed.
-
-    Take it to see what limits a run: if another network does not make it shorter, its own computation or who waits for
-    whom does. All options together are one question; without any the usual questions are asked, each by itself.
-
-    Parameters
-    ----------
-    trace : Trace, str or path
-        Of a run with messages or collectives.
-    network : str, optional
-        ``"0"`` takes no time, ``"x2"`` is twice as fast, ``"2us,10GB/s"`` has this latency and bandwidth.
-    faster : mapping of str to float, optional
-        Classes of states, or names of states, and how many times as fast they are.
-    balance : str or sequence of str
-        Classes or states whose time each rank has the mean of, occurrence by occurrence; an upper bound of the gain.
-    noise : float, >= 0
-        Standard deviation of each stretch of computation as a share of it, such as 0.05.
-    representation : str, optional
-        Of the runtime with noise, such as ``"normal"``; by default what samples become.
-    seed : int
-        Of the noise.
-    read : callable, optional
-        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
-
-    Raises
-    ------
-    DataError
-        The trace has neither messages nor collectives, or is a part of a run.
-    OptionError, UnknownNameError
-        An option is not accepted, or names a class or a state that there is not.
-
-    Examples
-    --------
-    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
-    >>> found.runtime_ns, found.answers[0].runtime_ns
-    (25772501, 11886254)
-    """
-    data, communication = trace_and_calls(trace, read)
+def answers_of(
+    data: Trace, communication: Communication, network: str | None, faster: Mapping[str, float], balance: Sequence[str],
+    noise: float, representation: str | None, seed: int,
+) -> Answers:  # fmt: skip
+    """What `perfcore.whatif` says of a trace and its calls."""
     run = _Run(data, Replay(communication), representation, seed)
-    questions = _questions(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
+    questions = _questions(network, faster, balance, noise)
     if not questions:
         questions = [_Question(Network(0.0)), _Question(Network(0.5))]
         if COMPUTING in run.classes:

@@ -9,37 +9,32 @@ from perfcore.hooks.specs import Register
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
-    register(
-        "gate",
-        "perf_gate.cli.gate:command",
-        group="Model",
-        function="perf_gate.api:gate",
-        help="Slower or not: two versions, or a history of commits; passed, failed, undecided.",
-        former=("--between=--session-cv",),
-    )
-    register(
-        "gate record",
-        "perf_gate.cli.record:command",
-        group="Model",
-        function="perf_gate.api:add_to_history",
-        help="Add a commit to a history of benchmarks, for `perf gate`.",
-        former=("history",),
-    )
-    register(
-        "compare",
-        "perf_gate.cli.compare:command",
-        group="Model",
-        function="perf_gate.api:compare",
-        help="Where two models or versions differ, and how sure that is.",
-    )
-    register(
-        "validate",
-        "perf_gate.cli.validate:command",
-        group="Model",
-        function="perf_gate.api:verify",
-        help="Predictions of a model beside measurements: errors, and how often bounds hold.",
-        former=("verify", "judge"),
-    )
+    for name, function, text, shows, former in (
+        (
+            "gate",
+            "gate",
+            "Slower or not: two versions, or a history of commits; passed, failed, undecided.",
+            ("plot", "table"),
+            ("--between=--session-cv",),
+        ),
+        (
+            "gate record",
+            "add_to_history",
+            "Add a commit to a history of benchmarks, for `perf gate`.",
+            (),
+            ("history",),
+        ),
+        ("compare", "compare", "Where two models or versions differ, and how sure that is.", ("plot",), ()),
+        (
+            "validate",
+            "validate",
+            "Predictions of a model beside measurements: errors, and how often bounds hold.",
+            ("plot",),
+            ("verify", "judge"),
+        ),
+    ):
+        target = f"perf_gate.api:{function}"
+        register(name, target, group="Model", function=target, help=text, shows=shows, former=former)
 
 
 @hookimpl

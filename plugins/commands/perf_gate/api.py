@@ -9,19 +9,22 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from perf_gate.benchmark_files import read_set
 from perf_gate.benchmark_runs import BETTER, LongTable, long_table, with_better
 from perf_tables.arguments import parse_duration
 from perfcore.base import progress
-from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.base.files import check_files
 from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.options import build
+from perfcore.hooks.parameters import Argument, Option, OptionGroup, OptionsOfEach, OptionsOfSelected
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import as_told, default_fitter, fit, resolve, types_to_read
 from perfcore.models.model import Model, is_model_file, load
-from perfcore.reading.recognise import read
+from perfcore.reading.recognise import read as read_data
 
 if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
@@ -29,13 +32,18 @@ if TYPE_CHECKING:
     from perf_gate.interim_analyses import InterimAnalysis
     from perf_gate.interleaved_rounds import Measuring
     from perf_gate.self_test import SelfTest
-    from perf_gate.verification import Verification
     from perf_gate.versions import VersionGate
-    from perfcore.reading.recognise import Reading
     from perfcore.results import Result
 
 
-ReadFile = Callable[[str, Sequence[type]], "Reading"]
+Named = str | os.PathLike[str]
+ReadFile = Callable[[str, Sequence[type]], Any]
+
+
+def read_file(path: str, types: Sequence[type]) -> Any:
+    """Read one file as `perfcore.read` does."""
+    return read_data(path, wanted=types)
+
 
 _NUMBER = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?P<unit>x|%)?")
 
@@ -108,8 +116,8 @@ def opened(
     from perfcore.reading.recognise import Reading
 
     if isinstance(side, (str, os.PathLike)):
-        read_file = read or named_reader(None)
-        table = read_set(side, lambda path: read_file(path, (Measurements,)), values)
+        read_one = read or named_reader(None)
+        table = read_set(side, lambda path: read_one(path, (Measurements,)), values)
     else:
         data = Measurements(side) if isinstance(side, pd.DataFrame) else side
         table = long_table(Reading(data, "", 1), values)
@@ -153,87 +161,99 @@ _HISTORIES = ("asv", "benchmark-action")
 
 
 def gate(
-    first: Any = None,
-    second: Any = None,
+    first: Annotated[Any, Argument("FIRST")] = None,
+    second: Annotated[Any, Argument("SECOND")] = None,
     *,
-    slower_than: str | float | None = None,
-    commit: str | None = None,
-    since: str | None = None,
-    machine: str | None = None,
-    version: str | None = None,
-    base: str | None = None,
-    new: str | None = None,
-    value: str | Iterable[str] = (),
-    better: str | Iterable[str] | None = None,
-    layout: str | None = None,
-    session_cv: str | float | None = None,
-    errors: str = "fwer",
-    missing: str = "list",
-    undecided: str = "undecided",
-    run: Mapping[str, str | Sequence[str]] | None = None,
-    max_rounds: int = 40,
-    budget: str | float | None = None,
-    warmup: int = 1,
-    store: str | os.PathLike[str] | None = None,
-    launcher: str = "local",
-    limit: str | float | None = None,
-    self_test: bool = False,
+    slower_than: Annotated[str | float | None, Option(metavar="FACTOR")] = None,
+    commit: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    since: Annotated[str | None, Option(metavar="COMMIT")] = None,
+    machine: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    version: Annotated[str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND")] = None,
+    base: Annotated[str | None, Option(metavar="NAME")] = None,
+    new: Annotated[str | None, Option(metavar="NAME")] = None,
+    value: Annotated[str | Iterable[str], Option("--value", "-v", metavar="COLUMN")] = (),
+    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
+    layout: Annotated[str | None, Option(metavar="turn|blocks|sessions")] = None,
+    session_cv: Annotated[str | float | None, Option(metavar="SHARE")] = None,
+    errors: Annotated[str, Option(metavar="fwer|fdr")] = "fwer",
+    missing: Annotated[str, Option(metavar="list|fail")] = "list",
+    undecided: Annotated[str, Option(metavar="pass|fail")] = "undecided",
+    run: Annotated[bool | Mapping[str, str | Sequence[str]], Option("--run")] = False,
+    max_rounds: Annotated[int, Option(metavar="N", minimum=1, needs="--run")] = 40,
+    budget: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
+    warmup: Annotated[int, Option(metavar="N", minimum=0, needs="--run")] = 1,
+    store: Annotated[Named | None, Option(metavar="FILE", needs="--run")] = None,
+    launcher: Annotated[str, Option(metavar="NAME|WORDS", needs="--run")] = "local",
+    limit: Annotated[str | float | None, Option(metavar="DURATION", needs="--run")] = None,
+    self_test: Annotated[bool, Option("--self-test")] = False,
+    summary: Annotated[Named | None, Option(metavar="FILE")] = None,
+    junit: Annotated[Named | None, Option(metavar="FILE")] = None,
     names: tuple[str, str] | None = None,
     reader: str | None = None,
-    read: ReadFile | None = None,
+    read: Annotated[ReadFile | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> VersionGate | HistoryGate | SelfTest:
-    """Judge whether any benchmark of a second version is slower than in the first, or became slower in a history.
+    """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
+
+    Benchmarks are matched by name. Versions that were measured in turn are compared round by round:
+    `perf experiment run --version` measures so, and ``--run`` does here. Exit status: 0 passed, all surely not slower;
+    1 failed, one is surely slower; 3 undecided; 2 a mistake.
 
     Parameters
     ----------
     first : str, path, Measurements or pandas.DataFrame
-        Runs of the first version, or of both: a file, a folder or pattern of files (each a session; as many of both
-        versions are rounds), or what is in memory. Or a history: a table with a column of commits, a folder of results
-        of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of the points to measure.
+        Runs of the first version, or of both: a file, folder, pattern, or list with commas. Each file is a session; as
+        many of both versions are rounds. Or what is in memory; or a history: a table with a column of commits, a folder
+        of results of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of the points to measure.
     second : the same, optional
         Runs of the second version.
     slower_than : str or float, optional
-        How many times as slow is too slow: ``1.05``, the default, ``"1.05x"`` or ``"5%"``; of a history any change.
+        What is too slow: 1.05x, the default, or 5%; of a history any change.
     commit : str, optional
-        Of a history, the column that names the commits; ``"commit"`` of formats that have it.
+        Of a history: the column of commits; "commit" of formats that have it.
     since : str, optional
-        Of a history, the commit after which changes are new; by default those within the last 12 values are.
+        Changes after this commit of a history are new (default: in the last 12 values).
     machine : str, optional
-        Of a history, the column that names machines, whose levels differ.
-    version, base, new : str, optional
-        Where one file has both: the column that tells them apart, and the two versions in it.
+        Of a history: the column of machines, whose levels differ.
+    version : str or several, optional
+        In one file: the column of versions. With ``run``: a version and its command, once for each.
+    base, new : str, optional
+        One of the two versions in the column of versions.
     value : str or several
-        Columns that were measured; by default what the format says. With ``run``: ``NAME=REGEX``, what to find in the
-        output instead of the wall time.
+        What was measured (default: as the format says); with --run NAME=REGEX, found in the output. May be repeated.
     better : str or several, optional
-        Which values are better: ``"smaller"``, ``"larger"``, or of one column ``"NAME=larger"``; by default larger of
-        rates, smaller of all else.
+        Which values are better (default: by unit, larger of rates, smaller of all else). May be repeated.
     layout : {"turn", "blocks", "sessions"}, optional
-        How runs lie in time: versions in turn, one after the other, or in sessions that nobody can compare. By default
-        what rounds, times and files show.
+        How runs lie in time: in turn, one version after the other, or in sessions (default: as rounds, times and files
+        show).
     session_cv : str or float, optional
-        Standard deviation between sessions of the same version, as a share: ``"2%"``.
+        How much sessions of one version differ, such as 2%: their standard deviation as a share.
     errors : {"fwer", "fdr"}
-        Keep at 5 % the chance of any false alarm, or the share of alarms that are false.
+        Keep at 5% the chance of any false alarm, or their share.
     missing : {"list", "fail"}
-        What benchmarks do that only one version has.
+        What benchmarks do that one version lacks.
     undecided : {"undecided", "pass", "fail"}
-        What undecided counts as in `VersionGate.status`.
-    run : mapping of str to str or sequence of str, optional
-        Program and arguments of both versions, which are measured in turn until it is decided (`perfcore.run`).
+        Exit status of undecided as that of these.
+    run : bool, or mapping of str to str or sequence of str
+        Measure the versions in turn, until it is decided; FIRST may be a design (.toml). In Python program and
+        arguments of both versions by their names.
     max_rounds : int
-        With ``run``, the most rounds.
+        With --run: the most rounds.
     budget : str, or float in seconds, optional
-        With ``run``, the most time: ``"10min"``.
+        With --run: the most time, such as 10min.
     warmup : int, >= 0
-        With ``run``, rounds before the first that are not kept.
+        With --run: rounds before the first that are not kept.
     store : path, optional
-        With ``run``, where runs are kept; runs that it has already count. By default they are gone in the end.
-    launcher, limit : str, optional
-        With ``run``, as of `perfcore.run`.
+        With --run: keep the runs, and go on from those it has (.db). By default they are gone in the end.
+    launcher : str
+        With --run: as of `perf experiment run`.
+    limit : str, or float in seconds, optional
+        With --run: longest time of one run.
     self_test : bool
-        Look at one version alone, in a file or of ``run``: noise, how often it would be called slower than itself, how
-        many rounds the limit needs.
+        Look at one version alone, in a file or with --run: noise, false alarms, rounds that are needed.
+    summary : path, optional
+        Append Markdown for the page of a CI job (.md).
+    junit : path, optional
+        Write a JUnit report (.xml).
     names : pair of str, optional
         What the versions are called.
     reader : str, optional
@@ -254,6 +274,15 @@ def gate(
 
     Examples
     --------
+    As a command::
+
+        perf gate old.json new.json --slower-than 1.05x
+        perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
+        perf gate --run --version old='./old/app in' --version new='./new/app in' --budget 10min
+        perf gate history.jsonl --commit commit --plot history.png
+        perf gate runs.csv --version build --base main --new branch --slower-than 3%
+        perf gate --self-test --run --version app='./app in'
+
     >>> import pandas as pd, perfcore
     >>> rows = [
     ...     {"version": version, "round": number, "bench": "sort", "time_s": factor * (1.0 + 0.01 * (number % 3))}
@@ -283,7 +312,28 @@ def gate(
         "undecided": policies[undecided],
     }
     values, preferred = [value] if isinstance(value, str) else list(value), better_by_column(better)
-    if run is not None:
+    check_files(None, summary, junit)
+    version_options = [version] if isinstance(version, str) else list(version or ())
+    if run is True:
+        if not version_options:
+            raise OptionError("--run needs each version with --version NAME=COMMAND")
+        run, version_options = versions_of(version_options), []
+    if len(version_options) > 1:
+        raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
+    version = next(iter(version_options), None)
+
+    def reported(verdict: VersionGate | HistoryGate | SelfTest) -> VersionGate | HistoryGate | SelfTest:
+        """The verdict, once all reports of it are written."""
+        if summary is not None or junit is not None:
+            from perf_gate.presenters import append_markdown, write_junit
+
+            if summary is not None:
+                append_markdown(verdict, summary)
+            if junit is not None:
+                write_junit(verdict.title, verdict.cases, junit)
+        return verdict
+
+    if run:
         from perf_gate.interleaved_rounds import Measuring
 
         others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
@@ -301,7 +351,12 @@ def gate(
             max_rounds,
             None if budget is None else parse_duration(str(budget)) / 1e9,
         )
-        return _of_own_runs(how, preferred, policy, self_test=self_test)
+        try:
+            return reported(_of_own_runs(how, preferred, policy, self_test=self_test))
+        except KeyboardInterrupt:
+            if store is not None:
+                progress.note(f"all runs that ended are kept in {store}; the same call goes on")
+            raise
     if first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
     share = None if session_cv is None else share_of(session_cv)
@@ -310,7 +365,7 @@ def gate(
     if self_test:
         if second is not None:
             raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
-        return _self_test(one, policy["threshold"], version, base)
+        return reported(_self_test(one, policy["threshold"], version, base))
     if commit is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
@@ -318,13 +373,16 @@ def gate(
 
         if second is not None:
             raise OptionError("--commit is of one history; leave out the second file")
-        return gate_history(
-            one,
-            commit,
-            since=since,
-            threshold=1.0 if threshold is None else threshold,
-            machine=machine,
-            undecided=policies[undecided],
+        limit_of_changes = 1.0 if threshold is None else threshold
+        return reported(
+            gate_history(
+                one,
+                commit,
+                since=since,
+                threshold=limit_of_changes,
+                machine=machine,
+                undecided=policies[undecided],
+            )
         )
     if since is not None or machine is not None:
         raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
@@ -337,7 +395,7 @@ def gate(
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
         other = open_it(second)
         default_names = names_of(one.source, other.source)
-    return gate_versions(one, other, names or default_names, between=share, layout=layout, **policy)
+    return reported(gate_versions(one, other, names or default_names, between=share, layout=layout, **policy))
 
 
 def _of_own_runs(
@@ -366,27 +424,32 @@ def _self_test(table: LongTable, limit: float, version: str | None, base: str | 
 
 
 def add_to_history(
-    history: str | os.PathLike[str],
-    results: Any,
+    history: Annotated[Named, Argument("HISTORY")],
+    results: Annotated[Any, Argument("RESULTS")],
     *,
-    commit: str,
-    machine: str = "",
-    value: str | Iterable[str] = (),
-    better: str | Iterable[str] | None = None,
-    read: ReadFile | None = None,
+    commit: Annotated[str, Option(metavar="NAME")],
+    machine: Annotated[str, Option(metavar="NAME")] = "",
+    value: Annotated[str | Iterable[str], Option(metavar="COLUMN")] = (),
+    better: Annotated[str | Iterable[str] | None, Option(metavar="[COLUMN=]larger|smaller")] = None,
+    read: Annotated[ReadFile | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> Added:
-    """Add what was measured of a commit to the file of a history.
+    """Add the medians of RESULTS to HISTORY, all or none, for `perf gate HISTORY --commit commit`.
 
     Parameters
     ----------
     history : str or path
-        A file of JSON lines, made where it is not there.
+        The file (.jsonl); made where it is not there.
     results : str, path, Measurements or pandas.DataFrame
-        Runs of one commit; the median of each benchmark is kept.
-    commit, machine : str
+        Runs of one commit: a file, folder or pattern.
+    commit : str
+        The commit that was measured.
+    machine : str
+        Where it was measured (default: as the file says).
     value : str or several
-        Columns that were measured.
-    better, read : optional
+        What was measured (default: as the format says).
+    better : str or several, optional
+        Which values are better (default: by unit). May be repeated.
+    read : callable, optional
         As of `gate`.
 
     Returns
@@ -397,6 +460,13 @@ def add_to_history(
     ------
     InputError, DataError
         A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
+
+    Examples
+    --------
+    As a command::
+
+        perf gate record history.jsonl bench.json --commit "$GITHUB_SHA"
+        perf gate history.jsonl --commit commit
     """
     from perf_gate.history import append_rows, rows_to_add
 
@@ -408,28 +478,35 @@ def add_to_history(
 
 
 def compare(
-    first: Any,
-    second: Any,
-    at: str | Iterable[str] | Mapping[str, Any] = (),
+    first: Annotated[Any, Argument("FIRST")],
+    second: Annotated[Any, Argument("SECOND")],
+    at: Annotated[str | Iterable[str] | Mapping[str, Any], Option(metavar="NAME=...")] = (),
     *,
-    fitter: str | None = None,
+    fitter: Annotated[str | None, Option(metavar="NAME", completes="fitters")] = None,
     names: tuple[str, str] | None = None,
-    **options: Any,
+    read: Annotated[ReadFile, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> Comparison | Result:
-    """Compare two models, or two versions of a program by models of the same kind.
+    """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
+
+    Says where they cross along the first parameter that varies, their ratio and how sure it is, and for models by
+    category or path which of these make the difference. Phases of two runs are matched in order, without ``--at``.
+    Exit status: 0; 2 a mistake; 3 something could not be fitted. For verdicts use `perf gate`.
 
     Parameters
     ----------
     first, second : Model, data, str or path
-        Models, data that are fitted first, or the file of one of these. Their data must not depend on each other.
+        A model file (.json), or data, which are fitted. Or either in memory. Their data must not depend on each other.
     at : mapping, str, or iterable of str
-        Points, every combination: ``{"p": [64, 256], "n": 100}`` or ``"p=64..256*2,n=100"``
-        (`perf_tables.arguments.levels_at`). Crossings are looked for along the first variable that varies, and what
-        differs is told at the last point.
+        Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated. In Python also
+        ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the first variable that
+        varies, and what differs is told at the last point.
     fitter : str, optional
-        What fits data; by default what is registered for their kind.
+        What fits data (default: by their kind).
     names : pair of str, optional
         What the two are called; by default as their files.
+    read : callable, optional
+        Reads files; takes a path and the wanted types.
     **options
         Of the fitter.
 
@@ -447,6 +524,11 @@ def compare(
 
     Examples
     --------
+    As a command::
+
+        perf compare old.json new.json --at P=16..4096*2 --at D=256
+        perf compare old.csv new.csv --fitter modgen --parameter P,D --at P=16..1024*2,D=256
+
     >>> import pandas as pd, perfcore
     >>> p = [1, 2, 4, 8, 16]
     >>> old, new = (pd.DataFrame({"p": p, "time_s": [8 / n + rest for n in p]}) for rest in (1, 2))
@@ -459,7 +541,9 @@ def compare(
     # What is wrong with the options is said before long files are read.
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
-    sides = _opened(first, fitter), _opened(second, fitter)
+    if isinstance(first, str) and isinstance(second, str):
+        names = names or names_of(first, second)
+    sides = _opened(first, fitter, read), _opened(second, fitter, read)
     one, other = _models(*sides, fitter, options)
     files = [
         side if isinstance(side, (str, os.PathLike)) else model.origin.source
@@ -473,25 +557,44 @@ def compare(
     return compare_models(one, other, comparison_points(one, at), names)
 
 
-def verify(
-    model: Model | str | os.PathLike[str], data: Any, interval: float = 0.95, where: str | None = None
-) -> Verification:
-    """Compare what a model predicts with measurements, apart for those that it was fitted to where it knows them.
+def validate(
+    model: Annotated[Model | Named, Argument("MODEL")],
+    data: Annotated[Any, Argument("DATA")],
+    *,
+    interval: Annotated[float | None, Option(metavar="X")] = None,
+    where: Annotated[str | None, Option(metavar="COND,...")] = None,
+    output: Annotated[Named | None, Option("--output", "-o", metavar="FILE")] = None,
+    read: Annotated[ReadFile, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    **options: Annotated[Any, OptionsOfEach("openers", "Validation")],
+) -> Result:
+    """Compare what MODEL predicts with the measurements DATA: errors, and how often the intervals hold.
+
+    Of a fitted model, columns, units and the selection of rows are those of the fit. Predictions are a list of values
+    as `perf stochastic` and `perf predict --interval` print them, or such values one after another, one for each run; a
+    single one counts for all. DATA then is a CSV table with a row for each run.
 
     Parameters
     ----------
     model : Model, str or path
-        Of any fitter whose variables are columns of the data, or that says itself how it sees them
-        (`perfcore.Model.observed`).
+        A file that `perf fit -o` wrote, or predictions (.json). Or a model in memory, of any fitter whose variables are
+        columns of the data, or that says itself how it sees them (`perfcore.Model.observed`).
     data : Measurements, pandas.DataFrame, str or path
-    interval : float, 0 to 1
-        Coverage of the bounds that are checked.
+        A file, - for standard input, a folder, or a quoted pattern. Or data in memory.
+    interval : float, 0 to 1, optional
+        Coverage of the intervals to check (default: 0.95).
     where : str, optional
-        Conditions on the rows, instead of those of the fit.
+        Only rows that meet all conditions (default: those of the fit).
+    output : path, optional
+        Write the correction of predictions that ``--recalibrate`` finds (.json).
+    read : callable, optional
+        Reads files; takes a path and the wanted types.
+    **options
+        Of predictions.
 
     Returns
     -------
     Verification
+        Of a fitted model; for predictions a judgement or a recalibration.
 
     Raises
     ------
@@ -502,26 +605,52 @@ def verify(
 
     Examples
     --------
+    As a command::
+
+        perf fit profile.csv --fitter modgen --holdout 20% -o model.json
+        perf validate model.json profile.csv --plot validated.png
+        perf validate predictions.json runs.csv --column time_s --plot validated.png
+        perf validate predictions.json runs.csv --recalibrate -o correction.json
+
     >>> import pandas as pd, perfcore
     >>> runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [9.0, 5.0, 3.0, 2.0]})
     >>> model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
     >>> later = pd.DataFrame({"p": [16, 32], "time_s": [3.0, 2.5]})
-    >>> perfcore.verify(model, later).errors.round(3).tolist()
+    >>> perfcore.validate(model, later).errors.round(3).tolist()
     [-0.5, -0.5]
     """
     from perf_gate.verification import verify_model
+    from perf_views.contents import opener_of
 
+    if not isinstance(model, Model) and (opened := opener_of(os.fspath(model))) is not None:
+        name, opener = opened
+        if opener.Validation is None:
+            raise OptionError(f"{model} is not validated as it is: `perf predict` gives its predictions")
+        if interval is not None or where is not None:
+            raise OptionError(f"--interval and --where are for fitted models; {model} holds predictions")
+        result: Result = opener.validate(
+            os.fspath(model),
+            data,
+            build(opener.Validation, options, name),
+            None if output is None else os.fspath(output),
+        )
+        return result
+    if not isinstance(model, Model) and not is_model_file(model):
+        what = "is neither a model that `perf fit -o` wrote nor predictions in JSON"
+        raise InputError(model, what if Path(model).exists() else "there is no such file")
+    if given := [name for name, value in options.items() if value] + (["output"] if output else []):
+        raise OptionError(f"--{given[0]} is for predictions; {model} is a fitted model")
     loaded = model if isinstance(model, Model) else load(model)
     if isinstance(data, (str, os.PathLike)):
-        data = read(data, wanted=(Measurements,))
-    return verify_model(loaded, data, interval, where)
+        data = read(os.fspath(data), (Measurements,))
+    return verify_model(loaded, data, 0.95 if interval is None else interval, where)
 
 
-def _opened(side: Any, fitter: str | None) -> Any:
+def _opened(side: Any, fitter: str | None, read: ReadFile) -> Any:
     """A model or data."""
     if not isinstance(side, (str, os.PathLike)):
         return side
-    return load(side) if is_model_file(side) else read(side, wanted=types_to_read(fitter))
+    return load(side) if is_model_file(side) else read(os.fspath(side), types_to_read(fitter))
 
 
 def _models(first: Any, second: Any, fitter: str | None, options: Mapping[str, Any]) -> tuple[Model, Model]:

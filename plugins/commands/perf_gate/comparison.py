@@ -6,7 +6,7 @@ import difflib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -251,6 +251,8 @@ class RatioDraws(NamedTuple):
 class Comparison(Result):
     """Two models at n points."""
 
+    json_kind: ClassVar[str] = "comparison"
+
     names: tuple[str, str]
     unit: str | None
     along: str  # parameter along which crossings were looked for: the first that varies, empty where none does
@@ -332,6 +334,11 @@ class Comparison(Result):
     def by_name(self, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Levels by symbol, under what texts call the symbols."""
         return {self.called.get(symbol, symbol): level for symbol, level in levels.items()}
+
+    @property
+    def status(self) -> int:
+        """Exit status: 3 where something could not be fitted."""
+        return 3 if any(self.left_out) else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready but for NaN."""

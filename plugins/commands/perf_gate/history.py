@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -31,10 +31,16 @@ if TYPE_CHECKING:
 class Added(Result):
     """What was added to a history."""
 
+    json_kind: ClassVar[str] = "history"
+
     path: str
     commit: str
     benchmarks: tuple[str, ...]
     values: int  # that the file holds now
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return vars(self)
 
 
 def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[str, Any]]:

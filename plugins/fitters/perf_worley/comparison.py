@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -139,6 +139,8 @@ class Side:
 @dataclass(frozen=True, repr=False)
 class PhaseComparison(Result):
     """Two runs, phase by phase."""
+
+    json_kind: ClassVar[str] = "comparison"
 
     names: tuple[str, str]
     models: tuple[_HasPhases, _HasPhases]

@@ -183,7 +183,8 @@ def _breakpoints(result: PhaseModel) -> str:
     if markers := options.get("phases_from"):
         return f"breakpoints: where markers begin and end ({listing(markers, 6)})"
     refined = ", refined" if options["refine"] and not result.functions else ""
-    return f"breakpoints: least {result.objective} ({options['segmenter']}{refined})"
+    search = options.get("segmenter") or f"Algorithm {'M' if options['tolerance'] is None else 'K'}"
+    return f"breakpoints: least {result.objective} ({search}{refined})"
 
 
 def _number_lines(result: PhaseModel) -> list[str]:
@@ -203,6 +204,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
                 f"--phases 1..{min(2 * last, result.n_steps)} looks further"
             )
         return lines
+    if (tolerance := result.origin.options.get("tolerance")) is not None:
+        return [f"number of phases: as many as the tolerance {tolerance:g} needs"]
     if (
         requested == str(count)
         or result.origin.options.get("phases_from")

@@ -47,6 +47,17 @@ class HowToReadTraces(HowToRead):
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
         return super().named | {name: (_FIELDS[name].flag, value) for name, value in values.items()}
 
+    @property
+    def of_runs(self) -> dict[str, Any]:
+        """Parameters of a function that tells runs apart by their names: these, what several files are, how to read."""
+        from perf_traces.ranks import RANK
+        from perfcore.reading.many_files import NamePattern
+
+        of_ranks = self.from_name is not None and RANK in NamePattern(self.from_name).types
+        files = dict(key_values(self.read_pairs or (), "--read")).get("files", "auto")
+        reading = self if of_ranks else replace(self, from_name=None)
+        return {"from_name": self.from_name, "files": files, "read": reading.read_file}
+
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
     """What to do with a table of runs: fit it, or make more runs where they are too few for a law."""
@@ -60,15 +71,3 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
         return f"next: {fit}"
     over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
     return f"next: runs at {needed} or more {over}, from which {fit} finds laws; these are {len(points)}"
-
-
-def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
-    """How each of several runs is read, and what several files are, for a command that tells runs apart by their
-    names.
-    """
-    from perf_traces.ranks import RANK
-    from perfcore.reading.many_files import NamePattern
-
-    of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types
-    files = dict(key_values(how.read_pairs or (), "--read")).get("files", "auto")
-    return how if of_ranks else replace(how, from_name=None), files

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_views.data_pictures import draw_data
 from perfcore.base.errors import OptionError
-from perfcore.base.files import atomic_path, check_folder, write_bytes
+from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
 from perfcore.data.measurements import Measurements
 from perfcore.results import Presenter, presenter_of
 from perfcore.tables import as_table, html_table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from perfcore.results import Result
 
 
-ENDINGS = (".png", ".svg", ".pdf", ".html")
-
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
@@ -35,23 +33,6 @@ _SHARPNESS = (2, 1)  # dots of a screen for each of these, today usual, and wher
 _MOST_BYTES = 45_000
 _SIZE = re.compile(r"(?P<width>[0-9]+\.?[0-9]*)(x(?P<height>[0-9]+\.?[0-9]*))? ?(?P<unit>in|cm|mm)?")
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
-
-
-def check_ending(path: str | os.PathLike[str]) -> str:
-    """The ending of a picture's path in lower case."""
-    ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending must be one of {', '.join(ENDINGS)}")
-    return ending
-
-
-def check_files(picture: str | os.PathLike[str] | None, *others: str | os.PathLike[str] | None) -> None:
-    """Refuse files that cannot be written, before anything is computed for them."""
-    if picture is not None:
-        check_ending(picture)
-    for path in (picture, *others):
-        if path is not None:
-            check_folder(path)
 
 
 def plot(

@@ -33,7 +33,7 @@ def command(
         from perfcore.reading.recognise import writer
 
         writer(output)  # a wrong ending or folder is said before a long file is read
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(None, output)
         content = how.read_file(data)

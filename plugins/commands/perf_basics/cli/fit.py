@@ -10,7 +10,7 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
-from perfcore.cli.signature import OptionsOfSelected
+from perfcore.hooks.parameters import OptionsOfSelected
 from perfcore.hooks.registry import registry
 
 On = Annotated[
@@ -74,7 +74,7 @@ def command(
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(picture, output)
         if output is not None and output.lower().endswith(".parquet"):

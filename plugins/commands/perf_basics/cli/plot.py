@@ -42,8 +42,7 @@ def command(
     """
     with reporting():
         import perfcore
-        from perf_views.picture import check_files
-        from perfcore.base.files import refuse_existing
+        from perfcore.base.files import check_files, refuse_existing
         from perfcore.models.model import is_model_file
 
         path = _path(output, kind)

@@ -11,7 +11,7 @@ import typer
 from perfcore.base.errors import InputError, OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, print_table, reporting
 from perfcore.cli.parameters import At, Json, TableFormat
-from perfcore.cli.signature import OptionsOfEach
+from perfcore.hooks.parameters import OptionsOfEach
 
 
 def command(
@@ -82,8 +82,9 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_views.picture import check_files, plot
+        from perf_views.picture import plot
         from perfcore.base.executors import executor_of
+        from perfcore.base.files import check_files
         from perfcore.hooks.options import build
         from perfcore.models.fitting import NO_PARTS
 

@@ -10,7 +10,7 @@ from perf_basics.cli.fit import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
-from perfcore.cli.signature import OptionsOfSelected
+from perfcore.hooks.parameters import OptionsOfSelected
 
 
 def command(

@@ -10,7 +10,7 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Overwrite
-from perfcore.cli.signature import OptionsOfEach
+from perfcore.hooks.parameters import OptionsOfEach
 
 
 def command(

@@ -9,7 +9,7 @@ import typer
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture, names_of
 from perfcore.cli.reading import HowToRead
-from perfcore.cli.signature import OptionsOf, OptionsOfSelected
+from perfcore.hooks.parameters import OptionsOf, OptionsOfSelected
 from perfcore.stochastic import default_name
 
 
@@ -86,8 +86,7 @@ def value_command(
         import msgspec
 
         from perf_structural.api import value
-        from perf_views.picture import check_files
-        from perfcore.base.files import write_bytes
+        from perfcore.base.files import check_files, write_bytes
 
         check_files(picture, output)
         measured = value(
@@ -137,7 +136,7 @@ def eval_command(
     with reporting():
         from perf_structural.api import evaluate
         from perf_structural.inputs import given_quantities
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(picture)
         prediction = evaluate(formula, given_quantities(quantities or []), **options)
@@ -188,7 +187,7 @@ def schedule_command(
     """
     with reporting():
         from perf_structural.api import schedule
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(picture)
         scheduled = schedule(
@@ -236,7 +235,7 @@ def solve_command(
     with reporting():
         from perf_structural.api import solve
         from perf_structural.inputs import given_quantities
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(picture)
         inputs = given_quantities(quantities or [])
@@ -284,7 +283,7 @@ def decide_command(
     """
     with reporting():
         from perf_structural.api import decide
-        from perf_views.picture import check_files
+        from perfcore.base.files import check_files
 
         check_files(picture)
         decision = decide(

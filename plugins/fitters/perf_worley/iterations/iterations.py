@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,14 @@ from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates, signal_of
+from perf_worley.phase_maker import Found, PhaseMaker
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.search import Found, PhaseMaker, with_errors
-from perfcore.base.errors import DataError, OptionError
+from perf_worley.search import with_errors
+from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.kinds import type_in_words
-from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
-from perfcore.reading.recognise import read as read_data
 from perfcore.results import Result
 from perfcore.stochastic import default_name, representation_named
 
@@ -177,6 +175,7 @@ class Iterations(Result):
     activity: Activity | None  # what runs in all of them; None without a trace
     differences: Differences | None = None  # their time by class of state; None without a trace
     labels: tuple[str, ...] = ()  # the marker of each, where one was named
+    representation: str | None = None  # what `save` makes of the durations, by default as of samples
 
     @property
     def count(self) -> int:
@@ -201,6 +200,10 @@ class Iterations(Result):
         chosen = representation_named(representation or default_name("samples"))
         return chosen.from_samples(seconds)
 
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write an iteration's duration in seconds as a value; gives what the command line says of it."""
+        return self.value(self.representation).save(path)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready."""
         return {
@@ -213,64 +216,6 @@ class Iterations(Result):
             "labels": list(self.labels),
             "by_category": None if self.differences is None else self.differences.to_dict(),
         }
-
-
-def iterations(
-    data: str | os.PathLike[str] | Trace | UtilizationCurve | Series,
-    *,
-    busy: Sequence[str] | None = None,
-    idle: Sequence[str] | None = None,
-    column: str | None = None,
-    markers: bool = True,
-    marker: str | None = None,
-    read: Callable[[str, Sequence[type]], Any] | None = None,
-) -> Iterations:
-    """Find the iterations of a run: sections that repeat.
-
-    States that count (``step#1``, ``step#2``) say where they are. Without such, sections are found that have the course
-    of utilization and of the main states in common: 4 to 4,000, of 0.7 to 1.4 times their usual duration.
-
-    Parameters
-    ----------
-    data : Trace, UtilizationCurve, Series, str or path
-    busy, idle : sequence of str, optional
-        Of traces the states that count as computing, or that do not.
-    column : str, optional
-        Of a series of several columns.
-    markers : bool
-        Whether markers and states that count are believed.
-    marker : str, optional
-        Of a trace: iterations are what this marker spans, ``"step"`` for ``step#1``, ``step#2`` and so on.
-    read : callable, optional
-        Reads a file; takes a path and the wanted types.
-
-    Raises
-    ------
-    PerfError
-        The data have no course over time, or no marker of the name.
-
-    Examples
-    --------
-    >>> edges = [10.0 * k + part for k in range(9) for part in (0.0, 7.0)] + [90.0]
-    >>> found = iterations(UtilizationCurve(edges, [4, 1] * 9, "ms"))
-    >>> found.count, round(found.period, 1)
-    (9, 10.0)
-    """
-    if isinstance(data, (str, os.PathLike)):
-        types = (Trace, UtilizationCurve, Series)
-        data = read(os.fspath(data), types) if read else read_data(data, wanted=types)
-    if isinstance(data, Series):
-        data = data.curve(column)
-    if marker is not None and not markers:
-        raise OptionError("--marker names the one to believe; leave out --no-markers")
-    if isinstance(data, Trace):
-        curve = data.utilization(busy, idle=idle)
-        return iterations_of(curve, data, markers=markers, marker=marker, busy=busy, idle=idle)
-    if marker is not None:
-        raise OptionError("--marker belongs to traces; these data have no markers")
-    if not isinstance(data, UtilizationCurve):
-        raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
-    return iterations_of(data)
 
 
 def iterations_of(

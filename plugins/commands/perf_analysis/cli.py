@@ -1,14 +1,16 @@
-"""``perf summarize``: the traces of a run to a small file."""
+"""``perf summarize``: the traces of a run to a small file; and an option of ``perf overheads``."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perf_traces.summaries import CELLS
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, reporting
@@ -18,6 +20,29 @@ from perfcore.cli.reading import HowToRead, key_values
 if TYPE_CHECKING:
     from perf_analysis.slurm_array import Handed
     from perf_traces.summaries.summarized_trace import SummarizedTrace
+
+
+def _print_categories(requested: bool) -> None:
+    if requested:
+        from perf_analysis.categories import STANDARD
+
+        typer.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
+        raise typer.Exit
+
+
+@dataclass(frozen=True)
+class HowToReadOverheads(HowToReadTraces):
+    """How traces are read, and ``--print-categories``."""
+
+    print_categories: Annotated[
+        bool,
+        typer.Option(
+            "--print-categories",
+            is_eager=True,
+            callback=_print_categories,
+            help="Print the standard categories, to start a file of your own from.",
+        ),
+    ] = False
 
 
 WAITING = 3  # the exit status while jobs wait or run, as of perf experiment run

@@ -1,0 +1,455 @@
+"""What ``perf overheads``, ``perf profile``, ``perf messages`` and ``perf whatif`` do, in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.hooks.parameters import Argument, Option, OptionGroup
+
+if TYPE_CHECKING:
+    from perf_analysis.categories import CategorySet
+    from perf_analysis.messages import MessageTable
+    from perf_analysis.overhead_profile import OverheadProfile
+    from perf_analysis.overheads import OverheadRuns
+    from perf_analysis.profiles import Profiles, RunProfile
+    from perf_analysis.replay_answers import Answers
+    from perf_analysis.scaling_efficiencies import ExternalMetrics
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
+    from perfcore.models.model import Model
+
+Named = str | os.PathLike[str]
+Read = Callable[[str, Sequence[type]], Any]
+
+
+def read_trace(path: str, types: Sequence[type]) -> Any:
+    """Read one file as `perfcore.read` does."""
+    from perfcore.reading.recognise import read
+
+    return read(path, wanted=types)
+
+
+def overheads(
+    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
+    *,
+    phases: Annotated[Named | int | Model | None, Option(metavar="N|A..B|auto|MODEL")] = None,
+    degree: Annotated[str | int, Option(metavar="D")] = "auto",
+    by: Annotated[Literal["category", "location", "phase", "marker", "burst"] | None, Option()] = None,
+    categories: Annotated[Named | CategorySet | None, Option(metavar="FILE.toml")] = None,
+    classes: Annotated[
+        Mapping[str, Sequence[str]] | Sequence[str] | None, Option("--class", metavar="CLASS=STATE,...")
+    ] = None,
+    ready: Annotated[Named | Series | UtilizationCurve | None, Option(metavar="SERIES")] = None,
+    ready_column: Annotated[str | None, Option(metavar="NAME", needs="--ready SERIES")] = None,
+    pop: Annotated[Literal["strict", "bsc"], Option()] = "strict",
+    at: Annotated[str | None, Option(metavar="p=N,...")] = None,
+    settings: Annotated[
+        Mapping[str, Sequence[float]] | Sequence[str] | None,
+        Option("--label", metavar="KEY=VALUE,...", needs="--output FILE"),
+    ] = None,
+    read: Annotated[Read, OptionGroup("perf_analysis.cli:HowToReadOverheads", "read_file")] = read_trace,
+) -> OverheadRuns:
+    """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
+
+    Every nanosecond of every location is in exactly one category; where that is not so, the states and times are said.
+    Without ``--ready``, an idle location counts as load imbalance while two or more others compute, as insufficient
+    parallelism otherwise.
+
+    Parameters
+    ----------
+    traces : Trace, str or path, or a sequence of them
+        One for each run: files, folders, or quoted patterns. Files are read one at a time. Tables of efficiencies by
+        TALP and by BSC's model factors may be among the files: their runs are set beside those of the traces.
+    phases : int, str, path or Model, optional
+        Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
+        range such as ``"1..20"``, ``"auto"``, or the model or its file.
+    degree : str or int
+        Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
+    by : {"category", "location", "phase", "marker", "burst"}, optional
+        Table beside the categories; several traces are compared without it, and by burst, which is computing between
+        two calls. By default phases where there are any, and of several runs a comparison;
+        with bursts, which are the stretches between two calls, also what each lost when the run got larger.
+    categories : CategorySet, str or path, optional
+        Categories and predicates of your own. A set, or the TOML file of one; by default the standard categories, or
+        those of GPUs where all locations are GPUs or their streams.
+    classes : mapping of str to sequence of str, or sequence of str, optional
+        Patterns of state names by class, such as waiting='Wait*,Lock', which go before those of the set.
+    ready : Series, UtilizationCurve, str or path, optional
+        File with the amount of ready work over time, on the clock of the only trace.
+    ready_column : str, optional
+        Column of ``ready``, where it has several.
+    pop : {"strict", "bsc"}
+        Serialisation and transfer by the rules that the trace shows, or as BSC's tools define them, to compare with
+        published tables.
+    at : str, optional
+        Efficiencies of several traces at other numbers of locations, with 95 % intervals: ``"p=4096"``,
+        ``"p=64..4096*4"``.
+    settings : mapping of str to sequence of float, or sequence of str, optional
+        Column of the output, one value or one for each trace (default: p, the locations).
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Returns
+    -------
+    OverheadRuns
+
+    Raises
+    ------
+    OptionError
+        Options do not go together, or are not accepted.
+    UnknownNameError
+        There is no such definition ``pop``.
+    DataError
+        A file holds no trace, or its states cannot be put into the categories; runs are of different programs; or there
+        are too few numbers of locations for ``at``.
+    InputError
+        A file cannot be read.
+
+    Examples
+    --------
+    As a command::
+
+        perf overheads trace.prv --phases 4 --plot lost.png
+        perf overheads trace.prv --phases model.json
+        perf overheads p2.prv p4.prv p8.prv --by burst --at p=4096
+        perf overheads p2.prv p4.prv p8.prv -o lost.csv
+        perf fit lost.csv --fitter modgen
+        perf overheads p4.prv p8.prv --phases 3 -o phases.csv
+        perf fit phases.csv --fitter modgen --where phase=2
+
+    >>> from perfcore.data.trace import Trace
+    >>> runs = overheads(Trace([0, 1], [0, 0], [0, 0], [2_000_000_000, 1_000_000_000], ["a", "b"], ["run"]))
+    >>> table = runs.to_frame().set_index("category")["time_s"]
+    >>> float(table["pure computation"]), float(table["insufficient parallelism"])
+    (1.5, 0.5)
+    """
+    from perf_analysis.attribution import profile_overheads
+    from perf_analysis.categories import read_categories
+    from perf_analysis.efficiencies import COMPUTING, FACTORS
+    from perf_analysis.overhead_profile import add_communication_metrics, whole_run_only
+    from perf_analysis.overheads import OverheadRuns, edges_of_phases
+    from perf_analysis.predicted_efficiencies import predicted_efficiencies, sizes_at
+    from perf_analysis.scaling_efficiencies import runs_of_table
+    from perf_traces.messages.bursts import Definition, refuse_different_programs
+    from perf_traces.summaries.summarized_trace import SummarizedTrace
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.kinds import type_in_words
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
+    from perfcore.reading.recognise import read as read_data
+
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not sources:
+        raise OptionError("there is no trace; give one or several")
+    if pop not in get_args(Definition):
+        raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
+    if at is not None and (len(sources) < 2 or phases is not None or by not in (None, "burst")):
+        raise OptionError("--at compares several traces by their efficiencies: give them, without --phases and --by")
+    sizes = [] if at is None else sizes_at(at)
+    if by == "phase" and phases is None:
+        raise OptionError("--by phase needs --phases N")
+    if ready is not None and len(sources) > 1:
+        raise OptionError("--ready belongs to one trace; profile the others each with its own")
+    if ready is None and ready_column is not None:
+        raise OptionError("--ready-column belongs to --ready SERIES")
+    rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
+    patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
+    columns: Mapping[str, Sequence[float]]
+    if isinstance(settings, Mapping):
+        columns = settings
+    else:
+        columns = {name: _numbers(name, words) for name, words in _lists(settings or (), "--label").items()}
+    amount = read_data(ready, wanted=(Series,)) if isinstance(ready, (str, os.PathLike)) else ready
+    if not isinstance(amount, (Series, UtilizationCurve, type(None))):
+        raise DataError(f"{ready} was read as {type_in_words(amount)}; for a series call its columns time_us and ready")
+
+    others: list[ExternalMetrics] = []
+
+    def profile(item: Named | Trace) -> OverheadProfile | None:
+        trace = item if isinstance(item, Trace) else read(os.fspath(item), (Trace,))
+        if isinstance(trace, Measurements):
+            others.extend(runs_of_table(trace, FACTORS))
+            return None
+        if not isinstance(trace, Trace):
+            raise DataError(
+                f"{item} holds {type(trace).__name__}; the states of each location are needed: give a trace"
+            )
+        if by == "marker" and not trace.markers:
+            raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
+        if phases is not None and isinstance(trace, SummarizedTrace):
+            raise whole_run_only(trace)
+        edges = None if phases is None else edges_of_phases(trace, phases, str(degree), rules, patterns)
+        overhead_profile = profile_overheads(
+            trace,
+            rules,
+            classes=patterns,
+            ready=amount,
+            ready_column=ready_column,
+            phase_edges_ns=edges,
+            by_marker=by == "marker",
+        )
+        return add_communication_metrics(trace, overhead_profile, pop)
+
+    table_by = by or (None if phases is None else "phase")
+    profiles = tuple(each for each in map(profile, sources) if each is not None)
+    if not profiles:
+        raise DataError(
+            f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
+        )
+    if table_by == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
+        raise DataError(
+            f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
+            "classes; leave out --by burst"
+        )
+    refuse_different_programs([(each.source, each.bursts.calls) for each in profiles if each.bursts is not None])
+    refuse_different_programs(
+        [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
+    )
+    predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
+    return OverheadRuns(profiles, table_by, dict(columns), predicted, tuple(others))
+
+
+def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:
+    """``KEY=A,B`` words, several of one key joined."""
+    lists: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, values = pair.partition("=")
+        words = [word.strip() for word in values.split(",") if word.strip()]
+        if not equals or not key or not words:
+            raise OptionError(f"{option} {pair!r}: NAME=VALUE,... is expected")
+        lists.setdefault(key, []).extend(words)
+    return lists
+
+
+def _numbers(name: str, words: Sequence[str]) -> list[float]:
+    try:
+        return [int(word) if word.lstrip("-").isdecimal() else float(word) for word in words]
+    except ValueError:
+        raise OptionError(f"--label {name}={','.join(words)}: numbers are expected") from None
+
+
+def profile(
+    traces: Annotated[Named | Trace | Sequence[Named | Trace], Argument("TRACES")],
+    *,
+    by: Annotated[Literal["function", "location", "rank", "phase", "marker"] | None, Option()] = None,
+    phases: Annotated[str | int | None, Option(metavar="N|A..B|auto|MODEL.json")] = None,
+    from_name: str | None = None,
+    files: str = "auto",
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "of_runs")] = read_trace,
+) -> Profiles:
+    """Time and calls of every function of one or several runs.
+
+    Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
+    one, or in none. Inclusive times are those with callees, of a function that calls itself once; where no states are
+    nested both are the same, and calls are intervals. The table, from which the fitters `scaling`, `lca` and `modgen`
+    find the model of each function, has a column of what was varied: what ``--from-name`` says, or else p, the number
+    of locations.
+
+    Parameters
+    ----------
+    traces : Trace, str or path, or a sequence of them
+        Runs of one program: files, folders, or quoted patterns. Files are read one at a time. A folder or a pattern is
+        as many runs as it has files, or one run where they are its ranks.
+    by : {"function", "location", "rank", "phase", "marker"}, optional
+        What times are summed up for beside functions. By default functions only, or phases where there are any.
+    phases : int or str, optional
+        By phases, found or those of a model. A number, a range such as ``"1..20"``, ``"auto"``, or the model file of
+        the only trace.
+    from_name : str, optional
+        What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
+        number of locations.
+    files : {"auto", "ranks", "runs"}
+        Whether the files of a folder or a pattern are the ranks of one run; by default as they or their names say.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Returns
+    -------
+    Profiles
+
+    Raises
+    ------
+    OptionError
+        Options do not go together, or nothing says what was varied.
+    DataError
+        A file holds no trace; a trace has no duration, or no markers or ranks where these are wanted; or runs have
+        nothing in common.
+    InputError
+        A file cannot be read, or its name is another than the pattern.
+
+    Examples
+    --------
+    As a command::
+
+        perf profile trace.prv --phases 4 --plot functions.png
+        perf profile runs/*.prv -o runs.jsonl
+        perf fit runs.jsonl --fitter scaling
+
+    >>> from perfcore.data.trace import Trace
+    >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
+    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "calls"]].to_string(index=False).splitlines()
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['function  p  all_locations_ns  calls', '   solve  1                 8      1',
+     '    wait  1                 1      1', '   solve  1                 4      1',
+     '    wait  1                 5      1']
+    """
+    from perf_analysis.profile import profile_by
+    from perf_analysis.profiles import Profiles
+    from perf_traces.ranks import RANK
+    from perf_traces.runs import parameters_of_run, runs_of
+    from perfcore.data.trace import Trace
+    from perfcore.reading.many_files import NamePattern
+
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not sources:
+        raise OptionError("there is no trace; give one or several")
+    chosen = by or ("function" if phases is None else "phase")
+    if phases is not None and chosen != "phase":
+        raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
+    pattern = None if from_name is None else NamePattern(from_name)
+    is_file = isinstance(phase_spec, str) and phase_spec.lower().endswith(".json")
+    runs: list[RunProfile] = []
+    ranks: list[Mapping[str, Any]] = []
+    for trace, fields in runs_of(sources, pattern, files, read):
+        if is_file and runs:
+            raise OptionError(
+                f"--phases {phase_spec}: the phases of a model are those of one trace; give one, or a number"
+            )
+        runs.append(replace(profile_by(trace, chosen, phase_spec), parameters=parameters_of_run(trace, fields)))
+        ranks.append(trace.facts)
+    numbers, sizes = {facts.get(RANK) for facts in ranks}, {facts.get("world_size") for facts in ranks}
+    if len(numbers) != len(runs) or None in numbers or len(sizes) > 1 or sizes <= {None, 1} or len(runs) < 2:
+        return Profiles(tuple(runs), chosen)
+    note = "the files say that they are ranks of one run: give their folder, or a quoted pattern, to profile it as one"
+    return Profiles(tuple(runs), chosen, (note,))
+
+
+def messages(
+    trace: Annotated[Named | Trace, Argument("TRACE")],
+    *,
+    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_trace,
+) -> MessageTable:
+    """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+        Of a run with messages.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Raises
+    ------
+    DataError
+        The trace has neither messages nor collectives, or is a part of a run.
+
+    Examples
+    --------
+    As a command::
+
+        perf messages trace.prv --plot matrix.png
+        perf messages trace.prv --table csv > pairs.csv
+
+    >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
+    [20, 20, 20, 20]
+    """
+    from perf_analysis.messages import message_table, trace_and_calls
+
+    data, communication = trace_and_calls(trace, read)
+    if not len(communication.messages) and not communication.collectives.n_on_communicators:
+        raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
+    return message_table(communication)
+
+
+def whatif(
+    trace: Annotated[Named | Trace, Argument("TRACE")],
+    *,
+    network: Annotated[str | None, Option(metavar="0|xK|LATENCY,BANDWIDTH")] = None,
+    faster: Annotated[Mapping[str, float] | Sequence[str] | None, Option(metavar="CLASS=K")] = None,
+    balance: Annotated[str | Sequence[str], Option(metavar="CLASS")] = (),
+    noise: Annotated[float | str, Option(metavar="SHARE")] = 0.0,
+    representation: Annotated[
+        str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
+    ] = None,
+    seed: int = 0,
+    read: Annotated[Read, OptionGroup("perfcore.cli.reading:HowToRead", "read_file")] = read_trace,
+) -> Answers:
+    """Say how long a run takes if something is different, and what its critical path is then.
+
+    All options together are one question; without any the usual ones are asked, each by itself. Messages keep their
+    order, so runs on other numbers of processors, and other schedules, can't be asked for.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+        Of a run with messages or collectives: Paraver or OTF2.
+    network : str, optional
+        0 takes no time, x2 is twice as fast, 2us,10GB/s has this latency and bandwidth.
+    faster : mapping of str to float, or sequence of str, optional
+        A class of states, or a state, and how many times as fast it is.
+    balance : str or sequence of str
+        A class or state of whose time each rank takes the mean, occurrence by occurrence: an upper bound of the gain.
+    noise : float or str, >= 0
+        Standard deviation of each stretch of computation as a share of it, such as 5%.
+    representation : str, optional
+        What the runtime with noise becomes (default: as in `perf stochastic summarize`).
+    seed : int
+        Of the noise.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Raises
+    ------
+    DataError
+        The trace has neither messages nor collectives, or is a part of a run.
+    OptionError, UnknownNameError
+        An option is not accepted, or names a class or a state that there is not.
+
+    Examples
+    --------
+    As a command::
+
+        perf whatif trace.prv
+        perf whatif trace.prv --network 0 --faster computing=2
+        perf whatif trace.prv --noise 5% -o runtime.json
+
+    >>> found = whatif("examples/halo/halo.prv", network="0", faster={"computing": 2})
+    >>> found.runtime_ns, found.answers[0].runtime_ns
+    (25772501, 11886254)
+    """
+    from perf_analysis.messages import trace_and_calls
+    from perf_analysis.whatif import answers_of
+
+    factors = dict(faster) if isinstance(faster, Mapping) else _factors(faster or ())
+    balanced = [balance] if isinstance(balance, str) else balance
+    return answers_of(*trace_and_calls(trace, read), network, factors, balanced, _share(noise), representation, seed)
+
+
+def _factors(words: Sequence[str]) -> dict[str, float]:
+    """``CLASS=K`` words."""
+    factors: dict[str, float] = {}
+    for word in words:
+        name, equals, times = word.rpartition("=")
+        try:
+            factors[name] = float(times)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise OptionError(f"--faster {word}: CLASS=K is expected, such as computing=2")
+    return factors
+
+
+def _share(share: float | str) -> float:
+    """``5%`` or ``0.05``."""
+    text = str(share).strip()
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise OptionError(f"--noise {text}: a share is expected, such as 5%") from None

@@ -1,0 +1,108 @@
+"""What ``perf iterations`` does, in Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from perfcore.base.errors import DataError, OptionError
+from perfcore.hooks.parameters import Argument, Option, OptionGroup
+
+if TYPE_CHECKING:
+    from perf_worley.iterations.iterations import Iterations
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
+
+
+def iterations(
+    data: Annotated[str | os.PathLike[str] | Trace | UtilizationCurve | Series, Argument("DATA")],
+    *,
+    busy: Annotated[str | tuple[str, ...] | None, Option(metavar="STATE,...")] = None,
+    idle: Annotated[str | tuple[str, ...] | None, Option(metavar="STATE,...")] = None,
+    column: Annotated[str | None, Option(metavar="NAME")] = None,
+    markers: Annotated[bool, Option("--markers/--no-markers")] = True,
+    marker: Annotated[str | None, Option(metavar="NAME")] = None,
+    representation: Annotated[
+        str | None, Option("--as", metavar="NAME", completes="representations", needs="--output FILE")
+    ] = None,
+    read: Annotated[
+        Callable[[str, Sequence[type]], Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")
+    ] = None,
+) -> Iterations:
+    """Find the iterations of DATA, a trace or a utilization curve: how many, how long, which one differs and why.
+
+    States that count (step#1, step#2) say where they are. Without such, sections are found that have the course of
+    utilization and of the main states in common: 4 to 4,000, of 0.7 to 1.4 times their usual duration.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series, str or path
+        A file, - for standard input, a folder, or a quoted pattern. Or data in memory.
+    busy : str or tuple of str, optional
+        Traces: states that count as computing.
+    idle : str or tuple of str, optional
+        Traces: instead, states that do not count.
+    column : str, optional
+        Series of several columns: the one to look at.
+    markers : bool
+        Believe markers that count, such as step#1, step#2.
+    marker : str, optional
+        Traces: what this marker spans, which `perf info` lists.
+    representation : str, optional
+        What the durations become in ``--output`` and `Iterations.save` (default: as in `perf stochastic summarize`).
+    read : callable, optional
+        Reads a file; takes a path and the wanted types.
+
+    Raises
+    ------
+    PerfError
+        The data have no course over time, or no marker of the name.
+
+    Examples
+    --------
+    As a command::
+
+        perf iterations trace.prv
+        perf iterations trace.json --marker ProfilerStep
+        perf iterations trace.prv --as normal -o iteration.json
+        perf stochastic eval "100*x" --with x=iteration.json
+
+    >>> from perfcore import UtilizationCurve
+    >>> edges = [10.0 * k + part for k in range(9) for part in (0.0, 7.0)] + [90.0]
+    >>> found = iterations(UtilizationCurve(edges, [4, 1] * 9, "ms"))
+    >>> found.count, round(found.period, 1)
+    (9, 10.0)
+    """
+    from perf_worley.iterations.iterations import iterations_of
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.kinds import type_in_words
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
+    from perfcore.reading.recognise import read as read_data
+
+    if isinstance(data, (str, os.PathLike)):
+        types = (Trace, UtilizationCurve, Series)
+        data = read(os.fspath(data), types) if read else read_data(data, wanted=types)
+    if isinstance(data, Series):
+        data = data.curve(column)
+    if marker is not None and not markers:
+        raise OptionError("--marker names the one to believe; leave out --no-markers")
+    if isinstance(data, Trace):
+        states = {"busy": _names(busy), "idle": _names(idle)}
+        found = iterations_of(data.utilization(**states), data, markers=markers, marker=marker, **states)
+    elif marker is not None:
+        raise OptionError("--marker belongs to traces; these data have no markers")
+    elif isinstance(data, UtilizationCurve):
+        found = iterations_of(data)
+    else:
+        raise DataError(f"a trace, a utilization curve or a series has iterations, not {type_in_words(data)}")
+    return replace(found, representation=representation)
+
+
+def _names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        return tuple(word.strip() for word in names.split(",") if word.strip())
+    return None if names is None else tuple(names)
