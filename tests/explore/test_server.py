@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,9 @@ import perfcore
 from perf_explore.opening import DataViews
 from perf_explore.server import HOST, listen
 from perf_explore.session import Session
-from perf_views import Action, FileEdit, Notice
+from perf_views import Action, FileEdit
 from perfcore import UtilizationCurve
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError
 
 from .conftest import PORT
 
@@ -89,14 +88,6 @@ def test_a_change_is_shown_then_kept_then_undone(ask, notebook):
     assert (undone.status, undone.headers["location"]) == (303, "/")
     assert notebook.file.read_text() == "one"
     assert "Undo" not in ask("/").text
-
-
-def test_a_refused_change_gives_back_what_was_typed(ask, notebook):
-    answer = ask("/", {"text": "<what?>", "_version": "0"}, origin=OWN)
-    assert answer.status == 422
-    assert "&#x27;?&#x27; is no formula" in answer.text
-    assert "&lt;what?&gt;</textarea>" in answer.text
-    assert notebook.file.read_text() == "one"
 
 
 def test_what_is_typed_is_checked_and_changes_nothing(ask, session, notebook):
@@ -193,17 +184,3 @@ def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
     assert (kept.path, kept.query) == (PHASES, query)
     saved = perfcore.load("runs/c-phases.json")
     assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula
-
-
-def test_what_is_there_is_not_replaced_in_silence(fits):
-    Path("x.json").write_text("mine")
-    form = {**form_of(fits, {}), "save_as": "x.json"}
-    (notice,) = (block for block in fits.preview(PHASES, form, "0").blocks if isinstance(block, Notice))
-    assert notice.kind == "warning"
-    assert notice.text.startswith("x.json exists: what it holds (4 bytes, of ")
-    assert Path("x.json").read_text() == "mine"
-    fits.keep(PHASES, form, "0")
-    with pytest.raises(OptionError, match=r"x\.json holds this model already"):
-        fits.preview(PHASES, form, "1")
-    fits.undo("1")
-    assert Path("x.json").read_text() == "mine"

@@ -103,19 +103,6 @@ def test_a_long_report_says_what_it_leaves_out(subject):
     assert ("--views N" in text) == (len(list(subject.paths())) > 1)
 
 
-def test_sliders_fit_anew_with_the_same_result_as_the_fitter():
-    views = perfcore.fit(CURVE, phases=1, degree=0).views(CURVE)
-    view = views.view((), {"phases": "3", "degree": "0"})
-    assert view.title == "3 phases of c.csv"
-    table = next(block for block in view.blocks if isinstance(block, Table))
-    ends = [(row[1], row[3]) for row in table.rows]
-    assert ends == [("0", "100"), ("100", "200"), ("200", "300")]
-    assert views.view((), {}).title == "1 phase of c.csv"
-    for query in ({"phases": "x"}, {"phases": "-1"}, {"phases": "0"}, {"degree": "7"}):
-        with pytest.raises(PerfError):
-            views.view((), query)
-
-
 def test_a_fit_from_the_page_has_its_options_in_the_address():
     views = DataViews(runs(), "runs.csv")
     view = views.view(("fit", "individual"), {"fit.functions": "1/p,1", "fit.where": "code=lu"})
