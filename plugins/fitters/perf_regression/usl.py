@@ -25,7 +25,25 @@ from perfcore.data.units import is_rate, is_time
 _LEAST_POINTS = 4
 _NAMES = ("gamma", "sigma", "kappa")
 _COSTS = {3: "(1 + sigma*(p - 1) + kappa*p*(p - 1))", 2: "(1 + sigma*(p - 1))", 1: "1"}  # USL, Amdahl, linear
-_THROUGHPUTS = ("throughput", "rate", "ops", "iops", "tps", "rps", "qps", "fps", "bandwidth", "speed", "speedup")
+_THROUGHPUTS = (
+    "throughput",
+    "rate",
+    "ops",
+    "mops",
+    "gops",
+    "iops",
+    "flops",
+    "mflops",
+    "gflops",
+    "tflops",
+    "tps",
+    "rps",
+    "qps",
+    "fps",
+    "bandwidth",
+    "speed",
+    "speedup",
+)
 _TIMES = ("time", "times", "runtime", "walltime", "elapsed", "duration", "latency", "seconds")
 
 
@@ -81,7 +99,10 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         cost = 1.0 + sigma * (largest - 1.0) + kappa * largest * (largest - 1.0)
         half = spread(0.0, largest - 1.0, largest * (largest - 1.0))
         bounds = (1.0 / (cost + half), 1.0 / (cost - half) if cost > half else np.inf)
-        return [*found, Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds)]
+        found.append(Derived(f"efficiency at {largest:g}", 1.0 / cost, bounds))
+        return [
+            Derived(each.name, float(each.value), (float(each.interval[0]), float(each.interval[1]))) for each in found
+        ]
 
     def _in_unit(self, value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
         """A throughput with its interval, as a time where times were measured."""
@@ -166,7 +187,7 @@ class UslFitter(Fitter):
                 break
         group = msgspec.structs.replace(group, estimates=(*fitted, 0.0, 0.0)[:3])
         names = _NAMES, (), dict(runs.roles.parameters), str(runs.roles.value), runs.roles.unit
-        return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), quantity, free)
+        return UslModel(origin_of("usl", options, runs), chosen[0], *names, (group,), {}, quantity, free)
 
 
 def _quantity(runs: Measurements, options: UslOptions) -> str:
