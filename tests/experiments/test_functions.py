@@ -10,7 +10,8 @@ from perf_experiments import read_design
 
 @pytest.fixture
 def store(tmp_path):
-    plan = perfcore.design({"n": "1..4*2"}, output=tmp_path / "plan.toml")
+    plan = perfcore.design({"n": "1..4*2"})
+    plan.save(tmp_path / "plan.toml")
     code = "import sys; print('t', {n} + sys.getsizeof('') % 1)"
     done = perfcore.run(
         plan, [sys.executable, "-S", "-c", code], store=tmp_path / "r.db", values=["t=t ([0-9.]+)"], max_load=1
@@ -21,7 +22,8 @@ def store(tmp_path):
 
 
 def test_a_design_is_the_file_that_it_wrote(tmp_path):
-    plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"], output=tmp_path / "d.toml")
+    plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"])
+    plan.save(tmp_path / "d.toml")
     assert read_design(tmp_path / "d.toml") == plan
     assert plan.to_frame().columns.tolist() == ["p", "D", "replications"]
     assert len(plan.to_frame()) == 6
