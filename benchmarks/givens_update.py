@@ -15,8 +15,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from perf_worley.factor_tree import rotate_in
+from perf_worley.minimax import Uniform, least_tolerance
 from perf_worley.moment_tree import Reach
-from perf_worley.segmenters.minimax import Uniform, least_tolerance
 from perfcore import UtilizationCurve
 from perfcore.base.kernels import kernel
 

@@ -44,7 +44,7 @@ PARTS = {
     "segmentation": Part(
         "plugins/fitters",
         "perf_worley",
-        ("trees/*.py", "segmenters/best_split.py", "segmenters/dynamic_programme.py", "segmenters/minimax.py"),
+        ("*_tree.py", "minimax.py", "segmenters/*.py"),
         tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "factor_tree", "minimax", "segmenters")),
     ),
     "arithmetic": Part(

@@ -43,8 +43,8 @@ def shares(model: PhaseModel) -> list[float]:
     return [(at - model.start) / (model.end - model.start) for at in model.breaks]
 
 
-def _fit(run: Run, **options: object) -> list[float]:
-    return shares(perfcore.fit(run.curve, fitter="worley", **options))  # type: ignore[arg-type]
+def _fit(run: Run, fitter: str = "phases", **options: object) -> list[float]:
+    return shares(perfcore.fit(run.curve, fitter=fitter, **options))  # type: ignore[arg-type]
 
 
 def _cells(run: Run) -> Floats:
@@ -81,10 +81,10 @@ def _skchange(run: Run) -> list[float]:
 METHODS: dict[str, Callable[[Run], list[float]]] = {
     "rule auto": _fit,
     "rule auto, degree given": lambda run: _fit(run, degree=run.degree),
-    "knee, minimax, not refined": lambda run: _fit(run, rule="knee", segmenter="minimax", refine=False),
-    "knee, minimax refined, degree given": lambda run: _fit(run, rule="knee", segmenter="minimax", degree=run.degree),
-    "penalty, minimax refined, degree given": lambda run: _fit(
-        run, rule="penalty", segmenter="minimax", degree=run.degree
+    "worley": lambda run: _fit(run, "worley"),
+    "worley refined, degree given": lambda run: _fit(run, "worley", degree=run.degree, refine=True),
+    "worley refined, penalty, degree given": lambda run: _fit(
+        run, "worley", rule="penalty", degree=run.degree, refine=True
     ),
     "ruptures Pelt rbf": _pelt,
     "ruptures BottomUp linear": _bottom_up,
@@ -138,7 +138,7 @@ def intervals(seeds: int, first: int) -> None:
         holds, widths, levels, exact = [], [], [], []
         for seed in range(first, first + seeds):
             run = make(CHANGING, family, seed)
-            model = perfcore.fit(run.curve, fitter="worley")
+            model = perfcore.fit(run.curve, fitter="phases")
             exact.append(len(model.phases) == len(run.breaks) - 1)
             if not exact[-1]:
                 continue
@@ -180,10 +180,10 @@ def matching(seeds: int, first: int) -> None:
 
 def _model(run: Run, what: str) -> PhaseModel:
     if what != "true phases":
-        return perfcore.fit(run.curve, fitter="worley")  # type: ignore[return-value]
+        return perfcore.fit(run.curve, fitter="phases")  # type: ignore[return-value]
     from msgspec.structs import replace
 
-    model = perfcore.fit(run.curve, fitter="worley", phases=1, degree=0)
+    model = perfcore.fit(run.curve, fitter="phases", phases=1, degree=0)
     means = [_mean(run.curve, a, b) for a, b in zip(run.breaks[:-1], run.breaks[1:], strict=True)]
     only = model.phases[0]
     made = tuple(
@@ -275,7 +275,7 @@ def speed() -> None:
         for _ in range(3):
             curve = UtilizationCurve(np.arange(n + 1.0), heights, n_locations=64)
             started = time.process_time()
-            model = perfcore.fit(curve, fitter="worley")
+            model = perfcore.fit(curve, fitter="phases")
             seconds.append(time.process_time() - started)
             merged = curve.merged()
             moment_tree(merged)

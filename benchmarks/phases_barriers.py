@@ -28,7 +28,7 @@ _ENDED = re.compile(r"(generation|factorization|forward solve) ended at ([0-9.]+
 WAYS: dict[str, dict[str, object]] = {
     "default": {},
     "4 phases": {"phases": 4},
-    "knee, degree 2": {"rule": "knee", "segmenter": "minimax", "degree": 2},
+    "worley, degree 2, refined": {"fitter": "worley", "degree": 2, "refine": True},
 }
 
 
@@ -74,7 +74,7 @@ def main() -> None:
             path, barriers = record(int(size), given.workers, Path(folder))
             trace = perfcore.read(path)
         for way, options in WAYS.items():
-            model = perfcore.fit(trace, fitter="worley", **options)
+            model = perfcore.fit(trace, **{"fitter": "phases", **options})
             length = model.end - model.start  # type: ignore[attr-defined]
             counts[way].append(len(model.phases))  # type: ignore[attr-defined]
             for arrival, opening in zip(first_arrivals(trace, barriers), barriers, strict=True):

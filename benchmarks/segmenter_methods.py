@@ -79,9 +79,10 @@ class Method:
 
 
 def _perfcore(name: str) -> Method:
+    from perf_worley.minimax import Minimax
     from perfcore.hooks.registry import registry
 
-    segmenter = registry().load("segmenters", name)
+    segmenter = Minimax if name == "worley" else registry().load("segmenters", name)
 
     def find(case: Case) -> npt.ArrayLike:
         from perfcore.contracts import Basis
@@ -144,7 +145,7 @@ def _seeded(detectors: Any, degree: int) -> Any:
 _PENALISED = "penalised sum of squared errors"
 
 METHODS = {
-    "perfcore minimax": _perfcore("minimax"),
+    "perfcore worley": _perfcore("worley"),
     "perfcore greedy": _perfcore("greedy"),
     "perfcore hill-climb": _perfcore("hill-climb"),
     "perfcore least-squares": _perfcore("least-squares"),

@@ -7,7 +7,7 @@ The matching test suites are in `perfcore.testing`; the contract of representati
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,20 +30,10 @@ class Basis:
     Parameters
     ----------
     degree : int
-        Degree of the polynomial, 0 to 3; ignored with ``functions``.
-    mixed : bool
-        Choose constant, linear or quadratic for each phase (Worley, section 5.1).
-    functions : sequence of callables
-        Instead of polynomials: each takes times (n,) counted from the curve's start and gives values (n,). The
-        constant is always part of the model.
-    names : sequence of str
-        Names of ``functions``.
+        Degree of the polynomial, 0 to 3.
     """
 
     degree: int = 2
-    mixed: bool = False
-    functions: tuple[Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], ...] = ()
-    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +45,7 @@ class Segmentation:
     breaks : (n_phases + 1,) float
         Times counted from the curve's start, in the curve's unit, increasing; first 0, last the duration.
     degrees : (n_phases,) int, optional
-        Degree of each phase where the segmenter chose it (mixed basis).
+        Degree of each phase where the segmenter chose a lower one than that of the basis.
     statistics : mapping
         Figures of the search: ``evaluations``, ``updates``, ``seconds``, ``tolerance``, ...
     """
@@ -66,16 +56,10 @@ class Segmentation:
 
 
 class Segmenter(ABC):
-    """Finds the breakpoints of a curve.
-
-    `objective` says in words what it minimises; `supports_mixed` and `supports_functions` say which bases it takes
-    besides polynomials of one degree.
-    """
+    """Finds the breakpoints of a curve; `objective` says in words what it minimises."""
 
     Options: ClassVar[type] = NoOptions
     objective: ClassVar[str] = "sum of squared errors"
-    supports_mixed: ClassVar[bool] = False
-    supports_functions: ClassVar[bool] = False
 
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options

@@ -18,9 +18,14 @@ FOLDER = REPOSITORY / "tests" / "golden"
 
 # One model of each fitter: data, options, and where to predict.
 MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
-    "worley": (
+    "phases": (
         "examples/cholesky/cholesky_trace.csv.gz",
         {"phases": "auto", "degree": "2", "refine": True},
+        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
+    ),
+    "worley": (
+        "examples/cholesky/cholesky_trace.csv.gz",
+        {"phases": "4", "degree": "2"},
         [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
     ),
     "individual": ("examples/npb/timings.csv", {"terms": 2}, {"p": [4, 16, 64], "code": "LU", "system": "T3D"}),
@@ -56,7 +61,7 @@ JSON = {
     "info-store": ["info", "examples/study/recorded/sor.db"],
     "rank-individual": ["rank", "examples/npb/timings.csv", "--terms", "2", "--top", "5"],
     "rank-joint": ["rank", "examples/npb/timings.csv", "--fitter", "strohmaier", "--terms", "2", "--top", "3"],
-    "predict-worley": ["predict", f"{_GOLDEN}/worley.json", "--at", "t=1000000,3000000", "--interval", "0.95"],
+    "predict-phases": ["predict", f"{_GOLDEN}/phases.json", "--at", "t=1000000,3000000", "--interval", "0.95"],
     "predict-joint": ["predict", f"{_GOLDEN}/strohmaier.json", "--at", "p=16,64", "--at", "code=MG",
                       "--at", "system=PCArray", "--interval", "0.95"],
     "predict-modgen": ["predict", f"{_GOLDEN}/modgen.json", "--at", "P=64", "--at", "D=512", "--at",

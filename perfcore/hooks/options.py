@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -36,6 +37,7 @@ def option(
     selects: str | None = None,
     flag: str | None = None,
     repeats: bool = False,
+    former: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """Declare one field of an options dataclass.
 
@@ -61,6 +63,8 @@ def option(
         Its spelling on the command line where the field's name cannot be it (``--with``).
     repeats : bool
         It may be given several times on the command line; the field is then a tuple, whose items hold commas.
+    former : mapping of str, optional
+        Earlier values and what to give instead, which who uses one is told.
     """
     facts = {
         "help": help,
@@ -72,6 +76,7 @@ def option(
         "selects": selects,
         "spelling": flag,
         "repeats": repeats,
+        "former": former,
     }
     return dataclasses.field(default=default, metadata={_METADATA: facts})
 
@@ -94,6 +99,7 @@ class OptionField:
     selects: str | None
     spelling: str | None
     repeats: bool
+    former: Mapping[str, str]
 
     @property
     def flag(self) -> str:
@@ -141,6 +147,8 @@ class OptionField:
             if not -float("inf") < value < float("inf"):
                 raise ValueError("a finite number is expected")
         if self.choices is not None and value not in self.choices:
+            if value in self.former:
+                raise ValueError(f"is now {self.former[value]}")
             raise ValueError(str(UnknownNameError("value", str(value), self.choices)))
         if self.minimum is not None and value < self.minimum:
             raise ValueError(f"must be at least {self.minimum:g}")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pytest
 
 from perfcore.contracts import Basis, Segmentation, Segmenter
 from perfcore.data.curve import UtilizationCurve
@@ -114,23 +112,6 @@ class SegmenterSuite:
             assert len(segmentation.breaks) == 3
             assert abs(segmentation.breaks[1] - 70.0) <= self.break_tolerance * curve.duration
 
-    def test_mixed_basis(self) -> None:
-        """Who says that it takes the mixed basis gives each phase its degree."""
-        if not self.segmenter.supports_mixed:
-            pytest.skip("takes one degree for all phases")
-        for n_phases in (1, 4, 100):
-            segmentation = self.check(jagged(n_steps=60), n_phases, Basis(mixed=True))
-            assert segmentation.degrees is not None
-            assert set(np.asarray(segmentation.degrees).tolist()) <= {0, 1, 2}
-
-    def test_functions_as_basis(self) -> None:
-        """Who says that it takes functions finds phases of them."""
-        if not self.segmenter.supports_functions:
-            pytest.skip("takes polynomials only")
-        curve = jagged(n_steps=60)
-        for n_phases in (1, 3):
-            self.check(curve, n_phases, Basis(functions=(_decay,), names=("decay",)))
-
 
 def jagged(n_steps: int) -> UtilizationCurve:
     """Steps of uneven width and height around a trend with a jump; neighbours differ."""
@@ -139,10 +120,6 @@ def jagged(n_steps: int) -> UtilizationCurve:
     heights = 20.0 + 30.0 * x + 25.0 * (x > 0.6) + rng.integers(0, 5, n_steps) + 0.5 * (np.arange(n_steps) % 2)
     edges = np.concatenate([[0.0], np.cumsum(rng.integers(1, 9, n_steps) / 4.0)])
     return UtilizationCurve(edges, heights).merged()
-
-
-def _decay(times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.exp(-times / 20.0)
 
 
 def _check_segmentation(segmentation: Segmentation, curve: UtilizationCurve, n_phases: int) -> None:

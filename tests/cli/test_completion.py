@@ -36,16 +36,16 @@ def test_commands(complete):
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
     assert {"--phases", "--degree", "--no-refine", "--json"} <= bash(complete("perf fit x.csv --"))
-    assert "--break-tolerance" in bash(complete("perf fit x.csv --segmenter minimax --"))
+    assert "--break-tolerance" in bash(complete("perf fit x.csv --fitter worley --"))
     offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
     assert "--start" in offered
     assert "--break-tolerance" not in offered
 
 
 def test_names_of_registered_things(complete):
-    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "scaling", "strohmaier", "worley"}
+    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
     assert bash(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
-    assert bash(complete("perf fit x.csv --segmenter ")) >= {"minimax", "greedy", "hill-climb", "least-squares"}
+    assert bash(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
     assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
     assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
     assert {"check", "worley", "csv", "exp"} <= bash(complete("perf plugins "))

@@ -39,29 +39,3 @@ def test_json_is_read_again(perf):
     assert content["method"].startswith("quasi-Monte Carlo, 13 scramblings of 8,192")
     second = json.loads(perf("stochastic", "eval", "2*y", "--with", "y=first.json", "--json").out)
     assert second["statistics"]["mean"] == pytest.approx(2 * content["statistics"]["mean"], rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["a +"], "formula 'a +': column 3"),
-        (["a"], "unknown component or input 'a'"),
-        (["a", "--with", "a"], "--with 'a': NAME=QUANTITY is expected"),
-        (["a", "--with", "a="], "--with 'a=': NAME=QUANTITY is expected"),
-        (["a", "--with", "a=1", "--with", "a=2"], "a was given before"),
-        (["a", "--with", "a=normal:1"], "eval: inputs.a: normal: MEAN,STD is expected, 1 of these are given"),
-        (["a", "--with", "a=normal:1,-1"], "eval: inputs.a: "),
-        (["a", "--with", "a=interval:2,1"], "eval: inputs.a: "),
-        (["a", "--with", "a=nan"], "inputs.a: nan is neither a finite number"),
-        (["a", "--with", "a=none.json"], "none.json: there is no such file"),
-        (["1/a", "--with", "a=interval:-1,1"], "eval: equation: "),
-        (["1/(a-a)", "--with", "a=3"], "a divisor is zero"),
-        (["log(a)", "--with", "a=interval:-2,-1"], "eval: equation: "),
-        (["a*(1-a)", "--with", "a=normal:1,1", "--method", "exact"], "'a' occurs more than once"),
-        (["a", "--with", "a=1", "--method", "guess"], "--method 'guess': unknown value 'guess': Known: auto"),
-        (["a", "--with", "a=1", "--bins", "0"], "--bins '0': must be at least 1"),
-        (["a", "--with", "a=1", "--plot", "x.gif"], "cannot draw 'x.gif'"),
-    ],
-)
-def test_mistakes(refused, words, message):
-    assert message in refused("stochastic", "eval", *words)

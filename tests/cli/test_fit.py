@@ -7,7 +7,7 @@ import pytest
 
 import perfcore
 
-ARGUMENTS = ("--fitter", "worley", "--phases", "2", "--degree", "0")
+ARGUMENTS = ("--fitter", "phases", "--phases", "2", "--degree", "0")
 
 
 @pytest.mark.usefixtures("folder")
@@ -39,21 +39,25 @@ def test_json_is_the_model_file_and_its_statistics(perf):
             ("--phases", "1..3", "--rule", "penalty", "--refine"),
             {"phases": range(1, 4), "rule": "penalty", "refine": True},
         ),
-        (("--phases", "2", "--functions", "exp,log"), {"phases": 2, "functions": ["exp", "log"]}),
+        (
+            ("--fitter", "worley", "--phases", "2", "--functions", "exp,log"),
+            {"fitter": "worley", "phases": 2, "functions": ["exp", "log"]},
+        ),
+        (("--fitter", "worley", "--tolerance", "3"), {"fitter": "worley", "tolerance": 3.0}),
         (
             ("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
             {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
         ),
         (
-            ("--phases", "2", "--segmenter", "minimax", "--break-tolerance", "0.5", "--no-refine"),
-            {"phases": 2, "segmenter": "minimax", "break_tolerance": 0.5, "refine": False},
+            ("--fitter", "worley", "--phases", "2", "--break-tolerance", "0.5", "--refine"),
+            {"fitter": "worley", "phases": 2, "break_tolerance": 0.5, "refine": True},
         ),
     ],
 )
 def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     printed = json.loads(perf("fit", "curve.csv", "--json", *words).out)
     del printed["statistics"], printed["parameters"]
-    model = perfcore.fit("curve.csv", fitter="worley", **options)
+    model = perfcore.fit("curve.csv", **{"fitter": "phases", **options})
     assert printed == json.loads(json.dumps(model.to_dict()))
 
 
@@ -73,23 +77,25 @@ def test_states_of_a_trace(perf):
     ("words", "message"),
     [
         (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Known: "),
-        (["--segmenter", "minmax"], "did you mean 'minimax'?"),
+        (["--segmenter", "gredy"], "did you mean 'greedy'?"),
+        (["--segmenter", "minimax"], "--segmenter 'minimax': is now --fitter worley"),
+        (["--fitter", "worley", "--segmenter", "greedy"], "--segmenter is now --fitter phases --segmenter"),
         (["--fases", "3"], "--phases"),
-        (["--phases", "0"], "worley: --phases '0': the number of phases must be at least 1"),
+        (["--phases", "0"], "phases: --phases '0': the number of phases must be at least 1"),
         (["--phases", "-3"], "the number of phases must be at least 1"),
         (["--phases", "5..2"], "the range must not decrease"),
         (["--phases", "many"], "a number such as 9, a range such as 1..20, or auto is expected"),
         (["--phases"], "'--phases' requires an argument"),
-        (["--degree", "4"], "worley: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto, mixed"),
+        (["--degree", "4"], "phases: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto"),
         (["--rule", "knie"], "did you mean 'knee'?"),
-        (["--functions", "exp,lg"], "did you mean 'log'?"),
-        (["--scale", "0"], "worley: --scale '0': must be greater than 0"),
+        (["--fitter", "worley", "--functions", "exp,lg"], "did you mean 'log'?"),
+        (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),
         (
-            ["--segmenter", "minimax", "--break-tolerance", "nan"],
-            "minimax: --break-tolerance 'nan': a finite number is expected",
+            ["--fitter", "worley", "--break-tolerance", "nan"],
+            "worley: --break-tolerance 'nan': a finite number is expected",
         ),
         (["--start", "equal"], "No such option '--start'"),
-        (["--segmenter", "greedy", "--degree", "mixed"], "give --degree 0, 1, 2 or 3"),
+        (["--degree", "mixed"], "is now --fitter worley --degree mixed"),
         (["--busy", "run"], "--busy and --idle belong to traces"),
         (["--plot", "phases.jpg"], "cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html"),
         (["--reader", "cvs"], "unknown reader 'cvs': did you mean 'csv'?"),

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import perfcore
-
 HEADER = "code,system,procs,time_s\n"
 WORK, SPEED = {"BT": (4.0, 0.2), "LU": (3.5, 0.3), "SP": (4.1, 0.8)}, {"SP2": (1.0, 1.0), "T3D": (0.4, 1.1)}
 
@@ -58,42 +56,6 @@ def test_pairs_of_the_individual_fits(perf):
     assert lines[0] == "6 individual fits of runs.csv"
     header = next(number for number, line in enumerate(lines) if line.startswith("code "))
     assert {tuple(line.split()[:2]) for line in lines[header + 1 : header + 7]} == {(c, s) for c in WORK for s in SPEED}
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("words", "options"),
-    [
-        (["--fitter", "individual"], {"fitter": "individual"}),
-        (
-            ["--fitter", "individual", "--terms", "1..2", "--sign", "bounded", "--criterion", "aicc"],
-            {"fitter": "individual", "terms": range(1, 3), "sign": "bounded", "criterion": "aicc"},
-        ),
-        (
-            ["--fitter", "strohmaier", "--functions", "1/p, max(p, 8)/p^2", "--no-validate", "--weights", "relative"],
-            {"fitter": "strohmaier", "functions": ["1/p", "max(p, 8)/p^2"], "validate": False, "weights": "relative"},
-        ),
-        (
-            [
-                "--fitter",
-                "strohmaier",
-                "--where",
-                "procs>4,system=SP2|T3D",
-                "--operations",
-                "BT=168.3,LU=119.3,SP=85.5",
-            ],
-            {
-                "fitter": "strohmaier",
-                "where": "procs>4,system=SP2|T3D",
-                "operations": {"BT": 168.3, "LU": 119.3, "SP": 85.5},
-            },
-        ),
-    ],
-)
-def test_python_and_the_command_line_are_the_same_call(perf, words, options):
-    printed = json.loads(perf("fit", "runs.csv", "--json", *words).out)
-    del printed["statistics"], printed["parameters"]
-    assert printed == json.loads(json.dumps(perfcore.fit("runs.csv", **options).to_dict()))
 
 
 @pytest.mark.usefixtures("runs")
@@ -210,15 +172,6 @@ def test_bad_rows_are_refused_with_their_line(refused, folder, fitter, kind):
     (folder / "bad.csv").write_text(HEADER + "\n".join([row, *LINES]) + "\n")
     assert message in refused("fit", "bad.csv", "--fitter", fitter, "-o", "model.json", "--plot", "m.svg")
     assert not list(folder.glob("m*"))
-
-
-@pytest.mark.usefixtures("runs")
-def test_values_in_several_units(refused, folder):
-    rows = [line + (",ms" if number == 3 else ",s") for number, line in enumerate(LINES)]
-    (folder / "units.csv").write_text("code,system,procs,time,unit\n" + "\n".join(rows) + "\n")
-    message = refused("fit", "units.csv", *JOINT, "-o", "model.json")
-    assert message.startswith("units.csv: column 'unit' has several units (s, ms); convert the values to one")
-    assert not (folder / "model.json").exists()
 
 
 @pytest.mark.real_data

@@ -73,10 +73,3 @@ def test_runs_of_several_classes_are_no_observations_and_no_fit_is_suggested(per
     assert "next" not in facts
     assert "rows to know about" not in facts
     assert why.removeprefix("none: ") in refused("fit", "mixed.csv", "--fitter", "individual")
-
-
-def test_a_file_of_no_known_format(refused, folder):
-    (folder / "x.bin").write_bytes(b"\x7fELF\x02\x01\x01")
-    message = refused("info", "x.bin")
-    assert message.startswith("x.bin: not in any of the ")
-    assert "--reader" in message

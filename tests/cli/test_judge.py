@@ -37,22 +37,3 @@ def test_json(perf):
     assert printed["coverage"][0]["observed"] == 0.5
     assert [run["actual"] for run in printed["each"]] == [5.0, 15.0, 18.0, 25.0]
     assert printed["each"][0]["place"] is None
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["one.json", "runs.csv"], "name the column of actual values (--column NAME): start_s, time_s"),
-        (["short.json", "runs.csv", "--column", "time_s"], "3 predictions for 4 actual values"),
-        (["one.json", "runs.csv", "--column", "times"], "did you mean 'time_s'"),
-        (["none.json", "runs.csv", "--column", "time_s"], "none.json: there is no such file"),
-        (["one.json", "none.csv"], "none.csv: there is no such file"),
-        (["runs.csv", "runs.csv", "--column", "time_s"], "runs.csv: is neither a model that `perf fit -o` wrote nor"),
-        (["one.json", "runs.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
-        (["one.json"], "Missing argument 'DATA'"),
-    ],
-)
-def test_mistakes_write_nothing(refused, folder, words, message):
-    before = sorted(folder.iterdir())
-    assert message in refused("validate", *words)
-    assert sorted(folder.iterdir()) == before

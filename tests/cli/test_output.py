@@ -8,7 +8,7 @@ import time
 import pytest
 
 from perfcore.base import progress
-from perfcore.cli.output import print_json, print_plainly, print_table, reporting
+from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.tables import Column, Table
 
 
@@ -80,17 +80,3 @@ def test_a_terminal_limits_names_not_numbers(monkeypatch):
     assert [row.split()[0] for row in rows[:2]] == ["main/solve…it_for_all", "main/solve…st_for_all"]
     assert rows[0].endswith("1.50 [1.25, 2.00]")
     assert max(map(len, rows)) <= 50
-
-
-def test_data_have_all_rows_and_all_digits(capsys):
-    print_plainly("csv", [TABLE])
-    assert capsys.readouterr().out.splitlines() == [
-        "path,time_ms,speedup,lower,upper,noise,samples",
-        "main/solve/exchange/wait_for_all,2500.0,1.5,1.25,2.0,,10",
-        "main/solve/exchange/post_for_all,,2.0,,,,20",
-        "main,10.0,,,,,30",
-    ]
-    frame = TABLE.frame()
-    assert list(frame["samples"]) == [10, 20, 30]
-    assert frame["time_ms"].sum() == 2510.0
-    assert TABLE.records()[2]["lower"] is None

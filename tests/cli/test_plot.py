@@ -42,13 +42,3 @@ def test_mistakes_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
     assert message in refused("plot", *words)
     assert sorted(folder.iterdir()) == before
-
-
-def test_a_panel_for_a_paper(perf, refused, folder):
-    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    look = ("--panels", "model", "--size", "3.4in", "--font", "8", "--format", "pdf")
-    assert perf("plot", "model.json", *look).out == "picture: plot.pdf\n"
-    assert (folder / "plot.pdf").read_bytes().startswith(b"%PDF")
-    assert refused("plot", "model.json", *look) == "plot.pdf: exists; --overwrite replaces it"
-    assert refused("plot", "model.json", "--panels", "nope").startswith("there is no panel 'nope'; there ")
-    assert "of two kinds" in refused("plot", "model.json", "--format", "pdf", "-o", "x.png")

@@ -31,23 +31,3 @@ def test_a_table(perf):
 def test_inputs_are_replaced(perf):
     found = [json.loads(perf("predict", "model.toml", *words, "--json").out) for words in ((), ("--with", "steps=20"))]
     assert found[1]["statistics"]["mean"] == pytest.approx(2 * found[0]["statistics"]["mean"])
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["model.toml", "--at", "p=1"], "--at and --interval are for fitted models"),
-        (["model.toml", "--interval", "0.9"], "--at and --interval are for fitted models"),
-        (["model.json", "--with", "p=1"], "--with is for structural models (.toml)"),
-        (["model.json", "--at", "t=1", "--bins", "5"], "--bins is for structural models (.toml)"),
-        (
-            ["model.json", "--at", "t=1", "--parallel", "local:2"],
-            "model.json works in one process and has no parts for --parallel",
-        ),
-        (["model.toml", "--parallel", "cloud:2"], "--parallel cloud:2: local:N"),
-        (["none.toml"], "none.toml: there is no such file"),
-        (["model.toml", "--with", "speed=interval:-1,1"], "model.toml: "),
-    ],
-)
-def test_mistakes(refused, words, message):
-    assert message in refused("predict", *words)

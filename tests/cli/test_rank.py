@@ -81,25 +81,3 @@ def test_the_same_call_in_python(perf, runs):
     )
     assert [candidate["functions"] for candidate in printed] == [list(c.functions) for c in ranking.candidates]
     assert [candidate["bic"] for candidate in printed] == [c.figures["bic"] for c in ranking.candidates]
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--fitter", "worley"], "worley makes one model and has none to rank; use `perf fit --fitter worley`"),
-        (["--fitter", "individuel"], "unknown fitter 'individuel': did you mean 'individual'?"),
-        (["--top", "0"], "--top"),
-        (["--above", "x"], "--above"),
-        (["--terms", "0"], "from 1 to 3 functions can be combined"),
-        (["--terms", "8"], "from 1 to 3 functions can be combined"),
-        (["--criterion", "R2"], "individual: --criterion 'R2': unknown value 'R2'"),
-        (["--functions", "1/p,1/p"], "function '1/procs' is given twice"),
-        (["--function", "exp(os)"], "function 'exp(os)' is one of 'os'; the data have p"),
-        (["--function", "p^"], "'p^'"),
-        (["--fitter", "strohmaier", "--functions", "each"], "--functions each belongs to the fitter individual"),
-        (["--where", "code=EP"], "no row has code=EP"),
-    ],
-)
-def test_mistakes(refused, words, message):
-    assert message in refused("rank", "runs.csv", *words)

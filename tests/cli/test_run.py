@@ -85,26 +85,6 @@ def test_two_at_once(design, refused, perf):
     assert running.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["d.toml"], "there is no command; write it after --"),
-        (["none.toml", "--", "true"], "none.toml: there is no such file"),
-        (["d.toml", "--", "true", "{m}"], "unknown factor in '{m}' 'm'"),
-        (["d.toml", "--", "no-such-program"], "command 'no-such-program': there is no such program here"),
-        (["d.toml", "--launcher", "mpirun", "--", "true"], "unknown factor in '{p}' 'p'"),
-        (["d.toml", "--until", "2", "--", "true"], "--until '2': a share between 0 and 1 is expected"),
-        (["d.toml", "--limit", "never", "--", "true"], "duration 'never'"),
-        (["d.toml", "--max-load", "2", "--", "true"], "a busy share of 2: 0 to 1 is expected"),
-        (["d.toml", "-v", "t=x", "--", "true"], "has 0 groups; one is expected"),
-        (["d.toml", "--store", "curve.csv", "--", "true"], "curve.csv: is not a store of runs"),
-    ],
-)
-@pytest.mark.usefixtures("design")
-def test_mistakes(refused, words, message):
-    assert message in refused("experiment", "run", *words)
-
-
 def test_runs_handed_to_slurm(perf, design, monkeypatch):
     folder = design.parent
     for name, text in (("sbatch", "echo 17"), ("sacct", "echo '17|TIMEOUT|0:0|61|1700000000'")):

@@ -46,10 +46,10 @@ TABLES = {
     "copies by category": ("p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n", ["lca", "modgen", "scaling"]),
     "one sample": ("time_s,a,b\n0,1,2\n", []),
     "samples": ("time_s,a,b\n0,,2\n1,1,2\n2,1,2\n3,1,2\n", ["forecast"]),
-    "one step": ("start,end,value\n0,25,1\n", ["worley", "plot"]),
+    "one step": ("start,end,value\n0,25,1\n", ["phases", "plot"]),
     "states": (
         "start_us,end_us,location,state\n0,40,c0,run\n40,90,c0,odd\n",
-        ["worley", "plot", "overheads", "convert"],
+        ["phases", "plot", "overheads", "convert"],
     ),
     "no duration": ("start_us,end_us,location,state\n1,1,c0,run\n", ["convert"]),
 }  # fmt: skip

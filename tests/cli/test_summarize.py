@@ -243,39 +243,6 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     assert "missing: rank2.csv" in " ".join(merge(["p1", "p2"], allow_missing=True).notes)
 
 
-def test_options_and_files_that_cannot_be(ranks, refused, perf):
-    for words, beginning in (
-        (["--part", "4/3"], "--part 4/3: of 3 parts the first is 1/3 and the last 3/3"),
-        (["--part", "0/3"], "--part 0/3: of 3 parts"),
-        (["--part", "1/6"], "--part 1/6: there are 5 files"),
-        (["--part", "one"], "--part one: K/N is expected"),
-        (["--cells", "3"], "--cells 3: 16 to"),
-        (["--parallel", "cloud"], "--parallel cloud: local:N"),
-        (["--parallel", "slurm", "--part", "1/2"], "--part is what each job of --parallel slurm does"),
-        (["--parallel", "slurm:colour=red"], "unknown key of --parallel slurm 'colour'"),
-        (["--parallel", "slurm:time=1;rm"], "--parallel slurm: time='1;rm' has letters that no time has"),
-        (["--parallel", "slurm:parts=0"], "--parallel slurm: parts=0: a number of jobs"),
-        (
-            ["--parallel", "slurm:parts=9", *RECORDED],
-            "--parallel slurm: parts=9: there are 5 files; give at most as many parts",
-        ),
-        (["--parallel", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
-        (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
-        (["-r", "since=3"], "-r since=: a summary is of the whole run"),
-        ([], f"{ranks}/rank0.csv: its times are no times since 1970"),
-        (["--from-name", "rank{p:int}.csv"], "--from-name 'rank{p:int}.csv': of the files of one run"),
-    ):
-        assert refused("summarize", "rank*.csv", "-o", "whole", *words).startswith(beginning), words
-    (ranks / "rank3.csv").write_text("start_ns,end_ns,location,state\n1,x,a,b\n")
-    message = refused("summarize", "rank*.csv", "-o", "whole", *RECORDED)
-    assert message.startswith("rank3.csv:2: the end is 'x'")
-    assert message.endswith("; --allow-missing leaves out what cannot be read")
-    said = perf("summarize", "rank*.csv", "-o", "whole", "--allow-missing", *RECORDED, status=(0,))
-    assert said.lines[0].endswith("from 4 of 5 files")
-    assert "rank3.csv:2" in said.out
-    assert "rank3.csv:2" in said.err
-
-
 @pytest.mark.slow
 def test_a_cluster_of_dask_gives_the_same_bytes_and_one_that_does_not_answer_is_said(ranks, perf, refused):
     distributed = pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")

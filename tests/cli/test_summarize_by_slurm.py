@@ -10,8 +10,7 @@ import pytest
 
 from perf_analysis.slurm_array import job_script, make_part, make_whole
 from perf_analysis.summarize import summarize
-from perf_traces.summaries.summary_file import load
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError
 
 STAND_IN = Path(__file__).parent.parent / "experiments" / "stand_in_slurm.py"
 GIVEN = ("rank*.csv", "-o", "whole", "--cells", 64, "-r", "clocks=recorded", "--parallel", "slurm:parts=3,time=10:00")
@@ -74,24 +73,3 @@ def test_an_array_of_jobs_makes_the_bytes_of_one_process(jobs, folder, perf):
     end(jobs)
     assert perf("summarize", *GIVEN, status=(0,)).lines[0].endswith("from 5 of 5 files")
     assert (folder / "whole").read_bytes() == whole
-
-
-def test_parts_of_another_run_and_files_that_change_are_named(jobs, folder, perf, refused):
-    perf("summarize", *GIVEN, "--json", status=(3,))
-    where = folder / "whole.parts"
-    make_part(where, 1)
-    with (folder / "rank1.csv").open("a") as file:
-        file.write("900,901,cpu0,solve\n")
-    with pytest.raises(DataError, match=r"rank1.csv: changed while the run was summarized; begin anew"):
-        make_part(where, 2)
-    said = refused("summarize", *GIVEN)
-    assert said == (f"{where}: holds parts of another run: rank1.csv changed between the two; --overwrite begins anew")
-    assert "still work on it; scancel them first" in refused("summarize", *GIVEN, "--overwrite")
-    end(jobs)
-    perf("summarize", *GIVEN, "--overwrite", status=(3,))
-    assert not (where / "1.summary").exists()
-    make_part(where, 1)
-    assert load(where / "1.summary")[1] == (1, 3)
-    (where / "plan.json").write_text("{}")
-    with pytest.raises(InputError, match="is no plan of an array of jobs"):
-        make_part(where, 2)

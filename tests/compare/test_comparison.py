@@ -1,14 +1,30 @@
 """Two models beside each other: crossings where algebra puts them, and the category that makes the difference."""
 
 import itertools
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import perfcore
-from perf_gate.comparison import compare_models, crossings_between, draws_of
+from perf_gate.api import validate
+from perf_gate.comparison import (
+    compare_models,
+    crossings_between,
+    draws_of,
+    probability_above,
+    probability_beyond,
+    ratio_bounds,
+    sum_of_parts,
+    surely,
+)
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.measurements import Measurements
+from perfcore.models.model import Model, Origin, Parameter
+from perfcore.models.part_draws import N_DRAWS, Drawn
 
 
 def profile(work, start, unit="time_s", names=("work", "start")):
@@ -122,3 +138,270 @@ def test_a_part_that_one_lacks_has_no_ratio(pair):
     rows = {row[0]: row for row in found.tables()[1][2]}
     assert rows["start"][2] == "-"
     assert rows["start"][4:] == ["-", "-", "-"]
+
+
+# Models of a fitter that nobody here knows: without options, with one variable, perhaps without bounds or a unit.
+ORIGIN = Origin(fitter="reciprocal", options={}, source="old.csv", fingerprint="", version="0")
+
+
+class Reciprocal(Model, frozen=True):
+    """Seconds work / nodes, with bounds of 10 % to both sides."""
+
+    work: float
+
+    kind: ClassVar[str] = "reciprocal law"
+
+    @property
+    def variables(self):
+        return {"k": "nodes"}
+
+    @property
+    def unit(self):
+        return "s"
+
+    def predict(self, points, interval=None):
+        value = self.work / np.asarray(points, dtype=float)  # takes an array alone
+        return value if interval is None else np.column_stack([value, 0.9 * value, 1.1 * value])
+
+    @property
+    def parameters(self):
+        return (Parameter("work", self.work, None, "s"),)
+
+
+class Unbounded(Reciprocal, frozen=True):
+    """Neither bounds nor a unit."""
+
+    @property
+    def unit(self):
+        return None
+
+    def predict(self, points, interval=None):
+        if interval is not None:
+            raise OptionError("no bounds")
+        return super().predict(points)
+
+
+NODES = [1, 2, 4, 4]
+RUNS = pd.DataFrame({"nodes": NODES, "time_s": [12.0, 6.6, 2.5, 2.5], "host": "a", "run": [1, 1, 1, 2]})
+
+
+def test_columns_by_variables_and_the_value_as_the_table_says():
+    """12 / k against 12, 6.6 and twice 2.5, which are one point: errors 0, 6/6.6 - 1 and 3/2.5 - 1."""
+    verification = perfcore.validate(Reciprocal(ORIGIN, 12.0), RUNS)
+    np.testing.assert_allclose(verification.errors, [0.0, 6.0 / 6.6 - 1.0, 0.2])
+    figures = verification.figures(verification.groups["all points"])
+    assert figures["n_points"] == 3
+    assert figures["coverage"] == pytest.approx(2 / 3)  # 6.6 is the upper bound itself
+    frame = verification.to_frame()
+    assert frame["nodes"].tolist() == [1.0, 2.0, 4.0]
+    np.testing.assert_allclose(frame["upper"], 1.1 * frame["predicted"])
+    assert len(repr(verification).splitlines()) <= 10
+
+
+def test_without_bounds_and_unit():
+    verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
+    assert verification.unit == "s"
+    assert np.isnan(verification.lower).all()
+    assert verification.figures(verification.groups["all points"])["coverage"] is None
+
+
+def test_two_of_them_are_compared():
+    """15 / k for 12 / k: 1.25 times everywhere."""
+    comparison = perfcore.compare(
+        Reciprocal(ORIGIN, 12.0), Reciprocal(ORIGIN, 15.0), at={"nodes": [1, 8]}, names=("old", "new")
+    )
+    np.testing.assert_allclose(comparison.ratio, 1.25)
+    frame = comparison.to_frame()
+    assert frame["part"].tolist() == ["total", "total"]
+    np.testing.assert_allclose(frame["second"], [15.0, 15.0 / 8.0])
+    assert len(repr(comparison).splitlines()) <= 10
+
+
+# `perfcore.compare` of data: the fitter of their kind, sides of any sort, names.
+def timings(rest):
+    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    return pd.DataFrame({"p": p, "time_s": 8.0 / p + rest})
+
+
+def by_category(start):
+    rows = [(p, name, time) for p in (1, 2, 4, 8, 16) for name, time in (("work", 64.0 / p), ("start", start * p))]
+    return pd.DataFrame(rows, columns=["p", "category", "time_s"])
+
+
+@pytest.fixture
+def notes(monkeypatch):
+    heard = []
+    monkeypatch.setattr(progress, "note", heard.append)
+    return heard
+
+
+@pytest.mark.parametrize(("make", "kind"), [(timings, "timings over p"), (by_category, "categories over p")])
+def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
+    comparison = perfcore.compare(make(1.0), make(2.0), at="p=64")
+    assert [note for note in notes if note.startswith("fitter ")] == [notes[0]]
+    assert f": {kind}" in notes[0]
+    expected = [make(rest)["time_s"].to_numpy() for rest in (1.0, 2.0)]
+    assert (expected[1] >= expected[0]).all()
+    assert comparison.ratio[0] > 1.0
+
+
+def test_models_files_and_data_are_the_same(tmp_path):
+    options = {"fitter": "individual", "functions": "1/p,1"}
+    for name, rest in (("old", 1.0), ("new", 2.0)):
+        timings(rest).to_csv(tmp_path / f"{name}.csv", index=False)
+    model = perfcore.fit(tmp_path / "old.csv", **options)
+    model.save(tmp_path / "old.json")
+    sides = itertools.product((model, tmp_path / "old.json", tmp_path / "old.csv", timings(1.0)),
+                              (tmp_path / "new.csv", timings(2.0)))  # fmt: skip
+    for first, second in sides:
+        comparison = perfcore.compare(first, second, at={"p": [1, 8]}, **options)
+        np.testing.assert_allclose(comparison.ratio, [10.0 / 9.0, 1.5])
+    assert perfcore.compare(model, tmp_path / "new.csv", at="p=1", **options).names == ("old", "new")
+
+
+# Models against measurements: figures by their definitions, new points, models with and without categories.
+@pytest.fixture(scope="module")
+def profile_of_verification():
+    """Two exact categories over processors and size."""
+    rows = [
+        (p, d, name, time)
+        for p, d in itertools.product((2, 4, 8, 16), (10, 20, 40, 80))
+        for name, time in (("work", 3.0 * d / p), ("start", 2.0 + 0.5 * p))
+    ]
+    return pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
+
+
+@pytest.fixture(scope="module")
+def model_of_verification(profile_of_verification):
+    return perfcore.fit(profile_of_verification, fitter="modgen", parameter="P,D", set_aside="25%", seed=3)
+
+
+def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_of_verification):
+    found = validate(model_of_verification, Measurements(profile_of_verification))
+    assert list(found.groups) == ["not fitted", "fitted"]
+    assert [int(kept.sum()) for kept in found.groups.values()] == [4, 12]
+    np.testing.assert_allclose(found.predicted, found.measured, rtol=1e-8)
+    figures = found.figures(found.groups["not fitted"])
+    assert figures["r2_centered"] == pytest.approx(1.0)
+    assert figures["median_relative_error"] == pytest.approx(0.0, abs=1e-8)
+
+
+def test_figures_are_those_of_their_definitions(model_of_verification, profile_of_verification):
+    """Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well."""
+    higher = profile_of_verification.assign(time_s=1.1 * profile_of_verification["time_s"])
+    found = validate(model_of_verification, higher)
+    kept = found.groups["fitted"]
+    np.testing.assert_allclose(found.errors, 1.0 / 1.1 - 1.0, rtol=1e-8)
+    y = found.measured[kept]
+    figures = found.figures(kept)
+    assert figures["r2_centered"] == pytest.approx(1.0 - ((y / 11.0) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+    assert figures["max_relative_error"] == pytest.approx(1.0 / 11.0)
+    low, high = model_of_verification.predict(dict(found.points), interval=0.95)[:, 1:].T
+    assert figures["coverage"] == np.mean((low <= found.measured) & (found.measured <= high), where=kept)
+
+
+def test_the_worst_category_comes_first(model_of_verification, profile_of_verification):
+    wrong = profile_of_verification.copy()
+    wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
+    found = validate(model_of_verification, wrong)
+    first, second = found.category_figures(np.ones(16, dtype=bool))
+    assert (first["category"], second["category"]) == ("start", "work")
+    assert second["r2_centered"] == pytest.approx(1.0)
+    assert first["share"] + second["share"] == pytest.approx(1.0)
+
+
+def test_refusals_of_verification(model_of_verification, profile_of_verification):
+    curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
+    with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):
+        validate(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
+    with pytest.raises(DataError, match="not with UtilizationCurve"):
+        validate(model_of_verification, curve)
+    with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
+        validate(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
+    with pytest.raises(DataError, match="none of the model's categories"):
+        validate(
+            model_of_verification, profile_of_verification.assign(category="x" + profile_of_verification["category"])
+        )
+
+
+# Ratios of independent draws, against laws that are known in closed form.
+PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
+
+
+def lognormal(median, spread):
+    return median * np.exp(spread * PLACES)[None]
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.05, 0.05), (0.1, 0.3), (0.02, 0.0)])
+def test_bounds_of_a_ratio_of_lognormals(one, other):
+    """It is lognormal; its spread is the root of the sum of squares."""
+    bounds = ratio_bounds(lognormal(2.0, one), lognormal(3.0, other))[0]
+    spread = np.hypot(one, other)
+    assert np.log(bounds / 1.5) / spread == pytest.approx([-1.96, 1.96], rel=0.04)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1, 1.5, 2.0])
+def test_probability_that_a_ratio_is_above(factor):
+    found = probability_above(lognormal(2.0, 0.1), lognormal(3.0, 0.2), factor)[0]
+    assert found == pytest.approx(norm.cdf(np.log(1.5 / factor) / np.hypot(0.1, 0.2)), abs=0.003)
+
+
+def test_small_probabilities():
+    """Pairs resolve what either side alone could not: 1 in 2,000 with 256 draws."""
+    found = probability_above(lognormal(1.0, 0.1), lognormal(1.0, 0.1), np.exp(3.29 * np.hypot(0.1, 0.1)))[0]
+    assert found == pytest.approx(norm.sf(3.29), rel=0.3)
+
+
+def test_values_that_agree_are_neither_larger_nor_smaller():
+    exact = np.full((1, 64), 0.3)
+    assert probability_above(exact, exact * (1.0 + 1e-12), 1.0).tolist() == [0.5]
+    assert probability_above(exact, 1.1 * exact, 1.1).tolist() == [0.5]
+    assert probability_above(exact, 1.2 * exact, 1.1).tolist() == [1.0]
+
+
+def test_swapping_both_sides():
+    one, other = lognormal(2.0, 0.1), lognormal(2.1, 0.2)
+    assert probability_above(one, other, 1.0) + probability_above(other, one, 1.0) == pytest.approx([1.0])
+    np.testing.assert_allclose(ratio_bounds(one, other), 1.0 / ratio_bounds(other, one)[:, ::-1], rtol=0.01)
+
+
+def test_nothing_is_said_without_draws():
+    missing = np.full((1, 64), np.nan)
+    assert np.isnan(ratio_bounds(missing, missing)).all()
+    assert np.isnan(probability_above(missing, np.ones((1, 64)), 1.0)).all()
+    assert not surely(np.array([np.nan]), 0.5).any()
+
+
+def test_zeros():
+    """What takes no time in either version did not change."""
+    zero = np.zeros((1, 64))
+    assert ratio_bounds(zero, zero).tolist() == [[1.0, 1.0]]
+    assert probability_above(zero, zero, 1.1).tolist() == [0.5]
+
+
+def test_differences():
+    found = probability_beyond(PLACES[None], PLACES[None] + 1.0, 0.5)[0]
+    assert found == pytest.approx(norm.cdf(0.5 / np.sqrt(2.0)), abs=0.003)
+
+
+def test_holm_by_hand():
+    """Four statements at 0.95: they may be wrong by 0.0125, 0.0167, 0.025, 0.05 in turn."""
+    assert surely(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
+    assert surely(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
+    assert surely(np.empty(0), 0.95).tolist() == []
+
+
+def test_all_statements_together_are_seldom_wrong(monkeypatch):
+    """Of 50 probabilities that are even where nothing changed, one is called sure in at most 5 % of the cases."""
+    # statsmodels collects garbage in every call, which takes up to a second in a process that ran many tests.
+    monkeypatch.setattr("gc.collect", lambda: 0)
+    rng = np.random.default_rng(0)
+    wrong = np.mean([surely(rng.uniform(size=50), 0.95).any() for _ in range(2000)])
+    assert wrong <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_sum_of_independent_normals():
+    draws = np.stack([10.0 + PLACES, 20.0 + 2.0 * PLACES, 30.0 + 2.0 * PLACES])[:, None]
+    total = sum_of_parts(Drawn(np.array([[10.0], [20.0], [30.0]]), draws), np.array([True, True, True]), seed=3)
+    assert total.values == pytest.approx([60.0], abs=0.2)
+    assert np.quantile(total.draws[0], [0.025, 0.975]) == pytest.approx([60.0 - 5.88, 60.0 + 5.88], abs=0.5)

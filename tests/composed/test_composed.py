@@ -2,17 +2,19 @@
 
 import json
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import optimize, stats
 
 import perfcore
-from perf_structural.composed_models import ComposedModel
+from perf_structural.composed_models import ComposedModel, bounds_of_function
 from perfcore import Measurements, Series, UtilizationCurve, max_
-from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError, PerfError
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 POINTS = np.array([1.0, 3.0, 8.0, 16.0])
@@ -88,12 +90,6 @@ class TestValues:
         parts = [timed(time + np.zeros(5), functions="1") for time in np.linspace(1.0, 2.0, 60)]
         assert max_(*parts).predict([4.0])[0] == pytest.approx(2.0)
         assert sum(parts).predict([4.0])[0] == pytest.approx(90.0)
-
-    @pytest.mark.parametrize("number", [-1, -0.5, np.inf, np.nan])
-    def test_numbers_that_no_amount_has(self, solver, number):
-        for compose in (lambda: number * solver, lambda: solver + number, lambda: max_(solver, number)):
-            with pytest.raises(OptionError, match="finite and not negative"):
-                compose()
 
     def test_what_has_no_meaning(self, solver, output):
         for compose in (lambda: solver - output, lambda: solver / output, lambda: 1 / solver, lambda: solver + "1"):
@@ -207,20 +203,6 @@ class TestPoints:
         with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
             solver + other
 
-    def test_names(self, solver):
-        one = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="individual", functions="1/p,1")
-        other = perfcore.fit(pairs(("cg", "is"), ("new", "old"), 1), fitter="individual", functions="1/p,1")
-        composed = one + other + solver
-        assert composed.levels == {"code": ("cg",), "system": ("old", "new")}
-        place = {"p": POINTS, "code": "cg", "system": "new"}
-        expected = one.predict(place) + other.predict(place) + solver.predict(POINTS)
-        np.testing.assert_allclose(composed.predict(place), expected)
-        with pytest.raises(UnknownNameError, match=r"code of m2 \(.*cg-is.csv\) 'lu'"):
-            composed.predict({**place, "code": "lu"})
-        apart = perfcore.fit(pairs(("ep", "ft"), ("old", "new")), fitter="individual", functions="1/p,1")
-        with pytest.raises(OptionError, match=r"no code in common \(m1: lu, cg; m2: ep, ft\)"):
-            one + apart
-
     def test_times_that_count_differently(self, phases, forecast):
         curve = UtilizationCurve([0, 2, 7, 8, 12, 20], [1, 2, 9, 8, 4], time_unit="s")
         with pytest.raises(OptionError, match="t is in us in m1"):
@@ -286,31 +268,81 @@ class TestFile:
             np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
             assert pickle.loads(pickle.dumps(model)) == model
 
-    @pytest.mark.parametrize(
-        ("path", "value", "message"),
-        [
-            (("expression",), "m1 - m2", "not by '-'"),
-            (("expression",), "m1/m2", "divided by positive numbers"),
-            (("expression",), "m1 + (m2", "')' is missing"),
-            (("expression",), "m1", "the components are m1, m2"),
-            (("expression",), "m1 + m2 + m3", "the components are m1, m2"),
-            (("expression",), 5, "Expected `str`"),
-            (("extra",), 5, "unknown field `extra`"),
-            (("components", "m2", "schema"), "other/1", "components.m2: schema 'other/1' is not known here"),
-            (("components", "m2", "fitter"), "nofit", "components.m2: unknown fitter 'nofit'"),
-            (("components", "m2", "kind"), "phases", "components.m2: kind 'phases' does not belong"),
-            (("components", "m2", "model"), None, "components.m2: the field 'model' is missing"),
-            (("components", "m2", "model", "codes"), 5, "components.m2: Expected `array`, got `int` - at `$.codes`"),
-            (("components", "m2"), [], "at `$.components[...]`"),
-        ],
-    )
-    def test_is_refused_with_the_path(self, content, refused, path, value, message):
-        place = content["model"]
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = value
-        assert message in refused(content)
-
     def test_a_composition_as_a_component(self, content, refused, solver):
         content["model"]["components"]["m2"] = json.loads(json.dumps((2 * solver).to_dict()))
         assert "m2 is composed itself; write out its expression, 2*m1" in refused(content)
+
+
+# Bounds of functions of independent models, against exact distributions and random draws.
+HERE = [0.0]
+
+
+class Distributed:
+    """Predicts the median and central bounds of a distribution of scipy."""
+
+    def __init__(self, distribution):
+        self.distribution = distribution
+
+    def predict(self, points, interval):
+        levels = (0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
+        return np.tile(self.distribution.ppf(levels), (len(points), 1))
+
+
+def bounds(function, distributions, coverage):
+    models = [Distributed(distribution) for distribution in distributions]
+    return bounds_of_function(function, models, [HERE] * len(models), coverage)[0]
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize(("count", "tolerance"), [(1, 0.002), (2, 0.005), (5, 0.01), (20, 0.02)])
+def test_sums_of_normals_are_normal(count, tolerance, coverage):
+    rng = np.random.default_rng(count)
+    means, spreads = rng.uniform(-5.0, 20.0, count), rng.uniform(0.2, 2.0, count)
+    half = stats.norm.ppf(0.5 + 0.5 * coverage) * np.sqrt((spreads**2).sum())
+    expected = means.sum() + half * np.array([-1.0, 1.0])
+    found = bounds(sum, map(stats.norm, means, spreads), coverage)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * half)
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.95, 0.99])
+def test_distributions_of_a_maximum_multiply(coverage):
+    one, other = stats.norm(10.0, 1.0), stats.norm(10.5, 2.0)
+    expected = [
+        optimize.brentq(lambda x, q=q: one.cdf(x) * other.cdf(x) - q, 0.0, 30.0)
+        for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
+    ]
+    np.testing.assert_allclose(bounds(lambda drawn: np.maximum(*drawn), [one, other], coverage), expected, rtol=1e-3)
+
+
+class TestAgainstRandomDraws:
+    CASES: ClassVar = {
+        "product": ([stats.norm(10.0, 1.0), stats.norm(5.0, 1.0)], lambda drawn: drawn[0] * drawn[1]),
+        "heavy tails": ([stats.t(3, 10.0, 1.0), stats.t(4, 5.0, 2.0)], lambda drawn: drawn[0] + drawn[1]),
+        "skewed": ([stats.lognorm(0.5), stats.lognorm(1.0)], lambda drawn: drawn[0] + drawn[1]),
+        "one of them twice": (
+            [stats.norm(10.0, 1.0), stats.t(5, 5.0, 1.0), stats.lognorm(0.5)],
+            lambda drawn: np.maximum(drawn[0], drawn[1] * drawn[2]) + drawn[0],
+        ),
+    }
+
+    @pytest.mark.parametrize("coverage", [0.5, 0.95, 0.99])
+    @pytest.mark.parametrize("case", CASES)
+    def test_agree(self, case, coverage):
+        distributions, function = self.CASES[case]
+        rng = np.random.default_rng(5)
+        drawn = function([distribution.rvs(10**6, random_state=rng) for distribution in distributions])
+        middle, *expected = np.quantile(drawn, [0.5, 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+        distances = (bounds(function, distributions, coverage) - middle) / (np.array(expected) - middle)
+        # 10^6 draws themselves err by up to 0.5 % here.
+        np.testing.assert_allclose(distances, 1.0, atol=0.015)
+
+
+def test_a_model_without_bounds_leaves_none():
+    class Unsure:
+        def predict(self, points, interval):
+            return np.array([[1.0, np.nan, np.nan], [1.0, 0.5, 1.5]])
+
+    sure = Distributed(stats.norm(2.0, 1.0))
+    found = bounds_of_function(sum, [sure, Unsure()], [[0.0, 0.0]] * 2, 0.9)
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()

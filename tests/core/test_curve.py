@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore.data.curve
-from perfcore import UtilizationCurve
-from perfcore.base.errors import DataError
+from perfcore import Series, Trace, UtilizationCurve
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.trace import curve_from_intervals, default_busy, first_overlap
 
 widths_and_heights = st.lists(
     st.tuples(st.integers(1, 1000), st.integers(0, 4)), min_size=1, max_size=60
@@ -74,12 +75,6 @@ def test_whole_edges_stay_whole():
     assert curve.value_at(np.array([first, first + 1])).tolist() == [4, 1]
 
 
-def test_value_at_edges_and_outside():
-    curve = UtilizationCurve([0, 2, 3], [1, 4])
-    values = curve.value_at([-0.1, 0, 1.9, 2, 3, 3.1])
-    np.testing.assert_array_equal(values, [np.nan, 1, 1, 4, 4, np.nan])
-
-
 @given(widths_and_heights)
 def test_merged_is_the_same_function(steps):
     curve = curve_of(steps)
@@ -122,15 +117,6 @@ def test_fingerprint_tells_data_apart():
     assert len(others | same) == 5
 
 
-def test_samples_last_until_the_next():
-    curve = UtilizationCurve.from_samples([0, 1, 2, 10], [1, 2, 3, 4], "s")
-    # Widths 1, 1, 8: the median is 1.
-    assert curve.edges.tolist() == [0, 1, 2, 10, 11]
-    assert curve.edges.dtype == np.int64
-    assert UtilizationCurve.from_samples([0, 1], [1, 2], end=7.5).edges.tolist() == [0, 1, 7.5]
-    assert UtilizationCurve.from_samples([3], [1], end=4).n_steps == 1
-
-
 @given(widths_and_heights, st.integers(1, 12))
 def test_averages_keep_the_area(steps, n_bins):
     curve = curve_of(steps)
@@ -156,3 +142,156 @@ def test_areas_and_joined_steps_do_not_depend_on_the_chunks(steps, start, chunk)
         merged = curve.merged()
     assert (merged is curve) == (np.diff(curve.heights) != 0).all()
     assert (np.diff(merged.heights) != 0).all()
+
+
+# The time series: several columns, gaps, and one column as a curve.
+def test_columns_and_gaps_are_kept():
+    series = Series([0, 1, 5], {"user": [1, np.nan, 3], "system": [4, 5, 6]}, "ms", source="x.csv", notes=["a"])
+    assert repr(series) == "Series(3 samples of user, system, from x.csv)"
+    np.testing.assert_array_equal(series.columns["user"], [1, np.nan, 3])
+    assert series.times.dtype == np.int64
+    assert series.notes == ("a",)
+
+
+def test_a_column_becomes_a_curve():
+    series = Series([0, 1, 3], {"user": [1, 2, 3], "system": [4, 5, 6]}, "s", source="x.csv")
+    curve = series.curve("system")
+    # Widths 1 and 2: the median is 1.5, so whole times are rounded down.
+    assert curve.edges.tolist() == [0, 1, 3, 4]
+    assert curve.heights.tolist() == [4, 5, 6]
+    assert (curve.time_unit, curve.source) == ("s", "x.csv (system)")
+
+
+def test_the_column_must_be_named_among_several():
+    series = Series([0, 1], {"user": [1, 2], "system": [4, 5]}, source="x.csv")
+    with pytest.raises(OptionError, match=r"x.csv: name a column \(--column NAME\): user, system"):
+        series.curve()
+    with pytest.raises(UnknownNameError, match="did you mean 'user'"):
+        series.curve("usr")
+
+
+@pytest.mark.parametrize(
+    ("times", "columns", "message"),
+    [
+        ([0, 1], {}, "no value column"),
+        ([0, 1], {"a": [1]}, "column 'a' has 1 values for 2 times"),
+        ([0, 2, 1], {"a": [1, 2, 3]}, "time 1 of sample 2 follows 2; times must increase"),
+        ([0, 0], {"a": [1, 2]}, "time 0 of sample 1 follows 0"),
+        ([0, np.nan], {"a": [1, 2]}, "time nan of sample 1; times must be finite"),
+        ([0, np.inf], {"a": [1, 2]}, "time inf of sample 1"),
+    ],
+)
+def test_what_is_no_series_is_refused(times, columns, message):
+    with pytest.raises(DataError, match=message):
+        Series(times, columns, source="x.csv")
+
+
+# The trace: utilization against counting by hand, overlaps, and which states compute.
+STATES = ("run", "wait", "sort")
+
+cuts = st.lists(st.integers(0, 60), min_size=2, max_size=14).map(sorted)
+located = st.lists(
+    st.tuples(cuts, st.lists(st.sampled_from([0, 1, 2, None]), min_size=13, max_size=13)), min_size=1, max_size=5
+)  # for each location its times, and the state between each two of them; None is a gap
+
+
+def intervals_of(locations):
+    return [
+        (number, state, start, end)
+        for number, (times, states) in enumerate(locations)
+        for (start, end), state in zip(itertools.pairwise(times), states, strict=False)
+        if state is not None
+    ]
+
+
+def trace_of(intervals, **facts):
+    location, state, start, end = zip(*intervals, strict=True)
+    names = [f"cpu{k}" for k in range(max(location) + 1)]
+    return Trace(location, state, start, end, names, STATES, time_unit="ns", **facts)
+
+
+@given(located, st.sets(st.sampled_from(STATES), min_size=1), st.randoms(use_true_random=False))
+def test_utilization_counts_the_locations_that_compute(locations, busy, order):
+    intervals = intervals_of(locations)
+    order.shuffle(intervals)
+    if len({time for _, _, *ends in intervals for time in ends}) < 2:
+        return  # nothing lasts
+    curve = trace_of(intervals).utilization(sorted(busy))
+    first, last = min(i[2] for i in intervals), max(i[3] for i in intervals)
+    assert (curve.start, curve.end) == (first, last)
+    middles = np.arange(first, last) + 0.5
+    counted = [
+        sum(start < middle < end and STATES[state] in busy for _, state, start, end in intervals) for middle in middles
+    ]
+    assert curve.value_at(middles).tolist() == counted
+    assert all(left != right for left, right in itertools.pairwise(curve.heights))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 6)), min_size=1, max_size=7))
+def test_overlaps_are_found_wherever_they_are(given_intervals):
+    intervals = [(location, 0, start, start + width) for location, start, width in given_intervals]
+    overlap = any(
+        one[0] == two[0] and max(one[2], two[2]) < min(one[3], two[3])
+        for one, two in itertools.combinations([i for i in intervals if i[3] > i[2]], 2)
+    )
+    if overlap:
+        with pytest.raises(DataError, match="states of one location must not overlap"):
+            trace_of(intervals)
+    else:
+        assert trace_of(intervals).n_intervals == len(intervals)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"end_ns": [5, 1]}, "interval 1 of cpu1 ends at 1 ns before it starts at 2 ns"),
+        ({"state": [0]}, r"columns of the trace have different lengths: \[1, 2\]"),
+        ({"location": [0, 2]}, r"interval 1 has location 2, but there are 2 locations"),
+        ({"location": [-1, 0]}, r"interval 0 has location -1"),
+        ({"state": [0, 7]}, r"interval 1 has state 7, but there are 3 states"),
+        ({"location": [], "state": [], "start_ns": [], "end_ns": []}, "has no state intervals"),
+    ],
+)
+def test_what_is_no_trace_is_refused(changed, message):
+    columns = {"location": [0, 1], "state": [0, 0], "start_ns": [0, 2], "end_ns": [4, 5]} | changed
+    with pytest.raises(DataError, match=message):
+        Trace(**columns, locations=["cpu0", "cpu1"], states=STATES)
+
+
+def test_states_that_wait_are_idle_by_default():
+    states = ("Idle", "MPI_Wait", " sleeping ", "dgemm", "Waiting a message", "Running")
+    assert default_busy(states) == ("dgemm", "Running")
+    assert default_busy(("idle", "wait")) == ()
+
+
+def _counted(starts, ends, span):
+    """Intervals that cover each moment, counted one by one."""
+    return [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(*span)]
+
+
+@pytest.mark.parametrize("far", [0, 1 << 62])
+def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
+    rng = np.random.default_rng(8)
+    starts = rng.integers(0, 40, 60)
+    ends = starts + rng.integers(0, 9, 60)
+    span = (0, 50 + far)  # so long a span that a time and a bit do not fit into 64 bits
+    late = [far + 49, far + 50] if far else []
+    times = np.array([*starts, *late[:1], *ends, *late[1:]], dtype=np.int64)
+    curve = curve_from_intervals(times, span, "ns", n_locations=60, source="demo")
+    steps = np.searchsorted(curve.edges, np.arange(50), side="right") - 1
+    assert curve.heights[steps].tolist() == _counted(starts, ends, (0, 50))
+
+
+def test_an_overlap_is_found_in_sorted_and_in_shuffled_columns():
+    location = np.repeat(np.arange(3, dtype=np.int32), 20)
+    start = np.tile(np.arange(20, dtype=np.int64) * 10, 3)
+    end = start + 10
+    rng = np.random.default_rng(3)
+    for order in (np.arange(60), rng.permutation(60)):
+        assert first_overlap(location[order], start[order], end[order]) is None
+        longer = end + (np.arange(60) == 25)
+        pair = first_overlap(location[order], start[order], longer[order])
+        assert pair is not None
+        assert sorted(order[list(pair)].tolist()) == [25, 26]
+    nothing = np.array([5, 5, 0], dtype=np.int64), np.array([5, 5, 10], dtype=np.int64)
+    assert first_overlap(np.zeros(3, dtype=np.int32), *nothing) is None

@@ -1,52 +1,59 @@
 """Compiled kernels where nothing can be cached."""
 
 import ast
+import importlib
 import math
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
+from numba.core import caching
 
-from perfcore.base import kernels
+from perfcore.base import kernels, progress
 
-PROGRAM = """
-import numba.core.caching as caching
-caching.CacheImpl._locator_classes = []   # what numba finds where no folder can be written
-import perfcore
-from perfcore.base import progress
 
-class Sink(progress.Sink):
+class Notes(progress.Sink):
+    def __init__(self):
+        self.notes = []
+
     def note(self, text):
-        print(text)
-
-with progress.show_with(Sink()):
-    model = perfcore.fit(perfcore.UtilizationCurve([0, 3, 10], [1, 5]), fitter="worley", phases=2, degree=0,
-                         segmenter="minimax", refine=False)
-print(model.breaks, model.epsilon)
-"""
+        self.notes.append(text)
 
 
-def test_fits_without_a_cache_folder_and_says_that_it_compiles():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["compiling the kernels, once for this machine (some seconds)", "(3.0,) 0.0"]
+@pytest.fixture
+def double(tmp_path, monkeypatch):
+    """A function in a file of its own, whose machine code is kept beside it."""
+    (tmp_path / "doubles.py").write_text("def double(value):\n    return value + value\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    yield importlib.import_module("doubles").double
+    del sys.modules["doubles"]
 
 
-def test_says_that_it_compiles_only_while_there_is_something_to_compile(tmp_path):
-    """Kernels that no command has called yet are no reason to announce anything."""
-    (tmp_path / "curve.csv").write_text("start,end,value\n0,1,1\n1,3,5\n3,4,2\n")
-    command = [sys.executable, "-m", "perfcore", "fit", str(tmp_path / "curve.csv"), "--fitter", "worley"]
-    command += ["--phases", "2", "--degree", "0", "--segmenter", "minimax", "--no-refine"]
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    first, second = (
-        subprocess.run(command, capture_output=True, text=True, check=True, env=environment) for _ in range(2)
-    )
-    assert first.stderr == "perf: compiling the kernels, once for this machine (some seconds)\n"
-    assert second.stderr == ""
-    assert first.stdout == second.stdout
+def announced(compiled) -> list[str]:
+    kernels.announce_compilation.cache_clear()
+    kernels._note_once.cache_clear()
+    sink = Notes()
+    with progress.show_with(sink):
+        kernels.announce_compilation(compiled)
+    return sink.notes
+
+
+def test_says_that_it_compiles_only_while_there_is_something_to_compile(double):
+    first = kernels.kernel(double)
+    assert announced(first) == ["compiling the kernels, once for this machine (some seconds)"]
+    assert first(2) == 4
+    assert announced(first) == []
+    assert announced(kernels.kernel(double)) == []  # found on disk
+
+
+def test_works_without_a_cache_folder_and_says_that_it_compiles(double, monkeypatch):
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # what numba finds where no folder can be written
+    compiled = kernels.kernel(double)
+    assert announced(compiled) == ["compiling the kernels, once for this machine (some seconds)"]
+    assert compiled(2) == 4
 
 
 def _weighted(values, weights, power):
@@ -87,12 +94,7 @@ def test_no_kernel_assigns_an_array_to_a_slice():
     assert slow == []
 
 
-def test_machine_code_of_other_options_is_not_taken_from_disk(tmp_path, monkeypatch):
-    (tmp_path / "doubles.py").write_text("def double(value):\n    return value + value\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
-    double = __import__("doubles").double
-
+def test_machine_code_of_other_options_is_not_taken_from_disk(double, monkeypatch):
     def found_on_disk() -> int:
         compiled = kernels.kernel(double)
         assert compiled(2) == 4

@@ -1,17 +1,27 @@
 """Observations: checked, named, and joined where runs were repeated; nothing is lost without a word."""
 
+import itertools
 import re
 import statistics
+import string
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, PerfError
+from perf_formulas.formula import Formula
+from perfcore import Measurements, Series, Trace, UtilizationCurve
+from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.data.kinds import kind_of
+from perfcore.data.roles import (
+    guess_roles,
+    is_processors,
+    named_parameters,
+)
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
@@ -130,43 +140,6 @@ def test_a_row_without_a_value_is_left_out_and_named(empty):
     assert note == "left out, without time_s: row 1"
 
 
-@pytest.mark.parametrize(
-    "values", [pd.date_range("2020-01-01", periods=3), pd.to_timedelta([8, 4, 2], unit="s")], ids=["dates", "durations"]
-)
-def test_dates_and_durations_are_no_numbers(values):
-    """As integers they count some fraction of a second that no unit tells."""
-    with pytest.raises(PerfError, match="time_s"):
-        observe(p=[1, 2, 4], time_s=values, roles={"value": "time_s"})
-
-
-@pytest.mark.parametrize(
-    ("values", "names"),
-    [
-        ([16.0, 8.0, 16.0], ("16", "8")),
-        ([16, 8, 16], ("16", "8")),
-        (pd.array([16, 8, 16], dtype="Int64"), ("16", "8")),
-        (pd.array([16, 8, 16], dtype="Float64"), ("16", "8")),
-        (pd.Categorical([16.0, 8.0, 16.0]), ("16", "8")),
-        ([2.5, 0.1, 2.5], ("2.5", "0.1")),
-        (["a", " b ", "a"], ("a", "b")),
-        (pd.Categorical(["b", "a", "b"], categories=["a", "b", "c"]), ("b", "a")),
-        (pd.array(["b", "a", "b"], dtype="string"), ("b", "a")),
-        ([True, False, True], ("True", "False")),
-    ],
-    ids=lambda values: f"{type(values).__name__} {values}",
-)
-def test_names_of_systems_whatever_the_type(values, names):
-    seen = observe(nodes=values, p=[1, 2, 4], time_s=[8.0, 4.0, 2.0], roles={"system": "nodes"})
-    assert seen.systems == names
-    assert seen.system.tolist() == [0, 0, 1]
-
-
-def test_long_numbers_that_differ_are_not_taken_for_one_code():
-    """Numbers of jobs or dates in nanoseconds have more digits than a float; their runs do not repeat each other."""
-    seen = observe(code=[1234567890123456789, 1234567890123456788], p=[1, 1], time_s=[8.0, 4.0])
-    assert seen.codes == ("1234567890123456789", "1234567890123456788")
-
-
 def test_several_columns_make_a_name():
     seen = observe(
         code=["lu", "lu", "cg"], klass=["A", "B", "A"], nodes=[16.0, 8.0, 8.0], cpu=["x", "x", "y"], p=[1, 1, 1],
@@ -231,3 +204,307 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert seen.value[twice] == pytest.approx((167.26 + 170.83) / 2)
     assert seen.spread[twice] == pytest.approx((170.83 - 167.26) / np.sqrt(2))
     assert missing_cells(seen) == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}
+
+
+# Measurements: a table, the meaning of its columns, and where its rows came from.
+@pytest.fixture
+def runs():
+    return pd.DataFrame(
+        {
+            "code": ["lu", "lu", "cg", "cg"],
+            "machine": ["T3D", "SP2", "T3D", "SP2"],
+            "procs": [1, 2, 4, 8],
+            "size": [64, 64, 102, 102],
+            "time_s": [8.0, 4.1, 2.2, 1.3],
+            "wait_ms": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+
+
+def test_roles_that_are_given_take_the_place_of_guesses(runs):
+    data = Measurements(runs, "p=procs,n=size", "wait_ms", code=["code"], system=())
+    assert data.roles.parameters == {"p": "procs", "n": "size"}
+    assert (data.roles.value, data.roles.unit) == ("wait_ms", "ms")
+    assert data.roles.system == ()
+    assert repr(data) == "Measurements(4 rows, wait_ms [ms] over p=procs, n=size, code by code)"
+
+
+def test_guesses_give_way_to_what_is_told(runs):
+    """A column has one role: who calls the processors the system has not varied them."""
+    assert Measurements(runs, system="procs").roles.parameters == {}
+    assert Measurements(runs, system="time_s").roles.value is None
+    assert Measurements(runs, "code").roles.code == ()
+    assert Measurements(runs, system="code").roles.code == ()
+    assert Measurements(runs, "size").roles.parameters == {"p": "size"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"parameters": "procs", "value": "procs"},
+        {"parameters": "procs", "system": "procs"},
+        {"value": "time_s", "code": "time_s"},
+        {"code": "machine", "system": "machine"},
+        {"code": "code,machine", "system": "machine"},
+    ],
+)
+def test_a_column_that_is_told_two_roles_is_refused(runs, told):
+    with pytest.raises(OptionError, match=r"column '\w+' is given as \w+ and as \w+$"):
+        Measurements(runs, **told)
+
+
+def test_several_units_are_refused_with_a_cure_that_works(runs):
+    mixed = runs.rename(columns={"time_s": "time"}).assign(unit=["s", "s", "ms", "ms"])
+    with pytest.raises(DataError, match=r"column 'unit' has several units \(s, ms\).*--where unit=s"):
+        Measurements(mixed).observations()
+    chosen = Measurements(mixed).where("unit=s")
+    assert chosen.roles.unit == "s"
+    assert len(chosen.observations()) == 2
+
+
+def test_lines_of_the_source_stay_with_their_rows(runs):
+    data = Measurements(runs, source="runs.csv", lines=range(2, 42, 10))
+    assert [data.line(row) for row in range(4)] == [2, 12, 22, 32]
+    chosen = data.where("procs>1").where("machine=SP2")
+    assert chosen.table["procs"].tolist() == [2, 8]
+    assert [chosen.line(row) for row in range(2)] == [12, 32]
+    assert [chosen.with_roles(code="size").line(row) for row in range(2)] == [12, 32]
+    with pytest.raises(InputError, match=r"^runs.csv:32: is odd$"):
+        chosen.refuse(1, "is odd")
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        (pd.DataFrame({"p": [], "time_s": []}), "the table has no rows"),
+        (pd.DataFrame(), "the table has no rows"),
+        (pd.DataFrame([[1, 2.0]], columns=["p", "p"]), r"must be texts that differ, not \['p', 'p'\]"),
+        (pd.DataFrame([[1, 2.0]]), r"must be texts that differ, not \[0, 1\]"),
+        (pd.DataFrame([[1, 2.0]], columns=pd.MultiIndex.from_tuples([("a", "p"), ("a", "t")])), "must be texts"),
+        (pd.DataFrame(np.ones((1, 400)), columns=range(400)), "must be texts"),
+    ],
+)
+def test_tables_that_are_none_are_refused_in_one_short_line(table, problem):
+    with pytest.raises(DataError, match=rf"^runs.csv: .*{problem}") as caught:
+        Measurements(table, source="runs.csv")
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) <= 300
+
+
+# Roles of columns: guessed from usual names, or given by the user.
+QUICK_OF_MEASUREMENT_ROLES = settings(max_examples=200, deadline=None, derandomize=True)
+COLUMNS = ["procs", "size", "time_s", "A b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "processors", "value", "code", "system"),
+    [
+        (["code", "class", "procs", "nodes", "time_s"], "procs", "time_s", ("code",), ()),
+        (["machine", "benchmark", "nodes", "wall_s"], "nodes", "wall_s", ("benchmark",), ("machine",)),
+        (["App", "Host", "MPI ranks", "Wall time [s]"], "MPI ranks", "Wall time [s]", ("App",), ("Host",)),
+        (["n-procs", "elapsed"], "n-procs", "elapsed", (), ()),
+        (["P", "Seconds"], "P", "Seconds", (), ()),
+        (["gpus", "tasks", "real_time"], "tasks", "real_time", (), ()),
+        (["size", "time_s"], None, "time_s", (), ()),
+        (["cores-per-node", "cores", "ns/day"], "cores", None, (), ()),
+    ],
+)  # fmt: skip
+def test_usual_names_are_known(columns, processors, value, code, system):
+    roles = guess_roles(columns, {c for c in columns if c.lower() not in ("code", "machine", "host")})
+    assert roles.parameters == ({} if processors is None else {"p": processors})
+    assert (roles.value, roles.code, roles.system) == (value, code, system)
+
+
+# As people head the columns of their tables.
+COUNTS = (
+    "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP "
+    "Threads, numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, "
+    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
+)
+NO_COUNTS = (
+    "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, "
+    "rank, node, core, thread, gpu, Node ID, node_id, task id, n, N, nx, pid, mpiP, subtasks, problem size, #dofs, "
+    "np_ratio, nsteps, p-value, CPU time, cpu, core hours, node hours, cores (%), GPU memory, number"
+)
+TIMES = (
+    "Wall time [min], Wall Time (s), Elapsed (sec), Time (sec.), Runtime in s, Time in seconds, time(ms), time / s, "
+    "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, Time "
+    "to solution (h), Execution time (s), Average runtime [ms]"
+)
+
+
+@pytest.mark.parametrize("column", COUNTS.split(", "))
+def test_counts_of_processors_as_people_write_them(column):
+    assert is_processors(column)
+    assert guess_roles([column, "time_s"], {column, "time_s"}).parameters == {"p": column}
+
+
+@pytest.mark.parametrize("column", NO_COUNTS.split(", "))
+def test_what_counts_no_processors(column):
+    assert not is_processors(column)
+
+
+@pytest.mark.parametrize("column", [*TIMES.split(", "), "Time, s", "Elapsed Time, sec"])
+def test_times_as_people_write_them(column):
+    assert guess_roles(["p", "x", column], {"p", "x", column}).value == column
+
+
+def test_threads_of_a_rank_do_not_hide_the_ranks():
+    columns = ["Cluster", "Threads/rank", "#Ranks", "Wall time [min]"]
+    roles = guess_roles(columns, set(columns[1:]))
+    assert (roles.parameters, roles.value, roles.unit) == ({"p": "#Ranks"}, "Wall time [min]", "min")
+    assert roles.system == ("Cluster",)
+
+
+def test_p_keeps_its_meaning_where_it_is_a_column_of_another():
+    """A formula over columns, such as p*time, must not read the processors where the table has a column p."""
+    assert guess_roles(["p", "procs", "time_s"], {"procs", "time_s"}).parameters == {"procs": "procs"}
+
+
+names = st.sampled_from(
+    ["p", "procs", "nodes", "threads_s", "time", "time_s", "wall", "code", "app", "system", "host", "x", "P", "n procs"]
+)
+
+
+@QUICK_OF_MEASUREMENT_ROLES
+@given(columns=st.lists(names, unique=True, max_size=8), data=st.data())
+def test_a_guess_gives_each_column_one_role(columns, data):
+    numeric = data.draw(st.sets(st.sampled_from(columns))) if columns else set()
+    roles = guess_roles(columns, numeric)
+    used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.code, *roles.system]
+    assert len(used) == len(set(used))
+    assert set(used) <= set(columns)
+    assert {*roles.parameters.values(), *([roles.value] if roles.value else [])} <= numeric
+
+
+RATES = [
+    "rate_per_s",
+    "bandwidth_MB_s",
+    "flops_s",
+    "GB/s",
+    "requests_per_second",
+    "ops/s",
+    "MB_per_s",
+    "gflops",
+    "tokens/s",
+]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_a_rate_is_no_time_where_there_is_one(rate):
+    for columns in itertools.permutations(["p", "solve_s", rate]):
+        assert guess_roles(columns, set(columns)).value == "solve_s"
+    roles = guess_roles(["p", rate], {"p", rate})
+    assert (roles.value, roles.unit != "s") == (rate, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("procs", {"p": "procs"}),
+        ("procs,size", {"p": "procs", "size": "size"}),
+        (" procs , n = size ", {"p": "procs", "n": "size"}),
+        (["procs", "size"], {"p": "procs", "size": "size"}),
+        (("P=procs",), {"P": "procs"}),
+        ({"q": "procs", "n": "size"}, {"q": "procs", "n": "size"}),
+        ("SIZE", {"p": "size"}),
+        ("n=size,m=A b", {"n": "size", "m": "A b"}),
+        ([], {}),
+    ],
+)
+def test_parameters_as_a_user_names_them(given, found):
+    assert named_parameters(given, COLUMNS) == found
+
+
+@QUICK_OF_MEASUREMENT_ROLES
+@example("log").via("a function of the syntax")
+@example("and").via("an operator of the syntax")
+@given(st.text(string.ascii_letters + "_é0 9-", min_size=1, max_size=4))
+def test_every_symbol_that_is_accepted_can_stand_in_a_formula(symbol):
+    try:
+        named_parameters({symbol: "procs"}, COLUMNS)
+    except OptionError:
+        return
+    assert Formula(symbol).names == (symbol,)
+
+
+@pytest.mark.parametrize(
+    ("columns", "value"),
+    [
+        (("p", "time_s_olympic_mean", "time_s_min", "time_s_max"), "time_s_olympic_mean"),
+        (("p", "wall_s_min", "wall_s_median"), "wall_s_median"),
+        (("p", "time_s_min", "time_s_max"), "time_s_min"),  # without a mean the least is what there is
+        (("p", "time_min", "time_max"), "time_min"),  # minutes
+    ],
+)
+def test_the_least_of_the_runs_does_not_stand_for_their_mean(columns, value):
+    assert guess_roles(columns, set(columns)).value == value
+
+
+# Kinds of data: by type, and measurements by what their columns name.
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = {
+    "cholesky/cholesky_trace.csv.gz": "trace",
+    "step.csv": "curve",
+    "sor/recorded/availability.csv": "series",
+    "npb/timings.csv": "codes x systems",
+    "scaling_laws/runs.jsonl": "timings",
+    "study/recorded/sor.db": "timings",
+}
+
+
+def table_of_kinds(codes, systems, **more):
+    return pd.DataFrame({"code": codes, "system": systems, "p": 4, "time_s": 1.0, **more})
+
+
+@pytest.mark.parametrize(("file", "kind"), EXAMPLES.items())
+def test_the_examples(file, kind):
+    assert kind_of(perfcore.read(FOLDER / file)) == kind
+
+
+def test_types():
+    assert kind_of(Trace([0], [0], [0], [1], ["a"], ["x"])) == "trace"
+    assert kind_of(UtilizationCurve([0, 1], [1])) == "curve"
+    assert kind_of(Series([0, 1], {"x": [1, 2]}, "s")) == "series"
+    with pytest.raises(DataError, match="dict is no kind of data"):
+        kind_of({})
+
+
+@pytest.mark.parametrize(
+    ("codes", "systems", "kind"),
+    [
+        ("xxyy", "abab", "codes x systems"),
+        ("xxy", "aba", "timings"),  # nothing but x on two systems, and but a with two codes
+        ("xyz", "abc", "timings"),  # each code on a system of its own
+        ("xxxx", "abab", "timings"),
+        ("xyxy", "aaaa", "timings"),
+    ],
+)
+def test_codes_and_systems_must_have_pairs_in_common(codes, systems, kind):
+    assert kind_of(Measurements(table_of_kinds(list(codes), list(systems)))) == kind
+
+
+def test_a_category_goes_before_codes_and_systems():
+    data = table_of_kinds(list("xxyy"), list("abab"), category="mpi")
+    assert kind_of(Measurements(data)) == "categories"
+    assert kind_of(Measurements(data, category=())) == "codes x systems"
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        ("scaling/hecbiosim_gromacs_categories.csv", "categories"),
+        ("scaling/hecbiosim_gromacs_runs.csv", "timings"),  # one code on several machines
+        ("scaling/mlperf_training.csv", "codes x systems"),  # its value must be named
+        ("scaling/npb_mpi_picluster.csv", "timings"),
+        ("benchresults/extrap/strong_scaling_one_parameter_2.txt", "timings"),
+        ("benchresults/reframe_perflog_excalibur.log", "timings"),  # rows that repeat others
+        ("timeseries/nyc_taxi.csv", "curve"),
+        ("timeseries/sadf-j.json", "series"),
+        ("traces/caliper/lulesh_weak/64_cores.cali", "categories"),
+        ("traces/paje/qr_trace.paje.worker_state.csv.gz", "trace"),
+    ],
+)
+def test_files_of_others(real_data, file, kind):
+    assert kind_of(perfcore.read(real_data / file)) == kind

@@ -1,12 +1,28 @@
 """The registry: what plugins announce, and what is wrong with those that cannot be used."""
 
+import contextlib
+import inspect
+import subprocess
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-from perfcore import hookimpl
-from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
+import perfcore
+from perf_formulas.formula import FormulaFunction
+from perfcore import UtilizationCurve, hookimpl
+from perfcore.base import errors, progress
+from perfcore.base.errors import (
+    InputError,
+    MissingDependencyError,
+    OptionError,
+    PerfError,
+    PluginError,
+    UnknownNameError,
+)
+from perfcore.contracts import Basis, Reader, Segmentation, Segmenter
+from perfcore.hooks import specs as hookspecs
 from perfcore.hooks.registry import Registry
 
 
@@ -74,15 +90,6 @@ def test_a_misspelt_hook_is_reported():
     assert not found.entries("readers")
 
 
-def test_a_hook_that_asks_for_what_does_not_exist_is_reported():
-    module = ModuleType("demo")
-    module.register_readers = hookimpl(lambda register, registry: None)
-    assert "registry" in registry_of(demo=module).problems[0]
-    module = ModuleType("demo")
-    module.register_readers = hookimpl(lambda register: register("x", "a:A", help="x", colour="red"))
-    assert "colour" in registry_of(demo=module).problems[0]
-
-
 def test_an_unknown_name_is_refused_with_the_nearest():
     found = registry_of(demo=plugin(register_fitters=[("worley", "a:A")]))
     with pytest.raises(UnknownNameError, match="unknown fitter 'worly': did you mean 'worley'"):
@@ -146,31 +153,165 @@ def test_a_plugin_may_bring_a_kind_that_others_then_implement():
         found.entries("schedulrs")
 
 
-def test_hooks_keep_the_wrappers_and_the_order_of_pluggy():
-    calls = []
-    wrapping, last, first = (ModuleType(name) for name in ("wrapping", "last", "first"))
-
-    def around(register):
-        calls.append("before")
-        result = yield
-        calls.append("after")
-        return result
-
-    wrapping.register_readers = hookimpl(wrapper=True)(around)
-    last.register_readers = hookimpl(trylast=True)(lambda register: calls.append("last"))
-    first.register_readers = hookimpl(tryfirst=True)(lambda register: calls.append("first"))
-    found = Registry()
-    modules = {"last": last, "wrapping": wrapping, "first": first}
-    found.add_plugins([(name, "dist", lambda module=module: module) for name, module in modules.items()])
-    assert found.problems == ()
-    assert calls == ["before", "first", "after", "before", "last", "after"]
+# One hook for each kind of thing.
+def test_every_kind_has_a_documented_hook_and_every_hook_a_kind():
+    hooks = {name for name in vars(hookspecs) if name.startswith("register_")}
+    assert hooks == {f"register_{kind}" for kind in hookspecs.KINDS}
+    for hook in hooks:
+        function = getattr(hookspecs, hook)
+        assert list(inspect.signature(function).parameters) == ["register"]
+        assert function.__doc__
 
 
-def test_options_may_be_a_target_of_their_own(tmp_path, monkeypatch):
-    (tmp_path / "demo_options.py").write_text("class Options: pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    module = ModuleType("demo")
-    module.register_fitters = hookimpl(
-        lambda register: register("lca", "no_such_module:Lca", options="demo_options:Options", help="lca")
-    )
-    assert registry_of(demo=module).entry("fitters", "lca").load_options().__name__ == "Options"
+# What the contracts give to those who inherit from them.
+class Halves(Segmenter):
+    def segment(self, curve, n_phases, basis):
+        return Segmentation(np.linspace(0.0, curve.duration, n_phases + 1))
+
+
+def test_a_sequence_is_made_of_segments_unless_overridden():
+    found = Halves().sequence(UtilizationCurve([0, 4], [1]), [1, 2], Basis())
+    assert [each.breaks.tolist() for each in found] == [[0, 4], [0, 2, 4]]
+
+
+def test_a_reader_writes_only_if_it_says_so(tmp_path):
+    class ReadsOnly(Reader):
+        def sniff(self, source):
+            return 0.0
+
+        def read(self, source, options):
+            return None
+
+    assert not ReadsOnly.writes
+    with pytest.raises(NotImplementedError):
+        ReadsOnly().write(None, tmp_path / "x")
+
+
+class Surface(FormulaFunction):
+    name, formula, variables = "surface", "(n/p)^(2/3)", ("n", "p")
+
+
+def test_a_function_is_its_formula():
+    points = {"p": np.array([1.0, 8.0]), "n": np.array([64.0, 64.0]), "unused": np.zeros(2)}
+    assert Surface()(points) == pytest.approx([16.0, 4.0])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 4)])
+def test_a_function_keeps_the_shape_of_its_points_also_where_it_is_constant(shape):
+    class Constant(FormulaFunction):
+        name, formula, variables = "2", "2", ()
+
+    points = {"p": np.full(shape, 8.0), "n": np.full(shape, 64.0)}
+    for function, value in ((Surface(), 4.0), (Constant(), 2.0)):
+        found = function(points)
+        assert found == pytest.approx(np.full(shape, value))
+        assert found.shape == shape
+        assert not np.shares_memory(found, points["p"])
+
+
+def test_a_function_that_no_formula_expresses_overrides_the_call():
+    class Steps(FormulaFunction):
+        name, formula, variables = "nodes", "ceil(p/16)", ("p",)
+
+        def __call__(self, points):
+            return np.ceil(points["p"] / 16.0)
+
+    assert Steps()({"p": np.array([1.0, 16.0, 17.0])}).tolist() == [1.0, 1.0, 2.0]
+
+
+# Errors are one line that says where, what, and what is accepted.
+def test_all_are_the_users_mistakes():
+    kinds = [each for each in vars(errors).values() if isinstance(each, type) and each.__module__ == errors.__name__]
+    assert kinds
+    assert all(issubclass(kind, PerfError) for kind in kinds)
+    assert issubclass(UnknownNameError, OptionError)
+
+
+def test_a_place_in_a_file():
+    error = InputError("qr.prv", "state record has 6 fields, expected 8", line=1204)
+    assert str(error) == "qr.prv:1204: state record has 6 fields, expected 8"
+    assert (error.path, error.line) == ("qr.prv", 1204)
+    assert str(InputError("qr.prv", "the file is empty")) == "qr.prv: the file is empty"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "text"),
+    [
+        ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Known: lca, worley"),
+        ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Known: lca, worley"),
+        ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Known: histogram, list"),
+        ("linear", ["interval", "normal"], "unknown fitter 'linear': Known: interval, normal"),
+        ("spline", ["scaling", "point"], "unknown fitter 'spline': Known: point, scaling"),
+        ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Known: cg, lu"),
+        ("usl", ["equal", "point"], "unknown fitter 'usl': Known: equal, point"),
+        ("x", ["worley", "lca"], "unknown fitter 'x': Known: lca, worley"),
+        ("x", [], "unknown fitter 'x': Known: none"),
+    ],
+)
+def test_the_nearest_name_is_suggested_where_one_is_near(name, known, text):
+    error = UnknownNameError("fitter", name, iter(known))
+    assert str(error) == text
+    assert error.name == name
+
+
+# The package: its public names come when they are asked for.
+def test_every_public_name_exists():
+    assert set(perfcore.__all__) <= set(dir(perfcore))
+    for name in perfcore.__all__:
+        assert getattr(perfcore, name) is not None
+
+
+def test_other_names_do_not():
+    with pytest.raises(AttributeError, match="module 'perfcore' has no attribute 'raed'"):
+        perfcore.raed  # noqa: B018
+
+
+def test_importing_it_imports_nothing_heavy():
+    code = "import sys, perfcore; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "pandas", "msgspec", "pluggy", "click"} & set(done.stdout.split())
+
+
+# Progress goes where the program says, and nowhere by default.
+class Recorder(progress.Sink):
+    def __init__(self):
+        self.seen = []
+
+    @contextlib.contextmanager
+    def bar(self, label, total):
+        self.seen.append((label, total))
+        yield self.seen.append
+
+    def note(self, text):
+        self.seen.append(text)
+
+
+def work():
+    with progress.bar("reading", total=3) as advance:
+        advance(1)
+        advance(2)
+    progress.note("done")
+
+
+def test_silent_by_default(capfd):
+    work()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_reports_reach_the_innermost_sink_and_only_within_its_block():
+    outer, inner = Recorder(), Recorder()
+    with progress.show_with(outer):
+        with progress.show_with(inner):
+            work()
+        progress.note("outside")
+    work()
+    assert inner.seen == [("reading", 3), 1, 2, "done"]
+    assert outer.seen == ["outside"]
+
+
+def test_an_error_ends_the_block():
+    recorder = Recorder()
+    with pytest.raises(ZeroDivisionError), progress.show_with(recorder):
+        raise ZeroDivisionError
+    work()
+    assert recorder.seen == []

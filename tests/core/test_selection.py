@@ -1,6 +1,9 @@
 """Selection of rows: compared with the conditions evaluated row by row in plain Python."""
 
+import itertools
 import operator
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -9,8 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfcore import Measurements
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.selection import Condition, parse_conditions, rows_that_meet
+from perfcore.data.units import (
+    LABELS,
+    is_rate,
+    is_time,
+    nanoseconds_per,
+    readable,
+    same_unit,
+    seconds_per,
+    split_unit,
+    unit_in_name,
+    unit_of,
+)
+from perfcore.hooks.options import build, describe, option
 
 QUICK = settings(max_examples=150, deadline=None, derandomize=True)
 ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -30,15 +46,6 @@ ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.g
 )
 def test_conditions_as_a_user_types_them(text, conditions):
     assert parse_conditions(text) == tuple(conditions)
-
-
-def test_conditions_one_by_one_may_hold_commas():
-    """Names of machines and frameworks do."""
-    assert parse_conditions(["host=Oak Ridge, TN", "p>1"]) == (
-        Condition("host", "=", ("Oak Ridge, TN",)),
-        Condition("p", ">", ("1",)),
-    )
-    assert parse_conditions([]) == ()
 
 
 tables = st.lists(
@@ -84,21 +91,6 @@ def test_a_number_may_be_spelt_in_several_ways(text, dtype):
     assert rows_that_meet(table, parse_conditions(text)).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "Int64", "Float64"])
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("p=2", [False, False, True]),
-        ("p!=2", [True, True, False]),
-        ("p>1", [False, False, True]),
-        ("p<=2", [True, False, True]),
-    ],
-)
-def test_what_is_missing_equals_nothing(dtype, text, expected):
-    table = pd.DataFrame({"p": pd.Series([1, None, 2]).astype(dtype)})
-    assert rows_that_meet(table, parse_conditions(text)).tolist() == expected
-
-
 @pytest.mark.parametrize(
     "values",
     [["a b", " c ", None], pd.Categorical(["a b", "c", None]), pd.array(["a b", "c", None], dtype="string")],
@@ -140,3 +132,198 @@ def test_one_condition_after_another_is_both_at_once(found, least):
         return
     assert data.where(f"code={code}").where(f"p>={least}").table.equals(both)
     assert both["time_s"].tolist() == [k + 1.0 for k, row in enumerate(found) if row[0] == code and row[1] >= least]
+
+
+# Units: times, rates, amounts, and how names of columns say them.
+@pytest.mark.parametrize(("unit", "nanoseconds"), [("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)])
+def test_nanoseconds_per_unit(unit, nanoseconds):
+    assert nanoseconds_per(unit) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("duration", "unit", "text"),
+    [
+        (0, "s", "0 ns"),
+        (999, "ns", "999 ns"),
+        (1000, "ns", "1 us"),
+        (0.5, "us", "500 ns"),
+        (1.5, "ms", "1.5 ms"),
+        (-2500, "ms", "-2.5 s"),
+        (7200, "s", "7200 s"),
+    ],
+)
+def test_a_duration_is_read_in_the_largest_unit_that_keeps_it_at_least_1(duration, unit, text):
+    assert readable(duration, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [
+        ("time_s", "s"), ("time_MS", "ms"), ("wall [s]", "s"), ("wall(us)", "us"), ("elapsed (sec)", "s"),
+        ("real_time_nsec", "ns"), ("run_time_h", "h"), ("elapsed [minutes]", "min"), ("Seconds", "s"),
+        ("elapsed [us]", "us"), ("time (ms)", "ms"), ("Wall time [min]", "min"), ("runtime_ms", "ms"),
+        ("time_s_min", "s"), ("time_per_step_s", "s"), ("time per step (s)", "s"), ("time/s", "s"), ("ns/op", "ns/op"),
+        ("time", None), ("tasks", None), ("class", None), ("energy_J", None), ("s", None), ("time-s", None),
+    ],
+)  # fmt: skip
+def test_times_are_read_from_the_ending_of_a_name(column, unit):
+    assert unit_of(column) == unit
+    assert is_time(unit) == (unit is not None)
+
+
+@pytest.mark.parametrize(
+    ("column", "bare", "label", "factor"),
+    [
+        ("rate_per_s", "rate", "1/s", 1),
+        ("bandwidth_MB_s", "bandwidth", "MB/s", 1e6),
+        ("io_throughput_MiB_s", "io_throughput", "MiB/s", 2**20),
+        ("flops_s", "", "flop/s", 1),
+        ("GB/s", "", "GB/s", 1e9),
+        ("requests_per_second", "", "requests/s", 1),
+        ("ops/s", "", "ops/s", 1),
+        ("MB_per_s", "", "MB/s", 1e6),
+        ("gflops", "", "Gflop/s", 1e9),
+        ("GFLOP/s", "", "Gflop/s", 1e9),
+        ("tokens/s", "", "tokens/s", 1),
+        ("images per minute", "", "images/min", 1 / 60),
+        ("Bandwidth (MBytes/sec)", "Bandwidth", "MB/s", 1e6),
+        ("net_Gbps", "net", "Gbit/s", 1e9 / 8),
+        ("GBps", "", "GB/s", 1e9),
+        ("read_iops", "read", "ops/s", 1),
+        ("bandwidth_s", "bandwidth", "1/s", 1),
+        ("Triad MB/s/core", "Triad", "MB/s/core", 1e6),
+        ("ns/day", "", "ns/day", 1e-9 / 86400),
+    ],
+)
+def test_a_rate_is_not_a_time(column, bare, label, factor):
+    """Each of these ends with a time, and is something over it."""
+    name, unit = split_unit(column)
+    assert (name, unit.kind, unit.label) == (bare, "rate", label)
+    assert unit.factor == pytest.approx(factor, rel=1e-12)
+    assert is_rate(unit_of(column))
+    assert not is_time(unit_of(column))
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "label"),
+    [
+        ("size_MB", "bytes", "MB"), ("peak_memory_mib", "bytes", "MiB"), ("bytes", "bytes", "B"),
+        ("volume [B]", "bytes", "B"), ("work_gflop", "operations", "Gflop"), ("calls [#]", "count", "1"),
+        ("visits_count", "count", "1"), ("gflops_max", "rate", "Gflop/s"),
+    ],
+)  # fmt: skip
+def test_amounts_and_counts(column, kind, label):
+    unit = unit_in_name(column)
+    assert (unit.kind, unit.label) == (kind, label)
+
+
+@pytest.mark.parametrize("label", sorted(LABELS))
+def test_each_label_is_read_back_with_its_factor(label):
+    """Also under a rate: a label is spelt in one way, so reading it twice changes nothing."""
+    if label == "d":
+        return  # spelt day, as in ns/day
+    assert same_unit(label) == label
+    assert same_unit(f"{label}/s") == f"{label}/s"
+    assert unit_in_name(f"value [{label}]").factor == float(LABELS[label][1])
+
+
+def test_factors_of_times_agree_with_nanoseconds():
+    for one, other in itertools.permutations(["ns", "us", "ms", "s"], 2):
+        assert LABELS[one][1] / LABELS[other][1] == Fraction(nanoseconds_per(one), nanoseconds_per(other))
+    assert (seconds_per("minutes"), seconds_per("h"), seconds_per("1/s")) == (60.0, 3600.0, None)
+
+
+# Options: declared once, converted and checked the same from Python and from text.
+def parse_even(given):
+    if int(given) % 2:
+        raise ValueError("an even number is expected")
+    return int(given)
+
+
+@dataclass(frozen=True)
+class Options:
+    degree: int = option(2, "degree", minimum=0)
+    scale: float | None = option(None, "scale", above=0.0)
+    refine: bool = option(False, "refine")
+    method: str = option("fast", "method", choices=("fast", "exact"))
+    states: tuple[str, ...] = option((), "states", choices=lambda: ("run", "wait"))
+    sizes: tuple[int, ...] | None = option(None, "sizes", minimum=1, metavar="N,...")
+    even: int = option(0, "even", parse=parse_even)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("degree", "3", 3),
+        ("degree", 3.0, 3),
+        ("scale", "1e-3", 0.001),
+        ("scale", 2, 2.0),
+        ("scale", None, None),
+        ("refine", "yes", True),
+        ("refine", "False", False),
+        ("refine", True, True),
+        ("method", "exact", "exact"),
+        ("states", "run, wait", ("run", "wait")),
+        ("states", ["wait"], ("wait",)),
+        ("sizes", "1,2,3", (1, 2, 3)),
+        ("sizes", range(1, 3), (1, 2)),
+        ("sizes", None, None),
+        ("even", "4", 4),
+    ],
+)
+def test_accepted_values(name, given, value):
+    converted = getattr(build(Options, {name: given}, "demo"), name)
+    assert converted == value
+    assert type(converted) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("degree", -1, "demo: --degree -1: must be at least 0"),
+        ("degree", "two", r"--degree 'two': a number is expected \(int\)"),
+        ("degree", 2.5, "--degree 2.5: a whole number is expected"),
+        ("degree", "2.5", r"a number is expected \(int\)"),
+        ("degree", True, "a number is expected"),
+        ("degree", None, "a number is expected"),
+        ("degree", float("nan"), "a number is expected"),
+        ("scale", 0, "--scale 0: must be greater than 0"),
+        ("scale", "nan", "a finite number is expected"),
+        ("scale", float("nan"), "a finite number is expected"),
+        ("scale", float("inf"), "a finite number is expected"),
+        ("scale", 10**400, r"a number is expected \(float\)"),
+        ("refine", "maybe", "true or false is expected"),
+        ("method", "fasst", "--method 'fasst': unknown value 'fasst': did you mean 'fast'"),
+        ("states", "run,wat", "did you mean 'wait'. Known: run, wait"),
+        ("states", "", "unknown value ''"),
+        ("sizes", "1,0", "must be at least 1"),
+        ("sizes", 7, "--sizes 7"),
+        ("even", 3, "--even 3: an even number is expected"),
+    ],
+)
+def test_refused_values(name, given, message):
+    with pytest.raises(OptionError, match=message) as caught:
+        build(Options, {name: given}, "demo")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="unknown option of demo 'degre': did you mean 'degree'"):
+        build(Options, {"degre": 2}, "demo")
+
+
+def test_describe_lists_everything_in_order():
+    fields = describe(Options)
+    assert [f.name for f in fields] == ["degree", "scale", "refine", "method", "states", "sizes", "even"]
+    by_name = {f.name: f for f in fields}
+    assert by_name["states"].choices == ("run", "wait")
+    assert (by_name["sizes"].type, by_name["sizes"].many, by_name["sizes"].optional) == (int, True, True)
+    assert (by_name["scale"].type, by_name["scale"].many, by_name["scale"].optional) == (float, False, True)
+
+
+def test_a_name_is_spelt_with_hyphens_on_the_command_line():
+    @dataclass(frozen=True)
+    class Long:
+        break_tolerance: float = option(0.0, "tolerance")
+
+    assert describe(Long)[0].flag == "--break-tolerance"

@@ -1,9 +1,10 @@
 """Inputs: plain, compressed, piped, and those that cannot be read."""
 
+import errno
 import gzip
 import io
-import lzma
 import os
+import stat
 import struct
 import sys
 import tempfile
@@ -12,7 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfcore.base.errors import InputError, MissingDependencyError, PerfError
+from perfcore.base.errors import InputError
+from perfcore.base.files import atomic_path, check_folder, refuse_existing, write_bytes
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.reading.source import HEAD_BYTES, Source
 from perfcore.testing.readers import compressed
@@ -144,22 +146,6 @@ def test_what_is_not_there(tmp_path):
         Source(tmp_path / "file" / "x.csv")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_must_not_be_read(tmp_path):
-    path = tmp_path / "locked" / "x.csv"
-    path.parent.mkdir()
-    path.write_bytes(TEXT)
-    path.chmod(0)
-    with pytest.raises(InputError, match="cannot be read: Permission denied"):
-        Source(path)
-    path.parent.chmod(0)
-    try:
-        with pytest.raises(InputError, match="cannot be read: Permission denied"):
-            Source(path)
-    finally:
-        path.parent.chmod(0o700)
-
-
 def read_all(path):
     with Source(path) as source, source.open() as stream:
         return stream.read()
@@ -177,44 +163,11 @@ def test_a_compressed_file_that_is_cut_short(tmp_path, keep, ending):
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
-def test_streams_that_follow_one_another_are_one_file(tmp_path, ending):
-    """As pigz, pbzip2, pixz, pzstd and cat write them."""
-    path = tmp_path / f"x.csv{ending}"
-    path.write_bytes(compressed(TEXT, ending) + compressed(b"3,4\n", ending))
-    assert read_all(path) == TEXT + b"3,4\n"
-
-
-@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
-def test_a_second_stream_that_is_damaged_is_not_lost_without_a_word(tmp_path, ending):
-    path = tmp_path / f"x.csv{ending}"
-    path.write_bytes(compressed(TEXT, ending) + b"?" + compressed(b"3,4\n", ending)[1:])
-    with pytest.raises(InputError, match="is cut short or damaged"):
-        read_all(path)
-
-
-def test_an_xz_file_that_asks_for_all_memory(tmp_path):
-    path = tmp_path / "x.xz"
-    path.write_bytes(lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]))
-    with pytest.raises(InputError, match="Memory usage limit"):
-        read_all(path)
-
-
 def test_a_frame_of_zstd_that_is_skipped(tmp_path):
     """Section 3.1.2 of RFC 8878; pzstd begins its files with one."""
     path = tmp_path / "x.zst"
     path.write_bytes(struct.pack("<II", 0x184D2A50, 4) + b"1234" + compressed(TEXT, ".zst"))
     assert read_all(path) == TEXT
-
-
-def test_without_the_library_for_zstd_the_line_says_what_to_install(tmp_path, monkeypatch):
-    path = tmp_path / "x.csv.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
-    for module in ("compression.zstd", "backports.zstd"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'perfcore\[formats\]'") as caught:
-        Source(path)
-    assert isinstance(caught.value, PerfError)
 
 
 def test_a_device_is_no_file():
@@ -228,3 +181,87 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path, spool, monk
     with pytest.raises(InputError, match="nothing came for"):
         Source(tmp_path / "pipe.csv")
     assert not list(spool.iterdir())
+
+
+# Files are written whole or not at all.
+def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
+    target = tmp_path / "a folder" / "model.json"
+    target.parent.mkdir()
+    umask = os.umask(0o027)
+    try:
+        write_bytes(target, b"content")
+    finally:
+        os.umask(umask)
+    assert target.read_bytes() == b"content"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, interruption):
+    target = tmp_path / "model.json"
+    target.write_bytes(b"old")
+
+    def write_half():
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(b"half")
+            raise interruption
+
+    with pytest.raises(interruption):
+        write_half()
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
+    target = tmp_path / "model.json"
+
+    def write_half():
+        with atomic_path(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InputError) as caught:
+        write_half()
+    assert str(caught.value) == f"{target}: cannot be written: No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("check", [check_folder, lambda path: write_bytes(path, b"content")])
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, check):
+    """A misspelt folder would otherwise come into being, and the file would be looked for in vain."""
+    with pytest.raises(InputError) as caught:
+        check(tmp_path / "reslts" / "model.json")
+    folder = str(tmp_path / "reslts")
+    assert str(caught.value) == f"{folder}/model.json: cannot be written: there is no folder {folder!r}; make it first"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_bytes(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    write_bytes(pipe, b"through the pipe")
+    reader.join(timeout=10)
+    assert received == [b"through the pipe"]
+    assert pipe.is_fifo()
+
+
+def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path):
+    target = tmp_path / "report.html"
+    refuse_existing(target)
+    target.write_text("mine")
+    with pytest.raises(InputError, match=r"report\.html: exists; --overwrite replaces it"):
+        refuse_existing(target)
+    refuse_existing(target, overwrite=True)
+    refuse_existing("/dev/null")

@@ -5,9 +5,11 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from perfcore.hooks.registry import registry
 
@@ -157,3 +159,84 @@ def test_help_imports_nothing_that_computes_or_draws(kind):
 def test_the_core_is_small():
     lines = [len(file.read_text().splitlines()) for file in CORE.rglob("*.py") if "testing" not in file.parts]
     assert sum(lines) <= MOST_LINES
+
+
+# What recipes need is what `pyproject.toml` says.
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOWEST = {
+    name: version
+    for wanted in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["view"])
+    for name, version in [re.match(r"([\w-]+)>=([\d.]+)", wanted).groups()]
+}
+OTHER_NAMES = {"python-duckdb": "duckdb", "matplotlib-base": "matplotlib"}  # of conda-forge
+
+
+def test_conda():
+    recipe = yaml.safe_load((ROOT / "recipes" / "conda" / "recipe.yaml").read_text())
+    needed = dict(re.match(r"([\w-]+) >=([\d.]+)", line).groups() for line in recipe["requirements"]["run"][1:])
+    needed = {OTHER_NAMES.get(name, name): version for name, version in needed.items()}
+    assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("starlette", "uvicorn")}
+    assert recipe["context"] == {
+        "version": PROJECT["version"],
+        "python_min": PROJECT["requires-python"].removeprefix(">="),
+    }
+
+
+def test_spack():
+    recipe = (ROOT / "recipes" / "spack" / "package.py").read_text()
+    needed = re.findall(r'depends_on\("(?:py-)?([\w-]+)(?:\+\w+)?@([\d.]+):', recipe)
+    assert dict(needed) == {**LOWEST, "python": PROJECT["requires-python"].removeprefix(">="), "hatchling": "1.24"}
+    assert f'version("{PROJECT["version"]}")' in recipe
+
+
+@pytest.mark.parametrize(
+    "path", re.findall(r"/opt/source/(\S+)", (ROOT / "recipes/apptainer/perfcore.def").read_text())
+)
+def test_what_a_container_copies_is_there(path):
+    assert (ROOT / path).exists()
+
+
+# Options are known without the implementation: nothing that computes, draws or parses files is imported for them.
+HEAVY_OF_LIGHT_OPTIONS = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb", "msgspec")
+ENTRIES = [entry for kind in registry().kinds for entry in registry().entries(kind).values()]
+WITH_OPTIONS = [entry for entry in ENTRIES if entry.options is not None and entry.distribution == "perfcore"]
+
+_PROGRAM = """
+import sys
+from perfcore.hooks.options import build, describe
+from perfcore.hooks.registry import registry
+for word in sys.argv[1:]:
+    kind, _, name = word.partition(":")
+    options = registry().entry(kind, name).load_options()
+    defaults = {field.name: field.default for field in describe(options)}
+    assert build(options, defaults, name) == options()
+    for heavy in %r:
+        if heavy in sys.modules:
+            sys.exit(f"options of the {kind[:-1]} {name} import {heavy}")
+"""
+
+
+@pytest.mark.parametrize("plugin", sorted({entry.plugin for entry in WITH_OPTIONS}))
+def test_options_import_nothing_heavy(plugin):
+    words = [f"{entry.kind}:{entry.name}" for entry in WITH_OPTIONS if entry.plugin == plugin]
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM % (HEAVY_OF_LIGHT_OPTIONS,), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["fitters", "segmenters", "representations"])
+def test_whatever_an_option_selects_announces_its_options(kind):
+    assert not [e.name for e in registry().entries(kind).values() if e.options is None and e.distribution == "perfcore"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.kind}-{entry.name}")
+def test_announced_options_are_those_of_the_implementation(entry):
+    announced, implementation = entry.options, entry.load()
+    if announced is not None and isinstance(implementation, type):
+        assert entry.load_options() is implementation.Options
+    elif entry.kind == "readers":
+        assert not implementation.Options.__dataclass_fields__, "has options, which it does not announce"

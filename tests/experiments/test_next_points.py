@@ -1,13 +1,19 @@
 """The next points: variances against fresh inverses and refits, a known optimal design, and what is refused."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfcore
-from perf_experiments import next_points
+from perf_experiments import make_design, next_points
+from perf_experiments.costs import costs_by_model, costs_by_runs, duration_text, within_budget
 from perf_experiments.recommendation import PartialFit
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perf_experiments.replications import needed_replications, runs_for_precision
+from perf_experiments.run_records import Run, median_interval
+from perfcore.base.errors import PerfError, UnknownNameError
 from perfcore.models.design_rows import DesignRows
 
 
@@ -156,27 +162,104 @@ def test_points_within_reach():
             next_points(model, {"p": 64}, **limits)
 
 
-def test_rivals_disagree_where_nothing_was_measured():
-    model = fitted(ONE_CODE, fitter="individual", functions="all", terms="2")
-    advice = next_points(model, {"p": 256}, [{"p": 8}, {"p": 128}])
-    assert advice.rivals
-    assert all(rival.point == {"p": 128} for rival in advice.rivals)
-    for rival in advice.rivals:
-        same = fitted(ONE_CODE, fitter="individual", functions=",".join(rival.name.split(" + ")))
-        assert rival.value == pytest.approx(float(same.predict([256.0])[0]), rel=1e-6)
+# Costs: a power law is found from few runs, a model is asked, and the dearest points go first.
+DESIGN = make_design({"p": [1, 2, 4], "D": [10, 20, 40]})
+POINTS = DESIGN.chosen()
 
 
-@pytest.mark.parametrize(
-    ("target", "candidates", "error", "message"),
-    [
-        ({"q": 1}, [{"p": 1}], UnknownNameError, "unknown variable of the model 'q': Known: p"),
-        ({}, [{"p": 1}], UnknownNameError, "which the model needs"),
-        ({"p": 1}, [{"q": 1}], UnknownNameError, "which the model needs"),
-        ({"p": 1}, [], OptionError, "a candidate and at least one point"),
-        ({"p": 1}, [{"p": -1}], DataError, "a positive number is expected"),
-    ],
-)
-def test_points_that_are_refused(target, candidates, error, message):
-    model = fitted(ONE_CODE, fitter="individual", functions="1/p,1")
-    with pytest.raises(error, match=message):
-        next_points(model, target, candidates)
+def law(point):
+    return 0.5 * point["D"] ** 3 / point["p"]
+
+
+def test_a_power_law_is_found_from_three_runs():
+    measured = [(point, law(point)) for point in (POINTS[0], POINTS[1], POINTS[3])]
+    np.testing.assert_allclose(costs_by_runs(measured, POINTS), [law(point) for point in POINTS], rtol=1e-9)
+
+
+def test_noise_is_not_taken_for_an_effect():
+    """Start-up takes a tenth of a second everywhere; extrapolated, a slope of noise would span orders of magnitude."""
+    rng = np.random.default_rng(11)
+    measured = [(point, 0.1 * (1 + 0.05 * rng.normal())) for point in POINTS for _ in range(2)]
+    far = make_design({"p": [1, 4096], "D": [1, 10**6]}).chosen()
+    np.testing.assert_allclose(costs_by_runs(measured, far), 0.1, rtol=0.1)
+
+
+def fitted_of_costs(values):
+    table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": values})
+    return perfcore.fit(perfcore.Measurements(table), fitter="individual", functions="1/p")
+
+
+def test_a_model_is_asked():
+    points = make_design({"p": [1, 2, 16], "D": [5]}).chosen()
+    np.testing.assert_allclose(costs_by_model(fitted_of_costs([8.0, 4.0, 2.0, 1.0]), points), [8.0, 4.0, 0.5])
+    with pytest.raises(UnknownNameError, match="which is a variable of the model 'p'"):
+        costs_by_model(fitted_of_costs([8.0, 4.0, 2.0, 1.0]), make_design({"D": [5]}).chosen())
+
+
+def test_a_budget_leaves_out_the_dearest_first():
+    costs = np.array([law(point) for point in POINTS])
+    everything = within_budget(DESIGN, costs, None)
+    assert everything.total_s == pytest.approx(2 * costs.sum())
+    assert everything.too_dear_s == {}
+    # Without the two dearest, 32,000 and 16,000 s, twice: 2*(63,875 - 48,000).
+    found = within_budget(DESIGN, costs, 2 * (costs.sum() - 48_000.0) + 1.0)
+    assert found.too_dear_s == {"p=1 D=40": 32_000.0, "p=2 D=40": 16_000.0}
+    assert found.total_s == pytest.approx(2 * (costs.sum() - 48_000.0))
+    assert len(found.chosen()) == 7
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.001, "0.001 s"), (59, "59 s"), (60, "1 min"), (172800, "2 d")])
+def test_durations(seconds, text):
+    assert duration_text(seconds) == text
+
+
+# How many replications a precision needs: a textbook's example, a simulation, and the paper's step from two runs.
+def run(point, replication, value=None, problem=None):
+    return Run(
+        point=point, replication=replication, problem=problem, started="", command=(), wall_ns=10**9, user_s=0.0,
+        system_s=0.0, peak_memory_kib=0, exit_status=0, signal=None, busy_before=None, noisy=False,
+        values={} if value is None else {"t": value},
+    )  # fmt: skip
+
+
+def test_the_example_of_jain():
+    """R. Jain (1991), example 13.10: mean 20 s, standard deviation 5 s, known to 5 % with 95 %: 97 runs."""
+    assert runs_for_precision(5.0 / 20.0, 1e9, 0.05, 1000) == 97
+
+
+def test_two_runs_of_many_points_tell_how_many_more():
+    rng = np.random.default_rng(3)
+    runs = [run({"n": n}, k, n * (1 + 0.03 * rng.normal())) for n in range(1, 41) for k in (1, 2)]
+    found = needed_replications(runs, 0.05)
+    # (2.57 * 0.03 / 0.05)^2 = 2.4 with the five degrees of freedom that a point then has.
+    assert 2 <= np.median([each.needed for each in found]) <= 4
+    assert all(each.replications == 2 for each in found)
+    # By themselves two runs would need (12.7 * 0.03 / 0.05)^2 = 58.
+    assert max(each.needed for each in found) < 15
+
+
+def test_a_point_that_spreads_more_needs_more():
+    quiet = [run({"n": n}, k, 1.0 + 0.01 * (-1) ** k) for n in range(10) for k in (1, 2)]
+    wild = [run({"n": 99}, k, 1.0 + 0.2 * (-1) ** k) for k in (1, 2)]
+    found = {each.point["n"]: each for each in needed_replications([*quiet, *wild], 0.05)}
+    assert found[99].needed > found[0].needed
+    assert found[99].precision > found[0].precision
+
+
+def test_what_was_asked_for_is_reached():
+    rng = np.random.default_rng(5)
+    first = [run({"n": n}, k, 1 + 0.05 * rng.normal()) for n in range(20) for k in (1, 2)]
+    means = [
+        np.mean([1 + 0.05 * rng.normal() for _ in range(each.needed)]) for each in needed_replications(first, 0.03)
+    ]
+    assert np.mean(np.abs(np.array(means) - 1) <= 0.03) >= 0.9
+
+
+# The interval of the median: ranks by exact fractions, and how often it covers.
+@pytest.mark.parametrize("count", range(6, 41))
+def test_ranks_by_counting_outcomes(count):
+    """Among 2^n equally likely outcomes, fewer than k values lie below the median in sum_{i<k} C(n, i) of them."""
+    missed = [Fraction(2 * sum(math.comb(count, i) for i in range(k)), 2**count) for k in range(1, count)]
+    rank = sum(share <= Fraction(5, 100) for share in missed)
+    values = np.random.default_rng(0).permutation(count) + 1.0
+    assert median_interval(values) == (rank, count + 1 - rank)

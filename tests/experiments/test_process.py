@@ -1,6 +1,8 @@
 """One run: what it took is measured, whatever it does, and nothing of it stays behind."""
 
+import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from perf_experiments.measurement import run_process
+import perfcore
+from perf_experiments import read_design
+from perf_experiments.design import parse_factor
+from perf_experiments.measurement import cut, filled, launcher_words, parse_patterns, run_process, values_in
+from perfcore.base.errors import OptionError
 
 
 def run(code, limit_s=None):
@@ -107,3 +113,138 @@ def test_a_killed_caller_takes_its_run_along(tmp_path):
             time.sleep(0.01)
         process.kill()
     assert gone(int(note.read_text()))
+
+
+# The shipped study: its programs report categories that add up, and its README says what its stores say.
+STUDY = Path(__file__).parents[2] / "examples" / "study"
+
+
+@pytest.fixture(scope="module")
+def study():
+    spec = importlib.util.spec_from_file_location("study", STUDY / "study.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("words", [["sor", "--iterations", "20"], ["cholesky"]])
+def test_categories_add_up_to_the_total(words):
+    command = [sys.executable, STUDY / "measure.py", *words, "--size", "48", "--workers", "2"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    seconds = {name: float(value) for name, value in re.findall(r"^(\w+) ([0-9.]+)$", out, re.MULTILINE)}
+    assert set(seconds) == {"total", "compute", "waiting", "other"}
+    assert sum(seconds.values()) - seconds["total"] == pytest.approx(seconds["total"], abs=5e-6)
+
+
+def test_the_readme_says_what_the_stores_say(study):
+    """Numbers may differ in their last digits between machines, the text not."""
+    written = study._BLOCK.search((STUDY / "README.md").read_text())[0]
+    number = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?")
+    made = study.report()
+    assert number.sub("#", made) == number.sub("#", written)
+    found, shown = ([float(text) for text in number.findall(part)] for part in (made, written))
+    assert found == pytest.approx(shown, rel=0.02)
+
+
+def test_every_recorded_run_is_whole(study):
+    for program in study.PROGRAMS:
+        table = study.table_of(program).table
+        assert set(table["category"]) == set(study.CATEGORIES)
+        assert table.groupby("run")["time_s"].size().eq(3).all()
+        # Who works alone waits for nobody.
+        assert (table["time_s"] >= 0).all()
+        assert (table.loc[table["category"] == "compute", "time_s"] > 0).all()
+
+
+# The functions behind the commands: values of Python, files and results that fit together.
+@pytest.fixture
+def store(tmp_path):
+    plan = perfcore.design({"n": "1..4*2"}, output=tmp_path / "plan.toml")
+    code = "import sys; print('t', {n} + sys.getsizeof('') % 1)"
+    done = perfcore.run(
+        plan, [sys.executable, "-S", "-c", code], store=tmp_path / "r.db", values=["t=t ([0-9.]+)"], max_load=1
+    )
+    assert (done.made, done.failed, len(done.to_frame())) == (6, 0, 1)
+    assert repr(done).startswith("<Summary: ")
+    return tmp_path / "r.db"
+
+
+def test_a_design_is_the_file_that_it_wrote(tmp_path):
+    plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"], output=tmp_path / "d.toml")
+    assert read_design(tmp_path / "d.toml") == plan
+    assert plan.to_frame().columns.tolist() == ["p", "D", "replications"]
+    assert len(plan.to_frame()) == 6
+    assert "<table>" in plan._repr_html_()
+
+
+def test_runs_are_kept_and_priced(store):
+    kept = perfcore.runs(store)
+    assert kept.to_frame().groupby("n")["t"].first().to_dict() == {1: 1.0, 2: 2.0, 4: 4.0}
+    assert perfcore.runs(store, failed=True).listed == ()
+    run = perfcore.runs(store, show=1).listed[0]
+    assert run.stdout.startswith(b"t ")
+    assert {"noisy: no", "noisy: yes"} & set(run.summary())
+    priced = perfcore.design({"n": [1, 2, 4]}, runs=store, budget=3600.0)
+    assert priced.total_s > 0.0
+    assert priced.summary()[1].startswith("about ")
+
+
+# Factors, templates and values: what a user may write, and what is refused.
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("p=1,2,4", (1, 2, 4)),
+        ("p=128..1024*2", (128, 256, 512, 1024)),
+        ("p=0..1:0.5", (0, 0.5, 1)),
+        ("p= cg , lu", ("cg", "lu")),
+        ("p=-1e3", (-1000,)),
+    ],
+)
+def test_levels(text, levels):
+    assert parse_factor(text) == ("p", levels)
+    assert [type(level) for level in parse_factor(text)[1]] == [type(level) for level in levels]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p", "NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST"),
+        ("p=", "NAME=LEVEL,LEVEL,..."),
+        ("p=1,2,4o", "'4o' is no number"),
+        ("p=1..8*1", "'1..8*1' is no number"),
+        ("p=1,1.0", "level 1 stands there twice"),
+        ("2p=1", "a name of letters, digits and _"),
+        ("wall_s=1", "the name has a meaning already"),
+        ("cores=1", "the name has a meaning already"),
+        ("log=1", "the name has a meaning already"),
+        ("p=nan", "'nan' is no number"),
+    ],
+)
+def test_factors_that_are_refused(text, message):
+    with pytest.raises(OptionError, match=message.replace("*", r"\*").replace(".", r"\.")):
+        parse_factor(text)
+
+
+def test_templates():
+    point = {"p": 4, "D": 0.5, "solver": "cg {p}"}
+    assert filled(["{p}x{D}", "{{{p}}}", "{solver}", "plain"], point) == ("4x0.5", "{4}", "cg {p}", "plain")
+    assert launcher_words("local") == ()
+    assert launcher_words("srun --cpu-bind 'a b' -n {p}") == ("srun", "--cpu-bind", "a b", "-n", "{p}")
+
+
+def test_values():
+    patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
+    assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 7, 99, 100, 200])
+def test_output_is_cut_in_the_middle(most):
+    output = bytes(range(100))
+    kept = cut(output, most)
+    if most >= 100:
+        assert kept == output
+        return
+    before, after = kept.split(f"\n... {100 - most} bytes left out ...\n".encode())
+    assert len(before) + len(after) == most
+    assert output.startswith(before)
+    assert output.endswith(after)

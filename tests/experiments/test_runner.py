@@ -9,7 +9,7 @@ import pytest
 
 from perf_experiments import Design, RunOptions, Store, run_design
 from perf_experiments.measurement import busy_share
-from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, PerfError
 
 
 def kept(runs):
@@ -84,22 +84,6 @@ def test_a_results_file(runs, tmp_path, monkeypatch):
     assert found[2].problem == "the run did not write its results file out-2.json"
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("{", "is not JSON"),
-        ("[1]", "is no JSON object with a number in it"),
-        ('{"n": 1}', "has 'n', a name that is taken"),
-        ('{"wall_s": 1}', "has 'wall_s', a name that is taken"),
-    ],
-)
-def test_results_that_are_refused(runs, tmp_path, content, problem):
-    file = tmp_path / "out.json"
-    code = "open(%r, 'w').write(%r)" % (str(file), content)  # noqa: UP031 (braces)
-    runs(code.replace("{", "{{").replace("}", "}}"), {"n": [1]}, results=str(file))
-    assert problem in kept(runs)[0].problem
-
-
 def test_warm_up_runs_are_made_and_not_kept(runs, tmp_path):
     log = tmp_path / "log"
     assert runs(f"open({str(log)!r}, 'a').write('x')", warmup=2).made == 2
@@ -154,16 +138,6 @@ def test_mistakes_are_said_before_anything_runs(runs, change, message):
         run_design(Design(factors={"n": [1, 2]}), runs.store, RunOptions(**change))
     assert message in str(refused.value)
     assert not change["command"] or not runs.store.exists()
-
-
-def test_runs_of_different_commands_are_not_mixed(runs):
-    runs("print(1)")
-    with pytest.raises(
-        OptionError, match=r"its runs were made with command .*print\(1\), not .*print\(2\); name another"
-    ):
-        runs("print(2)")
-    with pytest.raises(OptionError, match="its runs were made with factors n, not m"):
-        runs("print(1)", {"m": [1]})
 
 
 def test_a_full_disk_loses_only_the_run_in_flight(runs, monkeypatch):

@@ -102,16 +102,6 @@ def test_each_point_gets_its_own_resources(study):
     assert all("--time=11" in words and "--no-requeue" in words for words in options)
 
 
-def test_the_options_for_sbatch_are_known_the_next_time(study):
-    study(sbatch="--ntasks={n}", factors={"n": [4]})
-    study.slurm.end("4000", "NODE_FAIL")
-    study(None, factors={"n": [4]}, retry_failed=True)
-    assert "--ntasks=4" in study.slurm.read("4001")["options"]
-    study.slurm.end("4001", "NODE_FAIL")
-    study(None, sbatch="", factors={"n": [4]}, retry_failed=True)
-    assert not any("ntasks" in word for word in study.slurm.read("4002")["options"])
-
-
 @pytest.mark.parametrize("level", ["$(touch evil)", "a b", "'; touch evil; '", '"`touch evil`"', "\\", "{x} % %j"])
 def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatch, level):
     monkeypatch.chdir(tmp_path)
@@ -167,15 +157,6 @@ def test_a_record_may_arrive_late_but_not_for_ever(study):
     study.slurm.end("4000", "COMPLETED", end=time.time() - 1000)
     summary = study(None, factors={"n": [1]})
     assert (summary.waiting, summary.failed) == (0, 1)
-
-
-def test_a_run_that_fails_is_a_failed_run_and_a_failed_job(study):
-    study("raise SystemExit({n} - 1)", values=[])
-    study.slurm.run()
-    assert len(study.slurm.numbers("FAILED")) == 1
-    summary = study(None, values=[])
-    assert (summary.succeeded, summary.failed) == (1, 1)
-    assert {run.problem for run in kept(study)} == {None, "exit status 1"}
 
 
 def test_a_refusal_loses_nothing(study):

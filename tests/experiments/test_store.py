@@ -1,6 +1,7 @@
 """The store: every run that ended survives, one writer at a time, and nothing foreign or damaged is touched."""
 
 import contextlib
+import dataclasses
 import os
 import random
 import signal
@@ -11,7 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
+from format_samples import SAMPLES
 
+import perfcore
 from perf_experiments import Store
 from perf_experiments.run_records import Run
 from perfcore.base.errors import InputError
@@ -243,3 +246,41 @@ def test_a_journal_left_by_a_killed_commit_is_undone(path):
     with Store.read(path) as store:
         assert len(store.runs()) == 1
         assert store._rows("SELECT count(*) FROM facts") == [(2,)]
+
+
+# A store as a table: columns, roles and rows, and what is refused.
+@pytest.fixture
+def path_of_store_reader(tmp_path):
+    file = tmp_path / "runs.db"
+    file.write_bytes(SAMPLES["experiments"][0][1])
+    return file
+
+
+def test_columns_and_roles(path_of_store_reader):
+    data = perfcore.read(path_of_store_reader)
+    assert dict(data.roles.parameters) == {"p": "p"}
+    assert (data.roles.value, data.roles.code, data.roles.system) == ("time", ("solver",), ())
+    # What the sample says: wall time 2,500,000,000 ns, 2,048 KiB; the run that failed is no measurement.
+    assert data.table[["p", "time", "wall_s", "peak_memory_mib", "noisy"]].to_numpy().tolist() == [
+        [1, 2.25, 2.5, 2.0, 0],
+        [2, 1.5, 2.5, 2.0, 1],
+    ]
+
+
+def test_without_values_the_wall_time_counts(path_of_store_reader):
+    with Store.read(path_of_store_reader) as store:
+        runs = store.runs()
+    with Store.hold(path_of_store_reader.with_name("wall.db")) as store:
+        for run in runs:
+            store.add(dataclasses.replace(run, values={}, environment={"host": f"node{run.number}"}))
+    data = perfcore.read(path_of_store_reader.with_name("wall.db"))
+    assert (data.roles.value, data.roles.unit, data.roles.system) == ("wall_s", "s", ("host",))
+
+
+def test_a_store_without_measurements_is_refused(tmp_path, path_of_store_reader):
+    with Store.read(path_of_store_reader) as store:
+        failed = store.runs()[2]
+    with Store.hold(tmp_path / "failed.db") as store:
+        store.add(failed)
+    with pytest.raises(InputError, match=r"failed.db: holds no run that counts \(1 runs, 1 failed\)"):
+        perfcore.read(tmp_path / "failed.db")

@@ -64,7 +64,7 @@ def explored(tmp_path_factory):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     kept = "stopped; everything that was kept is in its files\n"
-    assert out in (kept, f"{kept}not saved: worley\n")  # what is not saved depends on which of its tests ran here
+    assert out in (kept, f"{kept}not saved: phases\n")  # what is not saved depends on which of its tests ran here
     assert err == ""
     assert process.returncode == 0
 
@@ -78,14 +78,14 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     explored.enter(tab)
     assert "key=" not in tab.url
     assert heading(tab) == "trace.csv"
-    tab.get_by_role("main").get_by_role("link", name="worley").click()
+    tab.get_by_role("main").get_by_role("link", name="phases").click()
     settled(tab)
-    assert tab.url.endswith("/fit/worley")
+    assert tab.url.endswith("/fit/phases")
     slider = tab.get_by_role("slider", name="number of phases")
     count = int(slider.input_value())
     slider.focus()
     slider.press("ArrowRight")  # scripts send the form, and the focus comes back
-    tab.wait_for_url(f"**/fit/worley?phases={count + 1}*")
+    tab.wait_for_url(f"**/fit/phases?phases={count + 1}*")
     settled(tab)
     rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
@@ -99,7 +99,7 @@ def test_from_the_data_to_phases_and_back(tab, explored):
     for _ in range(3):
         tab.go_back()
         settled(tab)
-    assert tab.url.endswith("/fit/worley")
+    assert tab.url.endswith("/fit/phases")
     tab.get_by_label("Where you are").get_by_role("link", name="trace.csv").click()
     assert heading(tab) == "trace.csv"
 
@@ -156,7 +156,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
 
 def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored):
     explored.enter(tab)
-    for place in ("", "fit/worley", "overheads", "timeline", "timeline/iterations"):
+    for place in ("", "fit/phases", "overheads", "timeline", "timeline/iterations"):
         tab.goto(f"{explored.address}{place}")
         assert accessibility_problems(tab) == []
         assert missed_by_keyboard(tab) == []

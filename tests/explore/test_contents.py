@@ -192,19 +192,6 @@ EYES = {
 }
 
 
-def test_a_dark_page_replaces_paper_ink_and_greys():
-    sheet = colour_sheet()
-    for each in (colours.INK, colours.PAPER, colours.DARK, colours.GRID):
-        assert f'[style*="stroke: {each}"]' in sheet
-        assert f'[style*="fill: {each}"]' in sheet
-    for text in (colours.DARK_TEXT, colours.BRIGHT_TEXT):  # and leaves these, as what lies below them stays
-        assert text not in sheet
-    greys = [colours.PAPER, colours.GRID, colours.FAINT, colours.LIGHT, colours.RULE, colours.DARK, colours.INK]
-    dark = [colours.contrast(colours.ON_DARK[colours.PAPER], colours.ON_DARK[each]) for each in greys]
-    assert dark == sorted(dark)  # in the order of how far they are from paper
-    assert min(colours.contrast(colours.PAPER, each) for each in (colours.GOOD, colours.CAREFUL, colours.QUIET)) >= 4.5
-
-
 @pytest.mark.parametrize("eyes", EYES)
 def test_steps_of_growth_are_told_apart(eyes):
     """By the distance in CIE 1976 L*a*b*, in which 2.3 is just noticeable."""

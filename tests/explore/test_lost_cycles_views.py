@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_explore import opening
-from perf_explore.opening import open_subjects
 from perf_explore.session import Session
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
-from perf_lost_cycles.views.category_views import fitting_blocks, runs_on_line
+from perf_lost_cycles.views.category_views import fitting_blocks
 from perf_lost_cycles.views.formulae import check_formulas, edited_models
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
-from perf_views import Action, Editable, Table, View
+from perf_views import Editable, Table, View
 from perfcore.base.errors import DataError
-from perfcore.data.measurements import Measurements
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 SYNC = "synchronization loss"
@@ -85,15 +82,6 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
     column = [getattr(cell, "text", cell) for cell in overview.header].index(SYNC)
     shown = {row[0]: row[column] for row in texts(overview)}
     assert float(shown["over D"]) == pytest.approx(np.mean(list(found.values())), abs=1e-4)
-
-
-def test_repeated_runs_are_shown_where_the_data_are_at_hand(model, runs):
-    subject = subject_of(model)
-    points = subject.instances(SYNC, "D")[4].points
-    assert len(runs_on_line(subject, None, SYNC, "D", points)[0]) == 0
-    x, y = runs_on_line(subject, Measurements(runs, parameters="P,D"), SYNC, "D", points)
-    expected = runs[(runs.category == SYNC) & (runs.P == 24)]
-    assert sorted(zip(x, y, strict=True)) == sorted(zip(expected.D, expected.time_s, strict=True))
 
 
 @pytest.mark.parametrize("which", ["model", "one_factor"])
@@ -203,31 +191,3 @@ def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has
         for place in places:
             if place != (category, factor):
                 assert terms(models_for(after, *place)) == before[place], (place, wanted)
-
-
-def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    runs.to_csv("profile.csv", index=False)
-    session = Session(open_subjects(["profile.csv"]))
-    options = {"fit.parameter": "P,D"}
-    view = session.view(("fit", "modgen", *FORMULAE), options)
-    (action,) = (block for block in view.blocks if isinstance(block, Action))
-    form = {field.name: field.value for field in action.fields}
-    kept = session.keep(action.path, {**form, "formulas": f"{form['formulas']}\n{ADDED}"}, "0")
-    assert kept.path == ("fit", "modgen", *OVER_D)
-    shown = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
-    assert min(float(row[1]) for row in shown) > 0.97
-    assert read_models("models.toml") == (DefaultModel(SYNC, "D", ADDED),)
-    # The fit stands in no file: it is not forgotten for others, as fits are that can be made again.
-    monkeypatch.setattr(opening, "_MOST_FITS", 1)
-    for seed in ("1", "2"):
-        session.view(("fit", "modgen"), {**options, "fit.seed": seed})
-    again = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
-    assert again == shown
-    assert "modgen (parameter=P,D, with changed formulas)" in session.unsaved
-    session.keep(("fit", "modgen"), {**options, "save_as": "saved.json"}, "1")
-    assert "D^2*log2(D)" in perfcore.load("saved.json").formula
-    assert session.unsaved == ("modgen (parameter=P,D, seed=2)",)
-    session.undo("2")
-    assert not Path("saved.json").exists()
-    assert len(session.unsaved) == 2

@@ -6,10 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-import perfcore
-from perf_explore.opening import DataViews, open_subjects
+from perf_explore.opening import DataViews
 from perf_explore.timeline.shown import SortedIntervals, timeline_data
-from perf_views import Chart, NoViewError, Table, Text
 from perfcore import Trace
 
 STATES = ["solve", "MPI_Wait", "MPI_Allreduce", "free"]
@@ -139,26 +137,6 @@ def test_what_stands_at_a_place_is_told(views, trace):
     assert "intervals" in whole[-2]
 
 
-def test_a_fit_has_the_timeline_with_its_phases(views, trace):
-    path, query = ("fit", "worley", "timeline"), {"phases": "3", "degree": "0"}
-    links = [link for block in views.view(path[:2], query).blocks for link in getattr(block, "links", ())]
-    assert any(link.path == path for link in links)
-    view = views.view(path, query)
-    phases = next(block for block in view.blocks if isinstance(block, Table) and block.title == "Phases")
-    assert len(phases.rows) == 3
-    assert all(row[0].link.path == path and row[0].link.query["phases"] == "3" for row in phases.rows)
-    live = next(block.live for block in view.blocks if isinstance(block, Chart))
-    assert live.path == path
-    model = perfcore.fit(trace, phases=3, degree=0)
-    subject = open_subjects([model, trace])
-    edges = [round(phase.end * 1000) - trace.span_ns[0] for phase in model.phases]
-    for said in (views.feed((*path, "phases"), query), subject.feed(("timeline", "phases"), {})):
-        assert [to for _, _, to in json.loads(said.content)["phases"]] == edges
-    for bad in ((), ("timeline",), ("timeline", "none"), ("none", "lanes")):
-        with pytest.raises(NoViewError):
-            subject.feed(bad, {})
-
-
 def test_perfetto_gets_every_interval_that_is_seen(views, trace):
     feed = views.feed(("timeline", "perfetto"), {"from": "3", "to": "5"})
     assert (feed.media, feed.file_name) == ("application/json", "random.json")
@@ -169,31 +147,3 @@ def test_perfetto_gets_every_interval_that_is_seen(views, trace):
     assert len(spans) == inside.sum()
     assert sorted(event["dur"] for event in spans) == sorted(((trace.end_ns - trace.start_ns)[inside] / 1000).tolist())
     assert {event["args"]["location"] for event in events if event["name"] == "thread_name"} == set(trace.locations)
-
-
-def test_an_iteration_leads_to_its_stretch():
-    edges = [(1000 + 110 * at, 1100 + 110 * at) for at in range(6)]
-    starts = [start for start, _ in edges]
-    trace = Trace(
-        [0] * 6, [0] * 6, starts, [start + 60 for start in starts], ["cpu"], ["run"], span_ns=(900, 2000),
-        markers=[(f"step#{at}", *edge) for at, edge in enumerate(edges)],
-    )  # fmt: skip
-    views = DataViews(trace, "t.csv")
-    assert ("timeline", "iterations") in list(views.paths())
-    assert any(link.path == ("timeline", "iterations") for link in links_of(views.view(("timeline",), {})))
-    view = views.view(("timeline", "iterations"), {})
-    assert [link.path for link in view.trail] == [(), ("timeline",)]
-    table = next(block for block in view.blocks if isinstance(block, Table))
-    assert [row[0].text for row in table.rows] == [str(at) for at in range(1, 7)]
-    for (cell, *_), (start, end) in zip(table.rows, edges, strict=True):
-        assert cell.link.path == ("timeline",)
-        shown = views.view(cell.link.path, cell.link.query).blocks[0].live.query
-        window = [round(float(shown[name]) * 1000) for name in ("from", "to")]
-        assert start - 20 < window[0] < start < end < window[1] < end + 30
-    irregular = Trace([0, 0], [0, 0], [0, 70], [50, 90], ["cpu"], ["run"])
-    (said,) = DataViews(irregular, "t.csv").view(("timeline", "iterations"), {}).blocks
-    assert "no iterations" in said.lines[0]
-
-
-def links_of(view):
-    return [link for block in view.blocks if isinstance(block, Text) for link in block.links]

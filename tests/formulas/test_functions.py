@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from perf_formulas.formula import find_function, functions_of
-from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
@@ -63,33 +62,3 @@ def test_a_formula_is_a_function(text, variables, values):
     assert isinstance(function, Function)
     assert set(function.variables) == set(variables)
     np.testing.assert_allclose(function({"p": PROCESSORS, "n": size}), values(PROCESSORS, size), rtol=1e-14)
-
-
-@pytest.mark.parametrize("text", [*EQUATION_3, "p^3"])
-def test_a_function_takes_arrays_of_any_shape_and_leaves_them_alone(text):
-    p = PROCESSORS.reshape(2, 3)
-    kept = p.copy()
-    function = find_function(text, ("p",))
-    found = function({"p": p})
-    assert found.shape == p.shape
-    np.testing.assert_array_equal(found.ravel(), function({"p": p.ravel()}))
-    found += 1.0
-    np.testing.assert_array_equal(p, kept)
-    assert function({"p": np.array([])}).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("text", "variables", "problem"),
-    [
-        ("p^", ("p",), r"^formula 'p\^': column 2: .*; or the name of a function: 1, 1/p,"),
-        ("", ("p",), r"there is no formula"),
-        ("__import__('os')", ("p",), r"^formula .*; or the name of a function"),
-        ("n*p", ("p",), r"^function 'n\*p' is one of 'n'; the data have p$"),
-        ("exp", ("p", "n"), r"^function 'exp' is one of 't'; the data have p, n$"),
-        ("1/p", ("t",), r"^function '1/p' is one of 'p'; the data have t$"),
-    ],
-)
-def test_what_is_no_function_of_the_data_is_refused_in_one_line(text, variables, problem):
-    with pytest.raises(OptionError, match=problem) as caught:
-        find_function(text, variables)
-    assert len(str(caught.value).splitlines()) == 1

@@ -1,6 +1,9 @@
 """Two versions from files of benchmark tools: same data, same verdict; and what is refused."""
 
+import dataclasses
+import datetime
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +11,9 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_experiments import Run, Store
+from perf_experiments.design import VERSION
+from perf_gate.self_test import chances_of
 from perfcore.base.errors import DataError, OptionError
 
 
@@ -132,22 +138,6 @@ def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "unknown version in column version" in capsys.readouterr().err
 
 
-def test_reports(perf, tmp_path: Path) -> None:
-    rounds({"a|b": 1.5, "<c>": 1.0}).to_csv(tmp_path / "runs.csv", index=False)
-    files = [tmp_path / name for name in ("s.md", "j.xml", "p.png")]
-    flags = ["--summary", str(files[0]), "--junit", str(files[1]), "--plot", str(files[2])]
-    assert perf("gate", str(tmp_path / "runs.csv"), *flags) == 1
-    text = files[0].read_text()
-    assert text.startswith("## ❌ new against old: failed")
-    assert "a\\|b" in text
-    assert "&lt;c&gt;" in text
-    import xml.etree.ElementTree as Tree
-
-    suite = Tree.parse(files[1]).getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    assert files[2].stat().st_size > 1000
-
-
 def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     table = rounds({"a": 1.0})
     for changes, message in (
@@ -170,15 +160,203 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
 
 
-def test_numbers_that_were_chosen_tell_cases_apart_and_numbers_of_runs_do_not(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    for name, factor in (("old", 1.0), ("new", 2.0)):
-        rows = [
-            (size, k, size * (factor if size == 64 else 1.0) * rng.lognormal(0.0, 0.01))
-            for k in range(10)
-            for size in (16, 64)
-        ]
-        pd.DataFrame(rows, columns=["size", "k", "time_ms"]).to_csv(tmp_path / f"{name}.csv", index=False)
-    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), session_cv="2%")
-    assert verdict.benchmarks == ("size=16", "size=64")
-    assert [verdict.judged.outcome_of(k).value == "failed" for k in range(2)] == [False, True]
+# Stores of `perf experiment run` are read as rounds, where their runs lie together in time.
+BEGIN = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+RUN = Run({}, 1, None, "", ("x",), 10**9, 0.1, 0.1, 0, 0, None, None, noisy=False, environment={"host": "h"})
+
+
+def keep(path: Path, rows: list[tuple[str, int, float, float]], order: tuple[str, ...] = ("old", "new")) -> Path:
+    """A store of runs: version, round, seconds since the beginning, wall time."""
+    with Store.hold(path) as store:
+        store.set_versions(order)
+        for version, replication, at, wall in rows:
+            started = (BEGIN + datetime.timedelta(seconds=at)).isoformat(timespec="milliseconds")
+            point = {"version": version, "n": 4}
+            store.add(
+                dataclasses.replace(
+                    RUN, point=point, replication=replication, started=started, wall_ns=round(wall * 1e9)
+                )
+            )
+    return path
+
+
+def in_turn(factor: float, k: int = 6, gap_after: int = 0) -> list[tuple[str, int, float, float]]:
+    rng = np.random.default_rng(2)
+    rows, at = [], 0.0
+    for number in range(1, k + 1):
+        for version in rng.permutation(["old", "new"]).tolist():
+            wall = (factor if version == "new" else 1.0) * float(rng.lognormal(0.0, 0.01))
+            rows.append((version, number, at, wall))
+            at += wall + 0.05
+        at += 3600.0 * (number == gap_after)
+    return rows
+
+
+def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_path: Path) -> None:
+    path = keep(tmp_path / "s.db", in_turn(1.2))
+    verdict = perfcore.gate(path)
+    assert (verdict.names, verdict.layouts, verdict.outcome.value) == (("old", "new"), ("turn",), "failed")
+    assert verdict.estimates.rounds.tolist() == [6]
+    assert perfcore.gate(path, base="new", new="old").outcome == "passed"
+    assert perf("gate", path) == 1
+    assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
+
+
+def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
+    rows = [
+        (v, number, 10.0 * (number + 100 * (v == "new")), 1.0 + 0.001 * number)
+        for v in ("old", "new")
+        for number in range(6)
+    ]
+    assert perfcore.gate(keep(tmp_path / "s.db", rows)).layouts == ("blocks",)
+
+
+# Versions measured in rounds: order, commands, resuming, and what is refused.
+PRINTS = [sys.executable, "-S", "-c", "import sys; print('t =', *sys.argv[1:])"]
+COMMANDS = {"old": (*PRINTS, "1"), "new": (*PRINTS, "2")}
+VALUES = ["t=t = ([0-9]+)"]
+
+
+def made(store: Path) -> list:
+    with Store.read(store) as opened:
+        return opened.runs()
+
+
+def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> None:
+    store = tmp_path / "v.db"
+    done = perfcore.run(versions=COMMANDS, rounds=8, store=store, values=VALUES, max_load=1)
+    assert (done.made, done.failed) == (16, 0)
+    runs = made(store)
+    orders = [tuple(run.point[VERSION] for run in runs[at : at + 2]) for at in range(0, 16, 2)]
+    assert [run.replication for run in runs] == np.repeat(np.arange(1, 9), 2).tolist()
+    assert set(orders) == {("old", "new"), ("new", "old")}
+    assert {run.point[VERSION]: run.values["t"] for run in runs} == {"old": 1.0, "new": 2.0}
+    # The table has the first version first, whichever happened to run first.
+    assert perfcore.read(store).table[VERSION].tolist() == ["old", "new"] * 8
+
+
+def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    old = f"old={sys.executable} -S -c 'pass'"
+    assert (
+        perf(
+            "experiment",
+            "run",
+            "--version",
+            old,
+            "--version",
+            old.replace("old", "new"),
+            "--rounds",
+            1,
+            "--max-load",
+            1,
+        )
+        == 0
+    )
+    assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
+    assert "versions.db: 4 runs made; 6 measurements in all" in capsys.readouterr().out
+    assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
+    assert "its runs were made with versions old=" in capsys.readouterr().err
+
+
+# Versions that the gate measures itself: rounds until it is decided, and the machine by itself.
+SAYS = f"{sys.executable} -S -c \"print('t =', %s)\""
+VALUE = "t=t = ([0-9.]+)"
+
+
+def test_rounds_are_added_until_it_is_decided(tmp_path: Path) -> None:
+    store = tmp_path / "r.db"
+    versions = {"old": SAYS % "1.0", "new": SAYS % "3.0"}
+    verdict = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
+    assert verdict.outcome == "failed"
+    assert verdict.estimates.rounds.tolist() == [5]  # the first look
+    np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
+    again = perfcore.gate(run=versions, value=[VALUE], warmup=0, store=store)
+    assert again.to_dict() == verdict.to_dict()
+    assert len(perfcore.runs(store).listed) == 10  # nothing was measured again
+    assert perfcore.gate(store).outcome == "failed"
+
+
+COUNTS = """
+import pathlib, sys
+file, factor = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+run = len(file.read_bytes()) if file.exists() else 0
+file.write_bytes(b"x" * (run + 1))
+print("t =", 1.0 + factor * run % 10 / 10)
+"""
+
+
+def test_what_cannot_be_told_apart_ends_with_the_rounds(perf, tmp_path: Path, capsys) -> None:
+    """1.0, 1.7, 1.4, 1.1, 1.8, 1.5 and 1.0, 1.3, 1.6, 1.9, 1.2, 1.5: the same in the mean of logarithms to 0.1 %."""
+    (tmp_path / "counts.py").write_text(COUNTS)
+    words = ["--value", VALUE, "--warmup", 0, "--slower-than", "1.01x"]
+    for version, factor in (("old", 7), ("new", 3)):
+        words += ["--version", f"{version}={sys.executable} -S {tmp_path}/counts.py {tmp_path}/{version} {factor}"]
+    assert perf("gate", "--run", *words, "--max-rounds", 6) == 3
+    told = capsys.readouterr()
+    assert told.out.startswith("undecided: t ")
+    assert perf("gate", "--run", *words, "--budget", "0.01s") == 3
+    assert "of 1 round: at least 3 are needed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--run"], "--run needs each version"),
+        (["--run", "--version", "a=true"], "--run compares two versions, not 1"),
+        (["--run", "--version", "a", "--version", "b=true"], "NAME=COMMAND is expected"),
+        (["--run", "--version", "a=true", "--version", "b=./nowhere"], "there is no such program here"),
+        (["--run", "--version", "a=true", "--version", "b=false"], "b, round 1: exit status 1"),
+        (["--run", "--version", "a=true", "--version", "b=true", "--max-rounds", "2"], "a budget of 2 rounds"),
+        (["--run", "--self-test", "--version", "a=true", "--version", "b=true"], "give one with --version"),
+        (["--store", "x.db", "a.csv"], "--store belongs to --run"),
+        (["--version", "a", "--version", "b", "a.csv"], "is the column of versions, once"),
+        ([], "name the file of the runs"),
+        (["--self-test", "a.csv", "b.csv"], "leave out the second file"),
+    ],
+)
+def test_mistakes_are_said_in_one_line_of_running(words, message, perf, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        Path(name).write_text("bench,time_s\nx,1\n")
+    assert perf("gate", *words) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert message in told[-1]
+    assert len(told) == 1
+
+
+def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:
+    """Runs of one version on a machine whose level wanders."""
+    rng = np.random.default_rng(seed)
+    level = np.cumsum(rng.normal(0.0, drift, k))
+    return pd.DataFrame({"bench": "sort", "order": np.arange(k), "time_s": np.exp(level + rng.normal(0.0, noise, k))})
+
+
+def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
+    found = perfcore.gate(drifting(60, 0.01, 0.0), self_test=True)
+    assert 0.008 < found.chances.noise[0] < 0.013
+    assert found.chances.any_in_turn == 0.0
+    assert 3 <= found.chances.rounds[0] <= 5
+    assert found.summary()[1].startswith(f"{found.chances.rounds[0]} rounds in turn decide a limit of 1.05x")
+    wandering = perfcore.gate(drifting(200, 0.002, 0.06), self_test=True)
+    assert wandering.chances.one_after_other[0] > 0.05 > wandering.chances.in_turn[0]
+    assert any("runs far apart in time differ more" in line for line in wandering.summary())
+    drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
+    picture = tmp_path / "p.png"
+    assert perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture) == 0
+    assert "a limit of 1.05x needs" in capsys.readouterr().out
+    assert picture.stat().st_size > 1000
+    with pytest.raises(DataError, match="4 runs of a benchmark, and 6 at least are needed"):
+        perfcore.gate(drifting(4, 0.1, 0.0), self_test=True)
+
+
+def test_rounds_that_are_promised_decide() -> None:
+    """In nine of ten experiments of the promised rounds "not slower" is told of equal versions."""
+    from perf_statistics.gating import paired_test
+
+    rng = np.random.default_rng(4)
+    needed = int(chances_of([rng.normal(0.0, 0.03, 400)], 1.05).rounds[0])
+    sides = rng.normal(0.0, 0.03, (2, 400, needed))
+    decided = paired_test(list(sides[0]), list(sides[1])).p_not_slower(np.log(1.05)) <= 0.05
+    # One after the other they would be moderated together; 400 draws have a standard error of 1.5 %.
+    assert 0.84 <= decided.mean() <= 0.99

@@ -1,18 +1,26 @@
 """CSV: every kind of table, and every way to get one wrong."""
 
 import math
+import tempfile
 from fractions import Fraction
 
+import duckdb
+import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_samples import pieces
 
 import perfcore
+from perf_io.tables import state_table
+from perf_io.tables.tabular_trace import TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 from perfcore.reading.compression import COMPRESSED_ENDINGS
 from perfcore.testing.readers import compressed
+
+FILE = "data.csv"
 
 
 def test_steps(write):
@@ -58,15 +66,6 @@ def test_timestamps_are_seconds_since_1970(write):
         write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
     )
     assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
-
-
-def test_trace_times_are_exact(write):
-    # 95.6467465 us is 95646.7465 ns, nearest 95647; as a float, 4503599627370.497 us has no nanoseconds left.
-    trace = perfcore.read(
-        write("location,state,start_us,end_us\na,run,95.6467465,1e2\nb,run,4503599627370.497,4503599627370.498\n")
-    )
-    assert trace.start_ns.tolist() == [95647, 4503599627370497]
-    assert trace.end_ns.tolist() == [100000, 4503599627370498]
 
 
 digits = st.text("0123456789", min_size=1, max_size=9)
@@ -115,30 +114,6 @@ def test_a_compressed_table_is_read_as_text(tmp_path, ending):
         perfcore.read(path)
 
 
-EVENTS = "time_us,event_type,rank,region\n0,Enter,0,main\n2,Enter,0,solve\n"
-
-
-def test_the_innermost_of_entered_states_counts(write):
-    trace = perfcore.read(write(EVENTS + "3,Mark,0,here\n5,Leave,0,solve\n9,Leave,0,main\n"))
-    assert [trace.states[state] for state in trace.state] == ["main", "solve", "main"]
-    assert trace.start_ns.tolist() == [0, 2000, 5000]
-    assert trace.notes == ("1 rows passed over that neither enter nor leave a state",)
-
-
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        ("5,Leave,0,main", r":4: '0' leaves 'main', which is not its innermost"),
-        ("1,Leave,0,solve", r":4: the time goes back from 2000 to 1000 ns"),
-        ("x,Leave,0,solve", r":4: a time, a location and a state are expected"),
-        ("5,Leave,1,solve", r":4: '1' leaves 'solve', which is not its innermost"),
-    ],
-)
-def test_events_that_do_not_fit_are_refused(write, row, problem):
-    with pytest.raises(InputError, match=problem):
-        perfcore.read(write(EVENTS + row + "\n"))
-
-
 BAD = {
     "time,value\n0,1\n1,nan\n2,3\n": r":3: value is 'nan'; a finite number that is not negative",
     "time,value\n0,1\n1,inf\n2,3\n": r":3: value is 'inf'",
@@ -180,3 +155,222 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     with pytest.raises(InputError, match=BAD[text]) as caught:
         perfcore.read(write(text), reader="csv")
     assert "\n" not in str(caught.value)
+
+
+# Decimal commas: read where an option says so, named where none does.
+CURVE = "time;value\n0;1.5\n1.25;2\n2.5;3.5e0\n"
+STEPS = "start;end;value\n0;1.5;1.25\n1.5;4;2\n"
+SERIES = "time;load;disk\n0;0.5;1.25\n1.5;1;\n"
+TRACE = "start;end;rank;state\n0;0.1;0;run\n0.1;2;0;wait\n"
+RUNS = "p;size;time_s;code\n1;0.5;8.5;a\n2;0.5;4.25;a\n4;0.5;2;b,c\n"
+KINDS = [CURVE, STEPS, SERIES, TRACE, RUNS]
+
+
+def with_commas(text):
+    return text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c")
+
+
+def content(data):
+    """What the four kinds of data hold."""
+    if hasattr(data, "table"):
+        return data.table.to_dict("list")
+    if hasattr(data, "heights"):
+        return data.edges.tolist(), data.heights.tolist()
+    if hasattr(data, "columns"):
+        return data.times.tolist(), repr({name: values.tolist() for name, values in data.columns.items()})
+    return data.start_ns.tolist(), data.end_ns.tolist(), data.states
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_the_same_data_with_commas(tmp_path, text):
+    (tmp_path / "points.csv").write_text(text)
+    (tmp_path / "commas.csv").write_text(with_commas(text))
+    commas = perfcore.read(tmp_path / "commas.csv", decimal=",")
+    assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_a_decimal_comma_is_named_with_the_option_that_reads_it(tmp_path, text):
+    path = tmp_path / "commas.csv"
+    path.write_text(with_commas(text))
+    with pytest.raises(InputError, match=r"commas\.csv:\d: .* is '\d,\d+'.*decimal comma.*-r decimal=,$") as caught:
+        perfcore.read(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+# What is written reads back as the same data.
+finite = st.floats(-1e15, 1e15, allow_nan=False)
+heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("written")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@settings(max_examples=25, deadline=None)
+@given(edges=st.lists(finite, min_size=6, max_size=6, unique=True).map(sorted), heights=heights)
+def test_curves_read_back_bit_for_bit(folder, ending, edges, heights):
+    curve = perfcore.UtilizationCurve(edges, heights, "ms", n_locations=7)
+    perfcore.write(curve, folder / f"curve{ending}")
+    back = perfcore.read(folder / f"curve{ending}")
+    np.testing.assert_array_equal(back.edges, curve.edges, strict=True)
+    np.testing.assert_array_equal(back.heights, curve.heights, strict=True)
+    assert back.time_unit == "ms"
+    if ending == ".parquet":
+        assert back.n_locations == 7
+
+
+@pytest.fixture
+def trace():
+    return perfcore.Trace(
+        [1, 0, 1],
+        [1, 0, 0],
+        [-1, 0, 1_700_000_000_123_456_789],
+        [7, 5, 1_700_000_000_123_456_790],
+        ["b, c", 'a"quoted"', "idle all the time"],
+        ["run", "wäit"],
+        time_unit="ms",
+        busy_states=["run"],
+        span_ns=(-10, 1_800_000_000_000_000_000),
+    )
+
+
+def test_traces_read_back_whole_from_parquet(tmp_path, trace):
+    perfcore.write(trace, tmp_path / "trace.parquet")
+    back = perfcore.read(tmp_path / "trace.parquet")
+    for name in ("location", "state", "start_ns", "end_ns"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(trace, name), strict=True)
+    for name in ("locations", "states", "time_unit", "busy_states", "span_ns"):
+        assert getattr(back, name) == getattr(trace, name)
+
+
+def test_traces_read_back_from_csv_with_exact_times(tmp_path, trace):
+    perfcore.write(trace, tmp_path / "trace.csv")
+    back = perfcore.read(tmp_path / "trace.csv")
+    assert pieces(back) == pieces(trace)
+    assert back.time_unit == "ms"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_series_read_back(tmp_path, ending):
+    series = perfcore.Series([0.1, 0.2, 4], {"a b": [1, np.nan, 3], "c": [0.1, 0.2, -0.3]}, "s")
+    perfcore.write(series, tmp_path / f"series{ending}")
+    back = perfcore.read(tmp_path / f"series{ending}")
+    np.testing.assert_array_equal(back.times, series.times)
+    assert list(back.columns) == list(series.columns)
+    for name, values in series.columns.items():
+        np.testing.assert_array_equal(back.columns[name], values)
+
+
+def test_no_room_for_temporary_tables_is_said(tmp_path, monkeypatch):
+    """DuckDB's own message names a file that the user never saw."""
+
+    def full(*_, **__):
+        raise duckdb.IOException('IO Error: Cannot write file "tables.duckdb": No space left on device')
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(duckdb, "connect", full)
+    with pytest.raises(InputError, match=r"No space left on device; make room, also in .*, or name .* in TMPDIR$"):
+        perfcore.read("examples/step.csv")
+    assert not [*tmp_path.iterdir()]
+
+
+# Parquet: types of columns, large traces that stay in their table, damaged files.
+@pytest.fixture
+def save(tmp_path):
+    def save(query, name="data.parquet"):
+        path = tmp_path / name
+        duckdb.connect().execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+        return path
+
+    return save
+
+
+@pytest.fixture
+def lazily(monkeypatch):
+    """Let every trace stay in its table."""
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 0)
+
+
+def test_types_of_times(save):
+    rows = "FROM (VALUES (1.5::DOUBLE, 2.0004999::DOUBLE)) t(a, b)"
+    floats = perfcore.read(save(f"SELECT a AS start_us, b AS end_us, 'p' AS location, 1 AS state {rows}"))
+    # 2.0004999 us is 2000.4999 ns, nearest 2000
+    assert (floats.start_ns.tolist(), floats.end_ns.tolist()) == ([1500], [2000])
+    assert floats.states == ("1",)
+    whole = perfcore.read(save("SELECT 3::UBIGINT AS start_ms, 4::TINYINT AS end_ms, 'p' AS cpu, 'r' AS state"))
+    assert (whole.start_ns.tolist(), whole.end_ns.tolist()) == ([3_000_000], [4_000_000])
+    moments = perfcore.read(
+        save(
+            "SELECT TIMESTAMP '1970-01-01 00:00:01' AS start, TIMESTAMP '1970-01-01 00:00:02' AS \"end\", "
+            "'p' AS cpu, 'r' AS state"
+        )
+    )
+    assert (moments.start_ns.tolist(), moments.time_unit) == ([1_000_000_000], "s")
+
+
+def random_trace(rng, n_locations=5, n_each=200):
+    """Intervals of each location follow one another, some without duration; rows are in the order of their starts."""
+    rows = []
+    for location in range(n_locations):
+        bounds = np.sort(rng.integers(0, 2_000, 2 * n_each))
+        rows += [(location, int(rng.integers(3)), int(a), int(b)) for a, b in bounds.reshape(-1, 2)]
+    return sorted(rows, key=lambda row: row[2])
+
+
+def saved_rows(save, rows, name):
+    values = ", ".join(f"({a}, {b}, {c}, {d})" for a, b, c, d in rows)
+    return save(
+        "SELECT 'p' || l AS location, ['run', 'wait', 'solve'][s + 1] AS state, a AS start_ns, b AS end_ns "
+        f"FROM (VALUES {values}) t(l, s, a, b)",
+        name,
+    )
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_trace_in_its_table_equals_one_in_memory(save, monkeypatch, shuffled):
+    rng = np.random.default_rng(7)
+    rows = random_trace(rng)
+    if shuffled:
+        rng.shuffle(rows)
+    path = saved_rows(save, rows, "trace.parquet")
+    small = perfcore.read(path)
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 0)
+    large = perfcore.read(path)
+    assert isinstance(large, TabularTrace)
+    assert not isinstance(small, TabularTrace)
+    for busy in (None, ["run"], ["run", "wait"]):
+        one, two = small.utilization(busy), large.utilization(busy)
+        np.testing.assert_array_equal(one.edges, two.edges)
+        np.testing.assert_array_equal(one.heights, two.heights)
+    np.testing.assert_array_equal(large.utilization(idle=["wait"]).heights, small.utilization(["run", "solve"]).heights)
+    assert "_arrays" not in vars(large)
+    for name in ("location", "state", "start_ns", "end_ns", "locations", "states", "span_ns", "n_intervals"):
+        np.testing.assert_array_equal(getattr(small, name), getattr(large, name))
+
+
+@pytest.mark.usefixtures("lazily")
+@pytest.mark.parametrize("chunk", [1, 512])
+def test_overlaps_are_found_in_tables(save, monkeypatch, chunk):
+    monkeypatch.setattr("perf_io.tables.duck._VECTORS_PER_CHUNK", chunk)
+    query = (
+        "SELECT 'p' || (i % 3) AS location, 'run' AS state, i // 3 * 10 AS start_us, "
+        "i // 3 * 10 + CASE WHEN i = {wide} THEN 25 ELSE 10 END AS end_us FROM range(9000) t(i)"
+    )
+    assert perfcore.read(save(query.format(wide=-1))).n_intervals == 9000
+    # Row 4000 is p1 from 13330 to 13355, the next of p1 begins at 13340 in row 4003, which is the file's 4,004th.
+    with pytest.raises(
+        InputError, match=r":4004: 'p1' is in state 'run' from 13340 .* \(line 4001\) lasts until 13355"
+    ):
+        perfcore.read(save(query.format(wide=4000)))
+
+
+def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch):
+    path = save("SELECT 4 AS p, 1.5 AS time_s FROM range(1000000)")
+    assert path.stat().st_size * 1000 < 2_000_000 * 8
+    assert len(perfcore.read(path).table) == 1_000_000  # 16 MB are no harm
+    monkeypatch.setattr("perf_io.tables.parquet._GROWTH_FROM_BYTES", 1 << 20)
+    with pytest.raises(InputError, match=r"data\.parquet: says that its \d+ bytes are 2000000 values"):
+        perfcore.read(path)

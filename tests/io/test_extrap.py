@@ -1,16 +1,19 @@
 """Files of Extra-P: the figures are those of its own readers, and what is written follows its grammar."""
 
 import re
+import shlex
 import time
 import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
-from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
+from format_samples import EXTRAP_JSON, EXTRAP_MEANS, EXTRAP_RUNS, extrap_archive, extrap_values, npy
 
 import perfcore
 from perfcore.base.errors import InputError
+
+FILE = "saved.extra-p"
 
 RUNS = extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])])
 # The numbers of the ABNF in Extra-P's documentation, which have no exponent.
@@ -37,34 +40,6 @@ def test_text_follows_the_grammar(tmp_path):
     assert back.table["repetition"].tolist() == [1, 2, 1]
 
 
-@pytest.mark.parametrize("values", ["1 nan", "nan 1", "1 inf 2", "2 1e999"])
-def test_a_value_that_is_no_finite_number_is_refused(tmp_path, values):
-    (tmp_path / "runs.extrap").write_text(f"PARAMETER p\nPOINTS (1)\nREGION f\nDATA {values}\n")
-    with pytest.raises(InputError, match=r"runs\.extrap:4: .* is no finite number"):
-        perfcore.read(tmp_path / "runs.extrap")
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("PARAMETER p\nPOINTS (1) (2)\nDATA 1\n", None, "region '<root>' has 1 DATA lines for 2 points"),
-        ("PARAMETER p\nPOINTS (1)\nDATA 1\nDATA 2\n", 4, "a DATA line too many: there are 1 points"),
-        ("PARAMETER p q\nPOINTS (1)\n", 2, "a point has 1 coordinates for 2 parameters"),
-        ("PARAMETER p\nPOINTS (1)\nDATA x\n", 3, "'x' is no finite number"),
-        ("PARAMETER p\nPOINTS (1)\nDATA\n", 3, "DATA without a value"),
-        ("PARAMETER p\nVALUES 1\n", 2, "'VALUES' is no section"),
-        ("PARAMETER p\nPOINTS (1)\n", None, "has no values"),
-    ],
-)
-def test_text_that_is_refused(tmp_path, text, line, message):
-    file = tmp_path / "runs.extrap"
-    file.write_text(text)
-    with pytest.raises(InputError) as refused:
-        perfcore.read(file)
-    where = str(file) if line is None else f"{file}:{line}"
-    assert str(refused.value).startswith(f"{where}: {message}")
-
-
 @pytest.mark.real_data
 def test_files_of_extrap_itself(real_data):
     folder = real_data / "benchresults" / "extrap"
@@ -86,19 +61,6 @@ def test_json_of_the_present_kind(read):
         [1, 10, "main->a", 2, 2],
         [2, 10, "main->a", 1, 3],
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "old", "new", "message"),
-    [
-        (EXTRAP_JSON, "[1, 10]", "[1]", r"the point at .*'main->a'.*\[0\]` has 1 coordinates for 2 parameters"),
-        (EXTRAP_JSON_OLDER, '"metric_id": 1, "value": 5', '"metric_id": 7, "value": 5', r"measurements\[1\]` .* 7,"),
-        (EXTRAP_JSON_OLDER, '"value": 5', '"value": "5"', r"Expected `float`, got `str` - at `\$.measurements"),
-    ],
-)
-def test_documents_that_are_refused(read, text, old, new, message):
-    with pytest.raises(InputError, match=message):
-        read(text.replace(old, new), "runs.json")
 
 
 @pytest.mark.real_data
@@ -157,3 +119,54 @@ def test_the_example_files_of_extra_p(real_data):
         assert first["std"] == pytest.approx(0.012125089856431601 * factor, rel=1e-14)
         assert ("repetitions" in table) == (runs is not None)
     assert len(perfcore.read(folder / "two_parameter_5.txt").table) == 25  # a tab behind DATA
+
+
+# Formats that are not read themselves: told by their bytes, with the export that is read.
+def varint(number):
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def field(number, content):
+    """A field of a protocol buffer: a number, or bytes with their length."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def packet(*fields):
+    return field(1, b"".join(fields))
+
+
+DESCRIPTOR = packet(field(10, 7), field(60, field(1, 300) + field(2, b"main")))
+BEGIN = packet(field(8, 10**15), field(10, 7), field(11, field(9, 1) + field(11, 300) + field(23, b"work" * 60)))
+CLOCKS = packet(field(6, field(1, field(1, 6) + field(2, 10**18))), field(13, 1))
+PERFETTO = {
+    "one": DESCRIPTOR,
+    "events": DESCRIPTOR + BEGIN + BEGIN,
+    "clocks": CLOCKS + BEGIN,
+    "a marker": packet(field(36, bytes(range(16))), field(3, 1)) + DESCRIPTOR,
+}
+
+
+@pytest.mark.parametrize("content", PERFETTO.values(), ids=PERFETTO)
+def test_binary_traces_of_perfetto_name_the_conversion_to_json(tmp_path, content):
+    path = tmp_path / "my trace.pftrace"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is Perfetto's binary format, which is not read; its JSON is") as caught:
+        perfcore.read(path)
+    words = shlex.split(str(caught.value).partition("traceconv: ")[2])
+    assert words == [
+        "traceconv",
+        "json",
+        str(path),
+        "my trace.pftrace.json",
+        "&&",
+        "perf",
+        "info",
+        "my trace.pftrace.json",
+    ]
+    assert "\n" not in str(caught.value)

@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,8 @@ from trace_samples import pieces
 
 import perfcore
 from perfcore.base.errors import InputError
+
+FILE = "jobs.csv"
 
 
 @pytest.mark.parametrize(
@@ -44,28 +45,6 @@ def test_two_of_start_end_and_duration(write, text, note):
     trace = perfcore.read(write(text))
     assert pieces(trace) == [("a", "x", 1_000_000, 3_000_000)]
     assert [note in said for said in trace.notes] == ([True] if note else [])
-
-
-def test_dates_to_the_nanosecond_make_a_curve_in_nanoseconds(write):
-    """In seconds since 1970 a float64 would be good to 0.2 us."""
-    rows = "".join(f"2024-11-22T18:26:40.{at:09d},2024-11-22T18:26:40.{at + 60:09d},w\n" for at in range(0, 2000, 100))
-    trace = perfcore.read(write("start,end,worker\n" + rows))
-    assert np.diff(trace.utilization().edges).tolist() == [60, 40] * 19 + [60]
-    assert trace.notes[1].startswith("times are given to the nanosecond: curves count in ns")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ts,dur,rank,name\n1732300000,10,0,a\n",  # what Chrome calls microseconds of a clock of its own
-        "start,end,rank,name\n1732300000,1742300000,0,a\n1742300000,1752300000,0,b\n",  # longer than a run
-        "start,end,rank,name\n17,18,0,a\n",
-    ],
-)
-def test_other_times_without_a_unit_are_microseconds_and_that_is_said(write, text):
-    trace = perfcore.read(write(text))
-    assert trace.time_unit == "us"
-    assert "has no unit: its times are taken in us; if not: -r time_unit=ns|ms|s" in trace.notes[0]
 
 
 def test_without_locations_the_curve_is_how_many_run_at_once(write):

@@ -128,20 +128,6 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_decimals_dates_and_truth_values_of_parquet(tmp_path):
-    import duckdb
-
-    path = tmp_path / "runs.parquet"
-    duckdb.sql(
-        f"COPY (SELECT 'lu' AS code, 2::UTINYINT AS p, 1.25::DECIMAL(9, 3) AS time_s, true AS best, "
-        f"DATE '2020-05-17' AS day) TO '{path}' (FORMAT parquet)"
-    )
-    data = perfcore.read(path)
-    assert data.observations().value.tolist() == [1.25]
-    assert data.table["day"].tolist() == ["2020-05-17"]
-    assert len(data.where("best=true").table) == 1
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("written")
@@ -187,25 +173,6 @@ def test_published_tables_are_read_whole(real_data, tmp_path, name):
                 np.testing.assert_array_equal(here.to_numpy(float), there.to_numpy(float))
             else:
                 assert here.dropna().astype(str).tolist() == there.dropna().astype(str).tolist()
-
-
-@pytest.mark.parametrize(
-    ("cells", "column", "numbers"),
-    [
-        (["1200 ms", "6.0e+02 ms", "0.3 s"], "time [ms]", [1200.0, 600.0, 300.0]),
-        (["99.4%", "98%", "90.25%"], "time [%]", [99.4, 98.0, 90.25]),
-        (["1.5 GB/s", "3 GB/s", "5.9GB/s"], "time [GB/s]", [1.5, 3.0, 5.9]),
-        (['"12,345.5"', '"1,234.5"', "999.5"], "time", [12345.5, 1234.5, 999.5]),
-        (["1:02:03", "0:01:00.5", "1-00:00:00"], "time [s]", [3723.0, 60.5, 86400.0]),
-        (["1m2.5s", "0m0.25s", "2h0m1s"], "time [s]", [62.5, 0.25, 7201.0]),
-    ],
-)
-def test_cells_with_units_and_groups_of_digits(write, cells, column, numbers):
-    rows = "".join(f"{p},{cell}\n" for p, cell in zip((4, 1, 2), cells, strict=True))
-    data = perfcore.read(write(f"procs,time\n{rows}"), parameters=["procs"], value=["time"])
-    assert data.table[column].tolist() == pytest.approx(numbers)
-    assert (data.roles.value, data.roles.unit) == (column, column[6:-1] or None)
-    assert data.where("time>1000").table[column].min() > 1000 if max(numbers) > 1000 else True
 
 
 def test_a_file_that_was_cut_short_is_told(write):

@@ -10,6 +10,8 @@ from format_samples import MPSTAT, PROMETHEUS, SADF_JSON, SADF_TABLE
 import perfcore
 from perfcore.base.errors import InputError
 
+FILE = "load.json"
+
 FIRST = datetime.datetime(2019, 4, 18, 13, 20, 19, tzinfo=datetime.UTC).timestamp()
 
 
@@ -131,24 +133,3 @@ def test_times_are_joined_and_what_is_no_number_is_missing(read):
 )  # fmt: skip
 def test_names(read, labels, names):
     assert list(read(answer(*((one, [[1, "1"]]) for one in labels))).columns) == names
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"status":"error","errorType":"bad_data","error":"unknown\\nx"}', "refused the query: bad_data: unknown x"),
-        ('{"status":"success","data":{"resultType":"vector","result":[]}}', "holds a 'vector'; ask .*query_range"),
-        (answer(), "the query found no samples"),
-        (answer(({}, [[1, "one"]])), r"could not convert string to float: 'one' - at `\$.data.result\[0\].values`"),
-        (answer(({}, [[1, 2]])), r"Expected `str`, got `int` - at `\$.data.result\[0\].values\[0\]\[1\]`"),
-        (
-            answer(({}, [[2, "1"], [2, "1"]])),
-            r"time 2.0 follows 2.0 - at `\$.data.result\[0\].values\[1\]`; times must",
-        ),
-        (PROMETHEUS.replace('"NaN"]', '"NaN"'), r":3: is not an answer of Prometheus: JSON is malformed"),
-        (PROMETHEUS[:-40], r":5: is not an answer of Prometheus"),
-    ],
-)
-def test_what_is_refused_of_prometheus(read, text, problem):
-    with pytest.raises(InputError, match=problem):
-        read(text)

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 import perfcore
 from perfcore.base.errors import InputError
 
+FILE = "dump.csv"
+
 PLAIN = """\
 Container, 0, HOST, 0.0, 9.0, 9.0, p1
 State, p1, S, 0.000000, 6.000000, 6.000000, 0.000000, compute

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.base.errors import PerfError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 SYNC = "synchronization loss"
@@ -151,54 +150,6 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     assert again.categories[place].terms == ("1", "D^2*log2(D)")
     assert again.categories[place].r2_centered > 0.95
     assert overview(again)["D"][place] > 0.9
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        (lambda t: t[t["D"] == 10], {}, "D is 10 throughout; leave it out of --parameter"),
-        (lambda t: t[t["D"] < 40], {}, "D never takes 3 values while the other factors stay"),
-        (lambda t: t.drop(index=0), {}, "work: not measured at every point, such as P=2, D=10; --absent zero"),
-        (lambda t: t.assign(time_s=0.0), {}, "all categories are 0 at P=2, D=10"),
-        (lambda t: t.assign(time_s=-t["time_s"]), {}, "time_s is -15"),
-        (lambda t: t, {"models": "nonsense"}, "unknown set of default models 'nonsense'"),
-        (lambda t: t, {"set_aside": "60%"}, "a share of the points from 0% to 50% is expected"),
-        (lambda t: t, {"weights": "repetitions"}, "needs repeated runs"),
-        (lambda t: t, {"criterion": "best"}, "Known: adjusted, loo, r2"),
-    ],
-)
-def test_mistakes_are_said_in_one_line(change, options, message):
-    with pytest.raises(PerfError) as caught:
-        fit(change(table_of(EXACT)), **options)
-    assert message in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_absent_categories_take_no_time_or_are_modelled_where_they_are():
-    table = table_of({**EXACT, "io": lambda p, d: 1.0 + 0.0 * p})
-    table = table[(table["category"] != "io") | (table["P"] > 2)]
-    skipped = fit(table, absent="skip")
-    assert skipped.predict({"P": 8, "D": 20, "category": "io"}) == pytest.approx([1.0])
-    assert [len(each.points) for each in skipped.generations] == [12, 16]
-    assert fit(table, absent="zero").observations.values[2][:4] == (0.0, 0.0, 0.0, 0.0)
-
-
-def test_measurements_are_seen_as_totals_and_categories():
-    """A category that a point lacks was not measured there, unless the fit took it for 0."""
-    table = table_of(EXACT)
-    lacking = table[(table["P"] > 2) | (table["category"] != "work")]
-    seen = fit(table).observed(lacking)
-    assert set(seen.points) == {"p", "D", "category"}
-    assert seen.parts == tuple(EXACT)
-    work = seen.of_part[:, seen.parts.index("work")]
-    first = seen.points["p"] == 2
-    assert np.isnan(work[first]).all()
-    p, d = seen.points["p"], seen.points["D"]
-    np.testing.assert_allclose(work[~first], EXACT["work"](p, d)[~first])
-    others = sum(time(p, d) for name, time in EXACT.items() if name != "work")
-    np.testing.assert_allclose(seen.value, others + np.nan_to_num(work))
-    zero = fit(table, absent="zero").observed(lacking)
-    assert (zero.of_part[first, seen.parts.index("work")] == 0.0).all()
 
 
 @pytest.mark.real_data

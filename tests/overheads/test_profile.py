@@ -1,13 +1,19 @@
 """What is made of cycles: efficiencies, tables, plain data, pictures, and tables of several runs."""
 
+import math
+
 import numpy as np
 import pytest
+from paraver_runs import paraver_run
 
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.efficiencies import efficiencies
 from perf_analysis.overheads import stacked
+from perf_analysis.predicted_efficiencies import time_components
+from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses
 from perf_analysis.stretches import phase_edges
+from perf_traces.messages.bursts import burst_classes
 from perfcore import Trace
 from perfcore.base.errors import DataError
 
@@ -86,3 +92,211 @@ def test_phases_of_a_trace_are_whole_nanoseconds():
     edges = phase_edges(trace, 2, degree="0", busy=["run", "spin"])
     assert edges[0] == 0
     assert edges[-1] == 30_000
+
+
+# Counters and classes of bursts: runs whose times, instructions and cycles are known; EPOCH's published figures.
+EPOCH = "traces/paraver/epoch/epoch_{}proc.prv.gz"
+SETUP = "(begin) -> MPI_Init"
+COUNTED = ("instruction scalability", "IPC scalability", "frequency scalability")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return perfcore.overheads([paraver_run(folder, p) for p in (2, 4)], by="burst")
+
+
+def test_every_class_has_its_time_and_counters(runs):
+    small, _ = runs
+    assert small.bursts.total_ns == {
+        SETUP: 2 * 1000, "MPI_Init -> MPI_Allreduce": 64_000, "MPI_Allreduce -> MPI_Allreduce": 3 * 64_000
+    }  # fmt: skip
+    assert small.bursts.counted(SETUP) == (2 * 2000, 4 * 2000)
+    assert sum(small.bursts.total_ns.values()) == 2 * 1000 + 4 * 64_000
+
+
+def test_what_was_lost_is_the_setup(runs):
+    small, large = runs
+    [lost] = [each for each in losses(small.bursts, large.bursts) if each.lost]
+    total = 4 * 1000 + 4 * 64_000
+    assert (lost.name, lost.lost) == (SETUP, 2000 / total)
+    assert lost.factors == (0.5, 1.0, 1.0)
+    assert "100% of what it lost is (begin) -> MPI_Init" in runs.summary()[1]
+    title, _, rows = runs.tables()[-1]
+    assert "from 2 to 4 locations" in title
+    assert rows[0][0] == SETUP
+    assert rows[-1][:5] == ["sum", "258 us", "260 us", "100.00%", f"{2000 / total:.2%}"]
+    [said] = runs.to_dict()["losses_by_burst"]
+    assert said["classes"][0]["burst"] == SETUP
+
+
+def test_counted_factors_multiply_to_computation_scalability(runs):
+    for row in efficiencies_of_runs(list(runs)):
+        product = row[COUNTED[0]] * row[COUNTED[1]] * row[COUNTED[2]]
+        assert product == pytest.approx(row["computation scalability"], rel=1e-15)
+        whole = row["load balance"] * row["serialisation"] * row["transfer"] * product
+        assert whole == pytest.approx(row["global"], rel=1e-14)
+
+
+def test_counters_that_miss_much_of_computing_are_not_used(tmp_path):
+    path = paraver_run(tmp_path, 2)
+    text = path.read_text()
+    text = text.replace(":50000002:10:42000050:64000:42000059:128000", ":50000002:10")
+    path.write_text(text)
+    bursts = burst_classes(perfcore.read(path))
+    assert bursts.instructions is None
+    assert "of its computing time" in bursts.notes[0]
+
+
+def test_runs_of_one_size_have_a_table_each_and_faster_ones_lost_nothing(tmp_path):
+    path = paraver_run(tmp_path, 2)
+    same = perfcore.overheads([path, path], by="burst")
+    assert [title for title, _, _ in same.tables()[-2:]] == ["Computing by burst between two calls"] * 2
+    faster = perfcore.overheads([path, paraver_run(tmp_path, 4, setup_ns=100, late_ns=9000)])
+    assert "lost" not in faster.summary()[1]
+
+
+@pytest.mark.real_data
+def test_published_figures_of_epoch(real_data):
+    """To the digits that were published; the loss of computation is before MPI_Init."""
+    small, large = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)])
+    _, row = efficiencies_of_runs([small, large])
+    published = (94.146 / 96.749, 93.982 / 99.917, 91.931 / 98.792)
+    for name, figure in zip(COUNTED, published, strict=True):
+        assert row[name] == pytest.approx(figure, abs=1.1e-5)
+    worst = losses(small.bursts, large.bursts)[0]
+    assert worst.name == SETUP
+    assert worst.lost == pytest.approx(0.14094, abs=1e-5)
+
+
+# POP's efficiencies of several runs: their product, what limits the scaling, published figures.
+HALO = "examples/halo/halo.prv"
+
+
+def run(n_locations, computing_ns, elapsed_ns):
+    """Each location computes for so long, but the last one a tenth longer, and then waits."""
+    rows = []
+    for place in range(n_locations):
+        end = computing_ns + (computing_ns // 10 if place == n_locations - 1 else 0)
+        rows += [(place, 0, 0, end), (place, 1, end, elapsed_ns)]
+    location, state, start, end = map(list, zip(*rows, strict=True))
+    names = [f"rank {place}" for place in range(n_locations)]
+    return Trace(location, state, start, end, names, ["Running", "MPI_Wait"], source=f"p{n_locations}")
+
+
+def test_factors_multiply_to_the_global_efficiency():
+    runs = perfcore.overheads([run(2, 1000, 1200), run(4, 600, 700)])
+    small, large = efficiencies_of_runs(list(runs))
+    assert small["computation scalability"] == 1.0
+    assert large["computation scalability"] == pytest.approx(2100 / 2460)
+    assert large["parallel"] == pytest.approx(2460 / 4 / 700)
+    assert large["global"] == pytest.approx(
+        large["load balance"] * large["communication"] * large["computation scalability"]
+    )
+    assert large["serialisation"] is None
+    assert runs.summary()[1] == (
+        "what limits the scaling: computation scalability, 85.37% with 4 locations, where the global efficiency is "
+        "75.00%"
+    )
+    title, header, rows = runs.tables()[1]
+    assert title == "POP efficiencies (computation scalability: against p2, if the work is the same)"
+    assert header[2:] == ["global", "parallel", "load balance", "communication", "computation scalability"]
+    assert [row[:2] for row in rows] == [["p2", "2"], ["p4", "4"]]
+    assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
+
+
+@pytest.mark.real_data
+def test_published_figures_of_epoch_of_scaling(real_data):
+    runs = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)], pop="bsc")
+    small, large = efficiencies_of_runs(list(runs))
+    published = {
+        "parallel": (99.378, 95.708), "load balance": (99.761, 98.281), "communication": (99.616, 97.382),
+        "serialisation": (99.842, 98.282), "transfer": (99.774, 99.084),
+    }  # fmt: skip
+    for name, figures in published.items():
+        assert [round(100 * each[name], 3) for each in (small, large)] == list(figures)
+    assert large["computation scalability"] == pytest.approx(81.341 / 95.500, abs=1e-5)
+
+
+def test_the_strict_definition_is_said_with_its_contradictions():
+    [found] = perfcore.overheads(HALO)
+    assert found.replayed.contradictions == 0
+    title = found.tables()[-1][0]
+    assert title.startswith("Efficiencies (by the rules that the trace shows; on a network that takes no time ")
+    assert found.to_dict()["replay"]["definition"] == "strict"
+    efficiencies = found.efficiencies()
+    assert efficiencies.serialisation * efficiencies.transfer == pytest.approx(efficiencies.communication)
+
+
+def test_own_classes_have_neither():
+    """What a replay takes for computing is what the trace does; with other classes, transfer would exceed 1."""
+    [found] = perfcore.overheads(HALO, classes={"computing": ["*"]})
+    assert found.replayed is None
+
+
+# Efficiencies at other numbers of locations, from runs whose parts follow known laws.
+def trace_at(folder, p):
+    """Setup on each rank, work that is shared, and a network whose time grows with the logarithm."""
+    network_ns = int(100_000 * math.log2(p))
+    return paraver_run(
+        folder, p, setup_ns=1_000_000, work_ns=1 << 30, steps=4, call_ns=network_ns, late_ns=200_000 * (p > 1)
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def runs_of_predicted(folder):
+    return perfcore.overheads([trace_at(folder, p) for p in (2, 4, 8, 16)], at="p=32,4096")
+
+
+def test_parts_sum_to_the_elapsed_time(folder):
+    profiles = list(perfcore.overheads([trace_at(folder, p) for p in (1, 2, 4)]))
+    parts = time_components(profiles)
+    lost = {name: parts.pop(name) for name in ("load imbalance", "serialisation", "transfer")}
+    assert all(math.isnan(times[0]) for times in lost.values())
+    for k in (1, 2):
+        whole = sum(times[k] for times in parts.values()) / 2**k + sum(times[k] for times in lost.values())
+        assert whole == pytest.approx(profiles[k].elapsed_ns * 1e-9, rel=1e-12)
+    assert parts["(begin) -> MPI_Init"].tolist() == pytest.approx([0.001, 0.002, 0.004])
+
+
+def test_the_next_run_is_inside_the_bounds(folder, runs_of_predicted):
+    [found] = perfcore.overheads(trace_at(folder, 32))
+    near, _ = runs_of_predicted.predicted
+    true = {name: times[0] for name, times in time_components([found]).items()}
+    for name, (_, low, high) in near.parts.items():
+        if name == "elapsed":
+            assert low <= found.elapsed_ns * 1e-9 <= high
+        elif name in ("load imbalance", "serialisation", "transfer"):
+            assert low <= true[name] <= high
+        else:
+            assert low <= true[name] / 32 <= high
+    efficiencies = efficiencies_of_runs([runs_of_predicted[0], found])[1]
+    for name, (_, low, high) in near.factors.items():
+        assert low <= efficiencies[name] <= high
+
+
+def test_factors_multiply_exactly(runs_of_predicted):
+    for each in runs_of_predicted.predicted:
+        value = {name: row[0] for name, row in each.factors.items()}
+        assert value["communication"] == pytest.approx(value["serialisation"] * value["transfer"], rel=1e-14)
+        product = value["load balance"] * value["communication"] * value["computation scalability"]
+        assert product == pytest.approx(value["global"], rel=1e-14)
+
+
+def test_what_dominates_is_said(runs_of_predicted):
+    _, far = runs_of_predicted.predicted
+    assert far.dominant == "transfer"
+    assert far.laws["transfer"].endswith("0.0005*log2(p)")
+    [line] = [line for line in runs_of_predicted.summary() if line.startswith("at p=4096:")]
+    assert line.startswith("at p=4096: most is lost by transfer, ")
+    assert [title for title, _, _ in runs_of_predicted.tables()[-2:]] == [
+        "POP efficiencies at p=4096",
+        "Parts of a location's time at p=4096 (laws in seconds: of computing the total, else the mean)",
+    ]
+    said = runs_of_predicted.to_dict()["predicted"][1]
+    assert [each["factor"] for each in said["factors"]][:3] == ["global", "parallel", "load balance"]

@@ -1,16 +1,24 @@
 """Pictures: written whole in the format that the ending names."""
 
+from __future__ import annotations
+
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from result_kinds import KINDS
 
 import perfcore
-from perf_views.data_pictures import draw_curve, draw_measurements, time_axis
+from perf_structural import StructuralModel
+from perf_views.data_pictures import draw_curve, time_axis
 from perf_views.picture import plot
-from perfcore import Measurements, Trace, UtilizationCurve
+from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_ending
+from perfcore.results import Result, presenter_of
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -29,28 +37,6 @@ def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
-    """A line for each code on each system, in the order of the points, copies and repeated runs joined."""
-    runs = pd.DataFrame(
-        {
-            "code": ["lu", "lu", "lu", "cg", "cg", "lu"],
-            "host": ["a", "a", "a", "a", "a", "b"],
-            "procs": [4, 1, 2, 1, 2, 2],
-            "time_s": [2.0, 8.0, 4.0, 3.0, 1.0, 5.0],
-        }
-    )
-    data = Measurements(pd.concat([runs, runs[:1]]), source="runs.csv")
-    axes = Figure().add_subplot()
-    draw_measurements(axes, data)
-    drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
-    assert drawn == {"lu on a": ([1, 2, 4], [8, 4, 2]), "cg on a": ([1, 2], [3, 1]), "lu on b": ([2], [5])}
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("procs", "time_s (s)")
-    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(drawn)
-    plot(None, data, tmp_path / "x.html")
-    assert "<h1>Measurements: runs.csv</h1>" in (tmp_path / "x.html").read_text()
-
-
 @pytest.mark.parametrize("ending", MAGIC)
 def test_the_same_picture_is_the_same_file(tmp_path, model, ending):
     one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
@@ -65,19 +51,6 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn(tmp_path, name):
         check_ending(tmp_path / name)
     with pytest.raises(OptionError):
         plot(None, CURVE, tmp_path / name)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interrupted_drawing_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(self, path, **_):
-        if hasattr(path, "write_bytes"):
-            path.write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Figure, "savefig", interrupted)
-    for ending in MAGIC:
-        with pytest.raises(KeyboardInterrupt):
-            plot(None, CURVE, tmp_path / f"x{ending}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -110,7 +83,7 @@ def test_a_long_curve_shows_its_extremes():
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    model = perfcore.fit(trace, phases="1..2", degree=2, segmenter="minimax", refine=False)
+    model = perfcore.fit(trace, phases="1..2", degree=2, fitter="worley")
     assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
     figure = Figure()
     model.draw(figure, trace)
@@ -120,3 +93,128 @@ def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     assert len({(axes.get_position().x0, axes.get_position().x1) for axes in figure.axes}) == 1
     line = next(line for line in above.lines if line.get_label() == "model, cut at 0 and 2")
     assert (line.get_ydata().min() >= 0.0, line.get_ydata().max()) == (True, 2.0)
+
+
+# Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn.
+P = (2.0, 4.0, 8.0, 16.0)
+
+
+def runs(column):
+    rng = np.random.default_rng(1)
+    rows = [
+        (p, name, k * (1.0 + 8.0 / p) * (1.0 + 0.02 * rng.standard_normal()))
+        for k, name in enumerate(("solve", "exchange"), 1)
+        for p in P
+        for _ in "abc"
+    ]
+    return pd.DataFrame(rows, columns=["ranks", column, "time_s"])
+
+
+@pytest.fixture(scope="module")
+def laws():
+    return perfcore.fit(runs("callpath"), fitter="scaling", parameter="p=ranks")
+
+
+@pytest.fixture(scope="module")
+def models(laws):
+    trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
+    return {
+        "laws": laws,
+        "individual": perfcore.fit(runs("code"), fitter="individual", functions="1/p,1", parameter="p=ranks"),
+        "lca": perfcore.fit(runs("category"), fitter="lca", parameter="p=ranks"),
+        "phases": perfcore.fit(trace, phases="1..2", degree=1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("laws", ["curves", "curves-2"]),
+        ("individual", ["curves", "curves-2", "residuals", "quantiles"]),
+        ("lca", ["curves", "curves-2"]),
+        ("phases", ["model", "activity", "breaks", "errors"]),
+    ],
+)
+def test_each_panel_is_drawn_by_itself(models, kind, names):
+    with pytest.raises(OptionError, match=f"no panel 'nope'; there are {', '.join(names)}$"):
+        plot(models[kind], panels="nope")
+    figure = plot(models[kind], panels=names, size="3.4in", font=8).figure
+    assert [len(axes.get_children()) > 10 for axes in figure.axes] == [True] * len(names)
+    assert figure.get_size_inches()[0] == 3.4
+    assert {text.get_fontsize() for axes in figure.axes for text in (axes.xaxis.label, *axes.get_xticklabels())} == {
+        8.0
+    }
+    axes = Figure().add_subplot()
+    assert plot(models[kind], ax=axes) is axes
+    assert axes.has_data()
+    with pytest.raises(OptionError, match="2 panels for one place"):
+        plot(models[kind], ax=axes, panels=names[:2])
+
+
+WITHOUT = {
+    "Facts", "Listing", "Predictions", "Recommendation", "Replications", "Design", "Run", "Runs", "Ranking", "Added",
+}  # fmt: skip
+TOO_WIDE = {"ScalingModel", "LcaModel", "ModgenModel", "IndividualModel", "JointModel"}  # as a whole
+COLUMN = {"size": "3.4in", "font": 8}
+
+
+def subject(kind):
+    """A result and nothing, or nothing and data."""
+    made = KINDS[kind]()
+    if isinstance(made, str):
+        made = StructuralModel.read(made) if made.endswith(".toml") else perfcore.read(made)
+    return (made, None) if isinstance(made, Result) else (None, made)
+
+
+def panel_names(model):
+    """Of all panels but those that are like an earlier one."""
+    names = presenter_of(model).panels(model)
+    return [name for name in names if "-" not in name]
+
+
+def collisions(figure):
+    """Texts that are cut off, and pairs of titles, labels and legends of which one lies over the other."""
+    figure.draw_without_rendering()
+    boxes = []
+    for axes in figure.findobj(Axes):
+        if not axes.axison:
+            continue
+        ticks = [
+            label
+            for axis in (axes.xaxis, axes.yaxis)
+            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+            if min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())
+        ]
+        titles = [axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        legend = axes.get_legend()
+        boxes += [(text.get_text(), text) for text in (*ticks, *titles) if text.get_text() and text.get_visible()]
+        boxes += [] if legend is None else [("legend", legend)]
+    boxes += [("legend", legend) for legend in figure.legends]
+    boxes += [(title.get_text(), title) for title in (figure._suptitle,) if title is not None]
+    placed = [(name, artist.get_window_extent()) for name, artist in boxes]
+    whole = figure.bbox
+    for name, box in placed:
+        if box.x0 < whole.x0 - 1 or box.y0 < whole.y0 - 1 or box.x1 > whole.x1 + 1 or box.y1 > whole.y1 + 1:
+            yield f"{name!r} is cut off"
+    for (name, box), (other, beside) in itertools.combinations(placed, 2):
+        across = min(box.x1, beside.x1) - max(box.x0, beside.x0)
+        along = min(box.y1, beside.y1) - max(box.y0, beside.y0)
+        if across > 1.0 and along > 1.0:
+            yield f"{name!r} and {other!r} overlap"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
+def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
+    model, data = subject(kind)
+    choices = [] if model is None else [[name] for name in panel_names(model)]
+    for panels in (*([] if kind in TOO_WIDE else [()]), *choices):
+        figure = plot(model, data, panels=panels, **COLUMN).figure
+        assert list(collisions(figure)) == [], panels
+
+
+@pytest.mark.parametrize("kind", sorted(WITHOUT))
+def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
+    model, data = subject(kind)
+    with pytest.raises(OptionError, match=r"has no picture|name a column"):
+        plot(model, data, tmp_path / "x.pdf", **COLUMN)
+    assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import pytest
 import perfcore
 from perf_analysis.profiles import NO_STATE
 from perfcore import Measurements, Trace, profile
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, OptionError
 
 LAWS = {
     "solve": lambda p: 8.0 / p,
@@ -91,33 +91,6 @@ def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
     assert note.startswith("runs of one point took from 100 ns (shorter) to 900 ns (longer): if something was varied")
 
 
-def test_parameters_come_from_the_names_of_files(tmp_path):
-    for p in (1, 2):
-        for size, solver in ((100, "cg"), (200, "mg")):
-            (tmp_path / f"run_n{size}_{solver}_p{p}.csv").touch()
-
-    def read(path, wanted):
-        return run_at(int(path.removesuffix(".csv").rpartition("_p")[2]), steps=1)
-
-    files = tmp_path / "*.csv"
-    found = profile(files, from_name="run_n{n:int}_{solver}_p{procs:int}.csv", read=read)
-    assert kept_roles(found.measurements) == ({"p": "procs", "n": "n"}, "time_s", ("solver",), ("function",))
-    located = profile(files, from_name="run_n{n}_*.csv", read=read)
-    assert located.parameters == {"p": "p", "n": "n"}
-    assert [run.parameters for run in located] == [{"p": p, "n": n} for n in (100, 200) for p in (1, 2)]
-    sizes = profile(tmp_path / "*_p2.csv", from_name="run_n{n}_*_p{p:int}.csv", read=read)
-    assert sizes.parameters == {"n": "n"}, "p was not varied"
-    again = profile(files, from_name="run_n{r}_*.csv", read=read)
-    assert again.parameters == {"p": "p"}
-    assert "repetition" in again.to_frame()
-    with pytest.raises(InputError, match="the name does not fit"):
-        profile(files, from_name="other{p}.csv", read=read)
-    with pytest.raises(OptionError, match="have a column 'function'"):
-        profile(files, from_name="run_n{function}_*.csv", read=read)
-    with pytest.raises(OptionError, match="no name of one"):
-        profile(run_at(1), from_name="run{p}.csv")
-
-
 def test_by_location_rank_and_marker():
     trace = run_at(4, levels={"process": ["r0", "r0", "r1", "r1"]}, markers=[("step", 0, 10**9)])
     by_location = profile(trace, by="location").to_frame()
@@ -153,7 +126,7 @@ def test_by_phase(tmp_path):
     assert rows[0][3].startswith("100% gemm")
     with pytest.raises(OptionError, match="leave out one"):
         profile(trace, phases=2, by="location")
-    perfcore.fit(trace, fitter="worley", phases=2).save(tmp_path / "m.json")
+    perfcore.fit(trace, fitter="phases", phases=2).save(tmp_path / "m.json")
     with pytest.raises(OptionError, match="those of one trace"):
         profile([trace, trace], phases=str(tmp_path / "m.json"))
 

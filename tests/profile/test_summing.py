@@ -123,7 +123,7 @@ def test_markers_of_one_time_belong_to_the_shorter():
 
 def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
     trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"], time_unit="ns")
-    model = perfcore.fit(trace, fitter="worley", phases=2)
+    model = perfcore.fit(trace, fitter="phases", phases=2)
     model.save(tmp_path / "model.json")
     found = phase_stretches(trace, str(tmp_path / "model.json"))
     assert found.edges_ns.tolist() == [0, 4000, 9000]

@@ -1,5 +1,6 @@
 """The model of scaling laws: predictions, remarks, its file, and what it refuses."""
 
+import itertools
 import json
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 
 import perfcore
 from perf_gate.api import validate
-from perfcore.base.errors import DataError, ModelFileError
+from perf_scaling.data import scaling_data
+from perf_scaling.options import ScalingOptions
+from perfcore.base.errors import DataError, ModelFileError, OptionError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 
@@ -40,11 +43,6 @@ def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     assert (low < band[:, 1]).all()
     assert (high > band[:, 2]).all()
     assert (low >= 0).all()
-
-
-def test_remarks_name_what_was_measured(model):
-    remarks = model.remarks({"p": [16.0, 256.0], "path": ["solve", "solve"]})
-    assert remarks == ["", "extrapolated: p was 4 to 64"]
 
 
 def test_another_target_changes_what_is_said_and_nothing_that_was_fitted(model):
@@ -124,16 +122,6 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
         model.observed(runs, where="function=c")
 
 
-def test_measurements_of_the_only_path_need_no_name():
-    """Points of a model of one path are its parameters alone, whatever the value is called."""
-    times = 10 + 1000 / LEVELS
-    model = perfcore.fit(pd.DataFrame({"p": LEVELS, "time_s": times}), fitter="scaling")
-    seen = model.observed(pd.DataFrame({"p": LEVELS, "elapsed_s": times}))
-    assert set(seen.points) == {"p"}
-    assert seen.value == pytest.approx(times)
-    assert seen.labels[0].endswith("p=4")
-
-
 @pytest.mark.parametrize(
     ("column", "rate"),
     [
@@ -155,3 +143,255 @@ def test_rates_are_what_the_time_of_a_unit_of_work_says(column, rate, tmp_path):
     model.save(tmp_path / "model.json")
     again = perfcore.load(tmp_path / "model.json").predict({"p": np.array([256.0])}, interval=0.95)[0]
     assert again.tolist() == pytest.approx([middle, low, high])
+
+
+# From tables to paths: what was measured of each, and what is refused before anything is fitted.
+P = (4, 8, 16, 32)
+CALLS = ("main", "main->solve step", "main->io")
+
+
+def table(*columns, values=P):
+    """One row for each combination of the values of the columns, at each point."""
+    names = [name for name, _ in columns]
+    rows = [
+        (*key, p, y) for key in itertools.product(*(of for _, of in columns)) for p, y in zip(P, values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=[*names, "p", "value"])
+
+
+def seen(data, **options):
+    return scaling_data(data, ScalingOptions(parameter=("p",), value="value", **options))
+
+
+def test_each_path_knows_its_metric():
+    data = table(("callpath", CALLS), ("metric", ("time", "L1 misses")))
+    found = seen(data, path=("callpath", "metric"))
+    assert found.paths == tuple(f"{call} {metric}" for call in CALLS for metric in ("time", "L1 misses"))
+    assert found.metrics == ("time", "L1 misses") * 3
+
+
+@pytest.mark.parametrize("path", [("callpath", "metric"), ("metric", "callpath")])
+def test_trees_are_of_call_paths_without_their_metric(path):
+    """A metric may have blanks in its name, as PAPI's and those of vendors do."""
+    data = table(("callpath", CALLS), ("metric", ("time", "L1 misses")))
+    model = perfcore.fit(data, fitter="scaling", parameter="p", value="value", path=",".join(path))
+    assert [tree.metric for tree in model.whole.trees] == ["time", "L1 misses"]
+    for tree in model.whole.trees:
+        assert tree.full_names == CALLS
+        assert tree.names == ("main", "solve step", "io")
+
+
+def test_a_single_metric_is_no_part_of_the_tree():
+    data = table(("callpath", CALLS), ("metric", ("time",)))
+    model = perfcore.fit(data, fitter="scaling", parameter="p", value="value", path="callpath,metric")
+    (tree,) = model.whole.trees
+    assert (tree.metric, tree.full_names) == ("", CALLS)
+
+
+def runs_table(**columns):
+    """Three runs of each point, which only the given columns tell apart."""
+    rows = [(p, 100.0 / p * (1 + 0.01 * k)) for p in P for k in range(3)]
+    data = pd.DataFrame(rows, columns=["p", "time_s"])
+    return data.assign(**{name: list(values) * len(P) for name, values in columns.items()})
+
+
+def test_means_with_a_deviation_and_a_number_are_runs():
+    data = pd.DataFrame({"p": P, "mean_s": [8.0, 4, 2, 1], "sd_s": [0.8, 0.4, 0.1, 0.1], "N": [5, 5, 4, 1]})
+    found = scaling_data(data, ScalingOptions())
+    assert found.value_name == "mean_s"
+    assert found.runs.means.tolist() == [[8.0, 4.0, 2.0, 1.0]]
+    assert found.runs.counts.tolist() == [[5.0, 5.0, 4.0, 1.0]]
+    assert found.runs.variances[0] == pytest.approx([0.01, 0.01, 0.0025, 0.0])
+    assert "noise from sd_s, N runs each" in map(str, found.notes)
+
+
+def test_means_and_single_runs_say_the_same():
+    """Three runs as rows, and as their mean with its standard deviation, error or interval."""
+    runs = runs_table(run=(1, 2, 3))
+    grouped = runs.groupby("p")["time_s"]
+    means = pd.DataFrame({"p": list(P), "time_s": grouped.mean().tolist(), "n_runs": 3})
+    single = scaling_data(runs, ScalingOptions()).runs
+    deviation = grouped.std().to_numpy()
+    error = deviation / 3**0.5
+    half_width = 4.302652729911275 * error  # Student's t of two degrees of freedom
+    for name, spread in (("time_std_ms", 1e3 * deviation), ("stderr", error), ("ci95", half_width)):
+        told = scaling_data(means.assign(**{name: spread}), ScalingOptions()).runs
+        for field in ("means", "counts", "variances"):
+            assert getattr(told, field) == pytest.approx(getattr(single, field)), name
+
+
+def test_without_a_number_a_spread_is_of_two_runs():
+    data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1})
+    found = scaling_data(data, ScalingOptions())
+    assert found.runs.counts.tolist() == [[2.0] * 4]
+    assert "noise from std, their number is not said: two, the fewest" in map(str, found.notes)
+
+
+def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
+    found = scaling_data(runs_table(run=(1, 2, 3), sd_s=(0.5, 0.5, 0.5), N=(3, 3, 3)), ScalingOptions())
+    assert found.runs.counts.tolist() == [[3.0] * 4]
+
+
+def test_n_alone_is_no_number_of_runs():
+    data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "N": 1000})
+    assert scaling_data(data, ScalingOptions()).runs.counts.tolist() == [[1.0] * 4]
+    varied = pd.DataFrame(
+        [(p, n, n / p, 0.1 * n / p) for p in P for n in (100, 200)], columns=["p", "N", "time_s", "sd_s"]
+    )
+    with pytest.raises(OptionError, match="differ in N"):
+        scaling_data(varied, ScalingOptions())
+
+
+def test_zeros_are_left_out_where_enough_is_left():
+    data = table(("callpath", ("main", "io")), values=(8.0, 4.0, 2.0, 1.0))
+    data = pd.concat([data, pd.DataFrame({"callpath": ["io", "main"], "p": [64, 64], "value": [0.0, 0.5]})])
+    found = seen(data, path=("callpath",))
+    assert found.runs.counts.tolist() == [[1.0] * 5, [1.0] * 4 + [0.0]]
+    assert "1 zero left out: below what the clock sees (io)" in map(str, found.notes)
+
+
+def test_a_point_that_is_mostly_zero_is_left_out_whole():
+    data = pd.DataFrame([(p, 8.0 / p) for p in P] + [(64, 0.0), (64, 0.0), (64, 0.1)], columns=["p", "value"])
+    found = seen(data.assign(run=range(len(data))))
+    assert found.points["p"].tolist() == list(P)
+    assert "2 zeros left out: below what the clock sees (value)" in map(str, found.notes)
+
+
+def test_several_values_are_paths():
+    data = pd.DataFrame(
+        {"p": P, "compute_s": [8.0, 4, 2, 1], "mpi_s": [1.0, 2, 3, 4], "mpi_std": 0.1, "reps": 3, "half_s": 1.0}
+    )
+    found = scaling_data(data, ScalingOptions(value=("compute_s", "mpi_s")))
+    assert found.paths == ("compute_s", "mpi_s")
+    assert found.unit == "s"
+    assert found.runs.means.tolist() == [[8, 4, 2, 1], [1, 2, 3, 4]]
+    assert found.runs.counts.tolist() == [[1.0] * 4, [3.0] * 4]  # only mpi has a spread
+    named = scaling_data(data.assign(code=["a"] * 4), ScalingOptions(value=("compute_s", "mpi_s")))
+    assert named.paths == ("a compute_s", "a mpi_s")
+    model = perfcore.fit(data, fitter="scaling", value="compute_s,mpi_s")
+    assert len(model.observed(data).value) == 8
+
+
+def test_a_column_with_a_comma_in_its_name_is_one():
+    data = pd.DataFrame({"p": P, "Time, s": [8.0, 4, 2, 1], "Time": 1.0})
+    assert perfcore.fit(data, fitter="scaling", value="Time, s").value_name == "Time, s"
+
+
+def test_a_rate_of_zero_is_no_short_time():
+    rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
+    assert any("1 zero left out: nothing was done, which no law of a rate tells" in line for line in model.summary())
+
+
+# The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.
+def frame(values, levels=LEVELS):
+    rows = [(p, path, y) for path, own in values.items() for p, y in zip(levels, own, strict=True) if not np.isnan(y)]
+    return pd.DataFrame(rows, columns=["p", "function", "time_s"])
+
+
+GOOD = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
+
+
+def test_coefficients_of_noiseless_laws():
+    model = perfcore.fit(frame(GOOD), fitter="scaling")
+    assert model.formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
+    assert [law.coefficients for law in model.leading] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
+
+
+def test_rows_in_any_order_give_the_same_model():
+    data = frame(GOOD)
+    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, data.sample(frac=1.0, random_state=1)))
+    assert first.origin.fingerprint == second.origin.fingerprint
+    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
+    assert first.predict(at) == pytest.approx(second.predict(at))
+
+
+def test_values_in_another_unit_give_the_same_laws():
+    data = frame(GOOD)
+    scaled = data.assign(time_s=1e6 * data.time_s)
+    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, scaled))
+    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
+    assert second.predict(at) == pytest.approx(1e6 * first.predict(at), rel=1e-4)
+    for one, other in zip(first.rows, second.rows, strict=True):
+        assert [growth.name for growth in one.growths] == [growth.name for growth in other.growths]
+        assert one.growths[0][1:5] == pytest.approx(other.growths[0][1:5], rel=1e-3, abs=1e-6)
+
+
+def test_the_target_is_four_times_the_largest_level_unless_given():
+    assert perfcore.fit(frame(GOOD), fitter="scaling").target == {"p": 256.0}
+    assert perfcore.fit(frame(GOOD), fitter="scaling", at={"p": 1000}).target == {"p": 1000.0}
+
+
+BAD = {
+    "zero at every point": (np.zeros(5), "is 0 at every point"),
+    "a zero": (
+        np.array([1.0, 0, 1, np.nan, np.nan]),
+        "holds 0, and is above 0 at fewer than the 3 points that are needed",
+    ),
+    "negative": (np.array([1.0, -2.5, 1, 1, 1]), "holds -2.5; noise is relative to the value"),
+    "too few points": (np.array([1.0, 2, np.nan, np.nan, np.nan]), "measured at 2 points; 3 are needed"),
+    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "measured at 1 point; 3 are needed"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_path_that_cannot_be_fitted_has_its_reason_and_the_others_are_fitted(kind):
+    values, reason = BAD[kind]
+    model = perfcore.fit(frame({**GOOD, "bad": values}), fitter="scaling")
+    assert model.paths == tuple(GOOD)
+    assert model.unfitted["bad"].startswith(reason)
+    alone = perfcore.fit(frame(GOOD), fitter="scaling")
+    assert model.formula == alone.formula
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_nothing_that_can_be_fitted_is_an_error(kind):
+    values, reason = BAD[kind]
+    for paths in ({"bad": values}, {"bad": values, "worse": values}):
+        with pytest.raises(DataError) as raised:
+            perfcore.fit(frame(paths), fitter="scaling")
+        assert reason in str(raised.value)
+    assert "none of 2 paths can be fitted; bad: " in str(raised.value)
+
+
+def test_three_points_have_a_law_with_wide_bounds():
+    """A power law goes through them within a few per cent, so that far away much remains open."""
+    data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
+    model = perfcore.fit(data, fitter="scaling")
+    _, lower, upper = model.predict([16], interval=0.95)[0]
+    assert lower < 100 / 16 + 2 < upper
+    assert upper / lower > 2
+    two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})
+    with pytest.raises(DataError, match="measured at 3 points; 4 are needed"):
+        perfcore.fit(two, fitter="scaling", parameter="p,n")
+
+
+def test_a_path_missing_at_some_points_is_fitted_from_the_others():
+    values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
+    model = perfcore.fit(frame(values), fitter="scaling")
+    assert model.unfitted == {}
+    assert model.leading[2].text == "3 + 0.2*p"
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        ([(p, 10.0) for p in LEVELS], "measured at one level of n"),
+        ([(p, 100 * p) for p in LEVELS], "varied together only (the points lie on a line)"),
+    ],
+)
+def test_two_parameters_that_cannot_be_told_apart(points, reason):
+    data = pd.DataFrame([(p, n, 1 + p * n) for p, n in points], columns=["p", "n", "time_s"])
+    with pytest.raises(DataError) as raised:
+        perfcore.fit(data, fitter="scaling", parameter="p,n")
+    assert reason in str(raised.value)
+
+
+def test_a_parameter_of_which_the_chosen_rows_have_one_level_is_held():
+    rows = [(p, n, 0.5 + 3e-3 * n * p) for p in LEVELS for n in (10.0, 20, 40)]
+    model = perfcore.fit(
+        pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n", where="n=20", at="p=512"
+    )
+    assert model.target == {"p": 512.0}
+    assert "held: n = 20" in model.notes
+    assert model.leading[0].text == "0.5 + 0.06*p"

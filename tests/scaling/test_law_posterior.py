@@ -5,9 +5,12 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
 import perfcore
+from perf_formulas.formula import Formula
 from perf_scaling.engine import fit_posterior
 from perf_scaling.posterior.family import (
     GROUPS,
@@ -19,8 +22,9 @@ from perf_scaling.posterior.family import (
     shapes_of,
 )
 from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
-from perf_scaling.posterior.posterior import SIDES
+from perf_scaling.posterior.posterior import SIDES, equally_probable
 from perf_scaling.runs import runs_of
+from perf_scaling.terms import Factor, product_text, product_values
 from perfcore.base.errors import PerfError
 
 N = np.array([4.0, 8, 16, 32, 64])
@@ -330,3 +334,145 @@ def test_drift_is_on_every_parameter():
 def test_settings_are_those_of_the_prior():
     assert len(NOISES.tau) == 49
     assert run_variance(np.zeros((1, 5)), np.ones((1, 5))) == pytest.approx([1e-4])
+
+
+# Terms of scaling laws: their text is what they compute.
+LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
+EXPONENTS = (-2.0, -4 / 3, -1.0, -0.5, -1 / 3, 0.0, 0.25, 0.44, 0.5, 2 / 3, 1.0, 1.3, 1.5, 7 / 4, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(("exponent", "logarithm"), list(itertools.product(EXPONENTS, (0, 1, 2))))
+def test_text_and_values_are_the_same_function(exponent, logarithm):
+    """The formula parser knows nothing of terms."""
+    if not (exponent or logarithm):
+        return
+    factors = [Factor("p", exponent, logarithm)]
+    found = Formula(product_text(factors, {"p": "ranks"})).evaluate({"ranks": LEVELS})
+    assert product_values(factors, {"p": LEVELS}) == pytest.approx(found, rel=1e-12)
+
+
+def test_text_of_a_product():
+    factors = [Factor("cells", 1.5, 0), Factor("p", -1.0, 0), Factor("n", 1 / 3, 1)]
+    assert product_text(factors, {"cells": "cells", "p": "ranks", "n": "n"}) == "cells^(3/2)*n^(1/3)*log2(n)/ranks"
+
+
+def test_shapes_are_positive_and_no_two_of_a_group_are_the_same():
+    shapes = shapes_of([4.0, 8, 16, 32, 64])
+    assert np.isfinite(shapes.logs).all()
+    assert np.exp(np.logaddexp.reduce(shapes.log_weight[shapes.group == 5])) == pytest.approx(1.0)
+    centred = shapes.logs - shapes.logs[:, :1]
+    for group in range(10):
+        own = centred[shapes.group == group].round(9)
+        weight = len(np.unique(own, axis=0)) / len(own)
+        assert weight > 0.75  # powers on two grids meet
+
+
+@pytest.mark.parametrize("levels", [[1.0, 2, 4], [0.25, 0.5, 1, 2], [1e12, 2e12, 4e12], [1000.0, 1001, 1002]])
+def test_unusual_levels(levels):
+    shapes = shapes_of(levels)
+    assert len(shapes.group) > 100
+    assert np.isfinite(shapes.logs).all()
+    if min(levels) < 1.0:
+        assert not shapes.logarithms.any()
+
+
+# Draws of equal weight, against numpy's quantiles.
+def test_fewer_draws_stand_at_the_middles_of_as_many_probabilities():
+    values = np.random.default_rng(0).lognormal(size=(7, 64, 3))
+    found = equally_probable(values, 16)
+    expected = np.quantile(values, (np.arange(16) + 0.5) / 16, axis=1, method="hazen")
+    np.testing.assert_allclose(found, expected.transpose(1, 2, 0))
+
+
+def test_as_many_draws_are_sorted_only():
+    values = np.random.default_rng(1).normal(size=(2, 32))
+    np.testing.assert_allclose(equally_probable(values, 32), np.sort(values, axis=1))
+
+
+# Runs that are repeated: means, spread, and outliers.
+def joined(values):
+    """Runs from an array (K, runs, n), NaN where there was none."""
+    values = np.asarray(values, dtype=float)
+    n_paths, _, n = values.shape
+    path, _, point = np.indices(values.shape)
+    there = np.isfinite(values)
+    return runs_of(path[there], point[there], values[there], (n_paths, n))
+
+
+def noisy_of_law_noise(rng, n_paths, n_runs, n, noise=0.05):
+    level = np.exp(rng.normal(0.0, 2.0, (n_paths, 1, n)))
+    return level * (1.0 + noise * rng.standard_normal((n_paths, n_runs, n)))
+
+
+def test_means_counts_and_variances_are_those_of_numpy():
+    """With two runs nothing is an outlier."""
+    values = noisy_of_law_noise(np.random.default_rng(0), 20, 2, 4)
+    runs = joined(values)
+    assert runs.means == pytest.approx(values.mean(axis=1), rel=1e-12)
+    assert (runs.counts == 2.0).all()
+    assert runs.variances == pytest.approx(values.var(axis=1, ddof=1) / values.mean(axis=1) ** 2, rel=1e-9)
+    assert not runs.outliers.any()
+
+
+def test_runs_in_any_order():
+    rng = np.random.default_rng(1)
+    values = noisy_of_law_noise(rng, 6, 5, 4)
+    path, _, point = (index.ravel() for index in np.indices(values.shape))
+    order = rng.permutation(values.size)
+    before = runs_of(path, point, values.ravel(), (6, 4))
+    after = runs_of(path[order], point[order], values.ravel()[order], (6, 4))
+    assert after.means == pytest.approx(before.means, rel=1e-12)
+    assert after.variances == pytest.approx(before.variances, rel=1e-9)
+    assert np.array_equal(after.outliers, before.outliers)
+
+
+@given(factor=st.floats(1e-9, 1e9), seed=st.integers(0, 1000), n_runs=st.integers(1, 6))
+@settings(deadline=None, max_examples=30)
+def test_the_unit_of_the_values_does_not_matter_of_law_noise(factor, seed, n_runs):
+    values = noisy_of_law_noise(np.random.default_rng(seed), 5, n_runs, 4)
+    before, after = joined(values), joined(factor * values)
+    assert after.means == pytest.approx(factor * before.means, rel=1e-9)
+    assert after.counts == pytest.approx(before.counts, rel=1e-9)
+    assert after.variances == pytest.approx(before.variances, rel=1e-6)
+
+
+def test_missing_points_have_no_mean_and_no_weight():
+    values = noisy_of_law_noise(np.random.default_rng(2), 3, 5, 4)
+    values[1, :, 2] = np.nan
+    values[2, 1:, 3] = np.nan
+    runs = joined(values)
+    assert runs.counts[1].tolist() == [5.0, 5.0, 0.0, 5.0]
+    assert np.isnan(runs.means[1, 2])
+    assert runs.means[2, 3] == values[2, 0, 3]
+    assert runs.variances[2, 3] == 0.0
+
+
+def test_one_outlier_among_five_runs_has_little_influence():
+    """A run of ten times the value moves the plain mean by 180 %."""
+    values = noisy_of_law_noise(np.random.default_rng(3), 200, 5, 5, noise=0.05)
+    clean = joined(values).means[:, 2]
+    values[:, 1, 2] *= 10.0
+    runs = joined(values)
+    assert (runs.outliers >= 1).all()
+    moved = runs.means[:, 2] / clean - 1.0
+    # The run counts as if it were at about the limit: five deviations, of which a fifth is 5 % as the noise is.
+    assert np.median(np.abs(moved)) < 0.08
+    assert np.abs(moved).max() < 0.25
+    assert runs.counts[:, 2].max() < 4.3
+    assert (np.delete(runs.counts, 2, axis=1) > 4.0).all()
+    assert np.sqrt(np.median(runs.variances[:, 2])) < 4 * 0.05  # not the 400 % of a run ten times as long
+
+
+@pytest.mark.parametrize("n_runs", [3, 4, 5])
+def test_few_paths_of_normal_noise_have_a_run_that_is_called_far(n_runs):
+    """The scale comes from 15 to 25 runs, of which a tenth of the paths would have some beyond five of it."""
+    runs = joined(noisy_of_law_noise(np.random.default_rng(4), 400, n_runs, 5))
+    assert (runs.outliers > 0).mean() <= 0.02
+
+
+@pytest.mark.parametrize("n_runs", [3, 5, 10])
+def test_variance_is_unbiased(n_runs):
+    """Of 400 paths x 5 points the mean variance is known to 3 %."""
+    runs = joined(noisy_of_law_noise(np.random.default_rng(5), 400, n_runs, 5, noise=0.05))
+    # Relative to the mean of the runs: its own noise matters to second order, 0.05^2.
+    assert runs.variances.mean() == pytest.approx(0.05**2, rel=0.04)

@@ -1,10 +1,22 @@
 """What people read of scaling laws: shares, growth, what is not determined, and every law of one path."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 
 import perfcore
+from perf_scaling.call_tree import tree_of
+from perf_scaling.growth import CLASSES
+from perf_scaling.picture import draw_models, path_curve
+from perf_scaling.views import ScalingViews
+from perf_views import Chart, Table
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
@@ -48,13 +60,6 @@ def test_rows_hold_the_same_numbers_as_the_model(model):
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
-def test_the_summary_counts_growth_and_says_what_to_measure(model):
-    lines = model.summary()
-    assert lines[1] == "5 points of time_s [s] over p (4 to 64), 1 run each"
-    assert any(line.startswith("growth over p: 1 falling, 1 constant, 1 ") for line in lines)
-    assert any(line.startswith("measure next: p = 128; it narrows the bounds at p = 256 from ") for line in lines)
-
-
 @pytest.mark.parametrize("arrow", ["->", "/"])
 def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     inner = VALUES["solve"]
@@ -73,17 +78,6 @@ def test_of_exclusive_values_shares_are_of_the_sum():
     assert sum(row.share for row in model.rows) == pytest.approx(1.0)
 
 
-def test_of_several_metrics_each_has_its_own_shares():
-    tables = [frame(VALUES, "callpath").assign(metric=name) for name in ("time", "bytes")]
-    tables[1]["time_s"] *= 1e6
-    data = perfcore.Measurements(pd.concat(tables), ["p"], "time_s", code=["callpath", "metric"], system=())
-    model = perfcore.fit(data, fitter="scaling", at="p=256")
-    shares = {row.path: row.share for row in model.rows}
-    for metric in ("time", "bytes"):
-        assert sum(share for path, share in shares.items() if path.endswith(metric)) == pytest.approx(1.0)
-    assert not any("Speedup" in title for title, _, _ in model.tables())  # of a sum of seconds and bytes
-
-
 def test_a_last_level_that_may_be_one_of_its_own_is_said():
     """A node of 64 processors: the one level beyond it takes ten times as long."""
     levels = 4.0 * 2.0 ** np.arange(6)
@@ -94,15 +88,6 @@ def test_a_last_level_that_may_be_one_of_its_own_is_said():
     assert model.rows[0].deviates > 0.5
     assert "last level may deviate" in model.tables()[0][2][0][-1]
     assert any("repeat it to tell whether growth changes there" in line for line in model.summary())
-
-
-def test_a_fitted_value_far_from_what_was_measured_is_said_first():
-    levels = 4.0 * 2.0 ** np.arange(6)
-    values = np.where(levels == 32, 100.0, 5 + 0.1 * levels)
-    data = pd.DataFrame({"p": levels, "time_s": values})
-    model = perfcore.fit(data, fitter="scaling")
-    assert model.rows[0].misses > 2.0
-    assert model.summary()[1].startswith("far from a measured value: time_s (by a factor of ")
 
 
 def test_the_check_leaves_the_last_level_out():
@@ -116,3 +101,209 @@ def test_the_check_leaves_the_last_level_out():
     assert model.check.median_error == pytest.approx(abs(value / measured - 1), rel=1e-6)
     assert model.check.inside == float(low <= measured <= high)
     assert any(line.startswith("the last level, left out: ") for line in model.summary())
+
+
+# Pictures of scaling laws: what is drawn where, and that no data stop or spoil them.
+P = (4.0, 8.0, 16.0, 32.0, 64.0)
+
+
+def fitted_of_law_picture(laws, points=P, noise=0.03, runs=4, **options):
+    rng = np.random.default_rng(4)
+    rows = [
+        (p, path, law(p) * (1.0 + noise * rng.standard_normal()))
+        for path, law in laws.items()
+        for p in points
+        for _ in range(runs)
+    ]
+    return perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling", **options)
+
+
+def laid_out(model):
+    """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    draw_models(model, figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+@pytest.fixture(scope="module")
+def eight():
+    return fitted_of_law_picture({f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(8)})
+
+
+def test_means_median_bounds_and_target_are_where_the_model_has_them(eight):
+    figure = laid_out(eight)
+    axes, path = figure.axes[0], eight.paths.index("main->f7")
+    means = next(line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == len(P))
+    np.testing.assert_allclose(means.get_xydata(), np.stack([P, eight.means[path]], axis=1))
+    (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
+    (target,) = eight.predict({"p": [256.0], "path": ["main->f7"]})
+    np.testing.assert_allclose(diamond.get_xydata(), [[256.0, target]])
+    solid = next(line for line in axes.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
+    assert (solid.get_xdata()[0], solid.get_xdata()[-1]) == (4.0, 64.0)
+    run, mean = (area.get_paths()[0].vertices for area in axes.collections if isinstance(area, PolyCollection))
+    assert np.ptp(run[run[:, 0] == 64.0, 1]) > np.ptp(mean[mean[:, 0] == 64.0, 1]) > 0.0
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert [tick for tick in axes.get_xticks() if 4 <= tick <= 256] == [4, 8, 16, 32, 64, 128, 256]
+
+
+def test_bounds_hold_the_median_and_single_runs_scatter_more(eight):
+    curve = path_curve(eight, 0, "p")
+    assert np.all(curve.run[:, 1] <= curve.mean[:, 1])
+    assert np.all(curve.mean[:, 1] <= curve.mean[:, 0])
+    assert np.all(curve.mean[:, 0] <= curve.mean[:, 2])
+    assert np.all(curve.mean[:, 2] <= curve.run[:, 2])
+
+
+# Views of scaling laws: trees from names, what the pages say against other ways to compute it, and their bounds.
+P_OF_LAW_VIEWS = (4, 8, 16, 32, 64)
+LAWS = {
+    "main": lambda p: 1.0 + 0.0 * p,
+    "main->solve": lambda p: 0.1 * p**2,
+    "main->solve->sweep": lambda p: 200.0 / p,
+    "main->solve->exchange": lambda p: 4.0 * np.log2(p),
+    "main->io": lambda p: 0.5 * p,
+    "main->io->write": lambda p: 0.02 * p,
+}
+
+
+def measured(laws, runs=3, noise=0.02, seed=0, value="time_s"):
+    rng = np.random.default_rng(seed)
+    rows = [
+        (p, path, float(law(float(p))) * (1.0 + noise * rng.standard_normal()))
+        for path, law in laws.items()
+        for p in P_OF_LAW_VIEWS
+        for _ in range(runs)
+    ]
+    return pd.DataFrame(rows, columns=["p", "callpath", value])
+
+
+def fitted_of_law_views(data, **options):
+    return perfcore.fit(data, fitter="scaling", **options)
+
+
+@pytest.fixture(scope="module")
+def model_of_law_views():
+    return fitted_of_law_views(measured(LAWS), at="p=256")
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Three hundred paths, each called by one of those before it."""
+    rng = np.random.default_rng(1)
+    names = ["main"]
+    for k in range(299):
+        names.append(f"{names[rng.integers(len(names))]}->f{k}")
+    laws = zip(names, 0.1 + rng.pareto(1.0, len(names)), itertools.cycle(LAWS.values()), strict=False)
+    return fitted_of_law_views(
+        measured({name: lambda p, a=size, law=law: a * law(p) for name, size, law in laws}, runs=2)
+    )
+
+
+def blocks(view, kind):
+    return [block for block in view.blocks if isinstance(block, kind)]
+
+
+def table(view, title):
+    return next(block for block in blocks(view, Table) if block.title.startswith(title))
+
+
+def text(cell):
+    return cell if isinstance(cell, str) else cell.text
+
+
+def column(found, name):
+    """Cells of a column by the row's name."""
+    at = [text(head) for head in found.header].index(name)
+    return {text(row[0]): text(row[at]) for row in found.rows}
+
+
+def per_cent(shown):
+    return float(shown.rstrip("%")) / 100.0
+
+
+def test_names_become_trees_whatever_joins_them():
+    for arrow in ("->", ";", "/", " -> "):
+        tree = tree_of([f"main{arrow}solve{arrow}mpi", "main", f"main{arrow}io"], [0, 1, 2])
+        assert tree.names == ("main", "solve", "mpi", "io")
+        assert tree.callers == (-1, 0, 1, 0)
+        assert tree.paths == (1, -1, 0, 2)
+        assert tree.depths == (0, 1, 2, 1)
+
+
+paths_of_trees = st.lists(
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("->".join), min_size=1, max_size=12, unique=True
+)
+
+
+@given(paths_of_trees)
+@settings(deadline=None)
+def test_callees_are_added_up_once(names):
+    values = 2.0 ** np.arange(len(names))  # every sum tells what was added
+    tree = tree_of(names, range(len(names)))
+    for node, full in enumerate(tree.full_names):
+        own = [v for name, v in zip(names, values, strict=True) if f"{name}->".startswith(f"{full}->")]
+        assert tree.with_callees(values)[node] == sum(own)
+        assert [tree.names[one] for one in (*tree.above(node), node)] == full.split("->")
+
+
+@given(paths_of_trees)
+def test_inclusive_values_are_not_added_up_again(names):
+    exclusive = np.arange(1.0, len(names) + 1.0)
+    alone = tree_of(names, range(len(names)))
+    whole = alone.with_callees(exclusive)
+    inclusive = np.array([whole[alone.paths.index(k)] for k in range(len(names))])
+    np.testing.assert_array_equal(tree_of(names, range(len(names)), "", True).with_callees(inclusive), whole)
+
+
+def test_metrics_have_trees_of_their_own():
+    data = pd.concat(
+        [
+            measured(LAWS, value="value").assign(metric=metric, value=lambda t: t.value * 10.0)
+            for metric in ("time", "visits")
+        ]
+    )
+    model_of_law_views = fitted_of_law_views(data, path="callpath,metric", value="value")
+    assert [tree.metric for tree in model_of_law_views.whole.trees] == ["time", "visits"]
+    view = ScalingViews(model_of_law_views).view((), {"metric": "visits"})
+    found = column(table(view, "Call tree"), "with callees")
+    assert next(iter(found)) == "main"
+    assert per_cent(found["main"]) == 1.0
+    assert all(cell.link.path[1].endswith(" visits") for cell, *_ in table(view, "Call tree").rows)
+
+
+def test_the_tree_shows_each_region_below_its_caller_and_what_the_model_predicts(model_of_law_views):
+    found = table(model_of_law_views.views().view((), {}), "Call tree")
+    assert [row[0].indent for row in found.rows] == [0, 1, 2, 2, 1, 2]
+    names = {name.split("->")[-1]: name for name in LAWS}
+    predicted = model_of_law_views.predict({"p": [256.0] * len(names), "path": list(names.values())})
+    values = dict(zip(names, predicted, strict=True))
+    shown = column(found, "at p = 256 (s)")
+    shares = {name: per_cent(share) for name, share in column(found, "share").items()}
+    for name, value in values.items():
+        assert float(shown[name]) == pytest.approx(value, rel=1e-3)
+        assert shares[name] == pytest.approx(value / sum(values.values()), abs=6e-4)
+    whole = {name: per_cent(share) for name, share in column(found, "with callees").items()}
+    assert whole["solve"] == pytest.approx(shares["solve"] + shares["sweep"] + shares["exchange"], abs=2e-3)
+    assert whole["main"] == 1.0
+    growth = column(found, "growth")
+    assert (growth["solve"], growth["main"], growth["sweep"]) == ("quadratic", "constant", "falling")
+
+
+def test_the_growth_of_the_whole_adds_up(many):
+    view = many.views().view(("growth",), {})
+    classes = table(view, "Classes of growth")
+    assert [text(row[0]) for row in classes.rows] == list(CLASSES)
+    assert sum(int(count) for count in column(classes, "paths").values()) == len(many.paths)
+    for chart in blocks(view, Chart):
+        (found,) = chart.tables
+        *parts, total = found.rows
+        for at in range(1, len(found.header)):
+            assert sum(per_cent(row[at]) for row in parts) == pytest.approx(1.0, abs=5e-4 * len(parts))
+    last = column(classes, f"at p = {many.target['p']:g}")
+    rows = {name: [row for row in many.rows if row.growths[0].name == name] for name in CLASSES}
+    for name, share in last.items():
+        assert per_cent(share) == pytest.approx(sum(row.share for row in rows[name]), abs=6e-4)
+    (expected,) = [sum(row.predicted for row in many.rows)]
+    assert float(total[-1]) == pytest.approx(expected, rel=1e-3)

@@ -1,15 +1,24 @@
 """Structural models: what a file or a program gives, written out; every mistake in one line with its key."""
 
+import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfcore
-from perf_structural import StructuralModel, StructuralModelError
+from perf_structural import Judgement, StructuralModel, judge, schedule
+from perf_structural.indexed import PLAIN, parse_unit
+from perf_structural.measured_value import variation_class
+from perf_structural.options import JudgingOptions
+from perf_structural.prediction_files import read_predictions
+from perf_views.contents import opener_of
 from perfcore import Measurements
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.hooks.registry import registry
+from perfcore.stochastic import from_dict
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
 
@@ -191,18 +200,6 @@ def test_a_lopsided_prediction_keeps_its_intervals():
         assert value.quantile(levels) == pytest.approx([3 * lower, 3 * upper], rel=0.03)
 
 
-def test_a_fitted_model_for_each_processor(line):
-    model = StructuralModel(
-        "max_over(compute)",
-        components={"compute": {"model": line, "at": {"p": "share"}, "unit": "ms"}},
-        inputs={"share": [2, 4]},
-        unit="s",
-    )
-    prediction = model.predict()
-    both = line.predict({"p": [2.0, 4.0]})
-    assert prediction.statistics["mean"] == pytest.approx(max(both), rel=1e-3)
-
-
 MISTAKES = [
     ('equation = "a + b"\n[inputs]\na = 1', "model.toml: equation: unknown component or input 'b'"),
     ('equation = "a +"', "model.toml: equation: formula 'a +': column 3"),
@@ -294,9 +291,209 @@ def test_many_components_need_no_deep_stack():
     assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
 
 
-def test_a_model_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("perf_structural.algebra.MAX_NODES", 1000)
-    copies = {"a": {"normal": [1, 1], "replicate": {"i": 20}}, "b": {"normal": [1, 1], "replicate": {"j": 60}}}
-    model = StructuralModel("sum_over(c)", components={"c": {"equation": "sum_over(a*b)", "over": "i"}}, inputs=copies)
-    with pytest.raises(StructuralModelError, match="more than 1,000 operations"):
-        model.predict()
+# Units as labels: the International System's prefixes, and nothing that does not convert.
+@pytest.mark.parametrize(
+    ("one", "other", "scale"),
+    [
+        ("s", "ms", 1e3),
+        ("us", "s", 1e-6),
+        ("ns", "us", 1e-3),
+        ("h", "min", 60),
+        ("MB", "kB", 1e3),
+        ("MiB", "KiB", 1024),
+        ("MiB", "B", 1048576),
+        ("GiB", "MB", 1073.741824),
+        ("Mbit/s", "B/s", 125_000),
+        ("MB/s", "B/us", 1),
+        ("Gflop/s", "Mflop/s", 1e3),
+        ("s^2", "ms^2", 1e6),
+        ("row", "row", 1),
+    ],
+)
+def test_conversions(one, other, scale):
+    assert parse_unit(one).kind == parse_unit(other).kind
+    assert parse_unit(one).scale_to(parse_unit(other)) == scale
+
+
+@pytest.mark.parametrize(("one", "other"), [("s", "B"), ("s", "1/s"), ("row", "column"), ("MB/s", "MB"), ("s", "1")])
+def test_kinds_that_differ(one, other):
+    assert parse_unit(one).kind != parse_unit(other).kind
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("MB / s", "MB/s"),
+        ("s*s", "s^2"),
+        ("s/s", "1"),
+        ("1", "1"),
+        ("1/s", "1/s"),
+        ("B/(MB/s)", "B*s/MB"),
+        ("a/b/c", "a/b/c"),
+    ],
+)
+def test_how_they_are_shown(text, shown):
+    assert str(parse_unit(text)) == shown
+
+
+def test_products_and_powers():
+    rate, time = parse_unit("MB/s"), parse_unit("ms")
+    assert rate.times(time).scale_to(parse_unit("B")) == 1e3
+    assert rate.times(rate.power(Fraction(-1))) == PLAIN
+    assert parse_unit("s^2").power(Fraction(1, 2)) == parse_unit("s")
+
+
+def test_a_root_of_a_multiple_is_not_converted():
+    root = parse_unit("kB").power(Fraction(1, 2))
+    assert str(root) == "kB^(1/2)"
+    with pytest.raises(DataError, match=r"the unit kB\^\(1/2\) cannot be converted; use B for kB"):
+        root.scale_to(parse_unit("B").power(Fraction(1, 2)))
+
+
+# Files that are told from data and fitted models: structural models, predictions, and how a series is shown.
+INTERVAL = {"lower": 1, "upper": 9}
+NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([INTERVAL, INTERVAL]),
+        json.dumps(NORMAL),
+        json.dumps(NORMAL, indent=1) + "\n" + json.dumps(INTERVAL),
+        json.dumps({"schema": 1, "kind": "predictions", "rows": [{"p": 4, "value": 5, **INTERVAL}]}),
+        json.dumps({"name": "x", "notes": ["a"], "value": NORMAL}),
+        " [3.5, 4]",
+        "\ufeff-3",
+    ],
+)
+def test_predictions_are_recognised(tmp_path, text):
+    path = tmp_path / "predictions.json"
+    path.write_text(text, encoding="utf-8")
+    name, opener = opener_of(str(path))
+    assert name == "predictions"
+    assert opener.takes_data
+    assert not opener.predicts
+
+
+def test_predictions_are_judged(tmp_path):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(INTERVAL))
+    (tmp_path / "runs.csv").write_text("start_s,time_s\n0,5\n60,12\n")
+    _, opener = opener_of(str(path))
+    judged = opener.open(str(path), JudgingOptions(column="time_s", at="start_s"), str(tmp_path / "runs.csv"))
+    assert isinstance(judged, Judgement)
+    assert judged.coverage()[0]["observed"] == 0.5
+    with pytest.raises(OptionError, match="the table of what happened"):
+        opener.open(str(path), JudgingOptions())
+
+
+# Files of predictions and of actual values: what a user can write, and what is wrong with it, with its place.
+NORMAL_OF_PREDICTION_FILES = {"representation": "normal", "mean": 10.0, "std": 2.0}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="file"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([NORMAL_OF_PREDICTION_FILES, 3]),
+        json.dumps([NORMAL_OF_PREDICTION_FILES, {"representation": "point", "value": 3.0}]),
+        json.dumps(NORMAL_OF_PREDICTION_FILES) + "\n3\n",  # one after another
+        json.dumps({"value": NORMAL_OF_PREDICTION_FILES, "mean": 10.0}, indent=1)
+        + json.dumps([3.0]),  # as commands print them with --json
+        "\ufeff" + json.dumps([NORMAL_OF_PREDICTION_FILES, 3]),
+    ],
+)
+def test_values_in_a_list_or_one_after_another(write, text):
+    assert read_predictions(write(text)) == [
+        from_dict(NORMAL_OF_PREDICTION_FILES),
+        from_dict({"representation": "point", "value": 3.0}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"holds no predictions; a value as `perf stochastic summarize` writes it, a number, or"),
+        ("[]", r"holds no predictions"),
+        ('[1,\n 2,,]', r":2: is not JSON: Expecting value, column 4"),
+        ("1\n2\n[3", r":3: is not JSON"),
+        ("[NaN]", r":1: is not JSON: NaN is met; a prediction is made of finite numbers"),
+        ("[1e999]", r"prediction 1: point: inf is not finite"),
+        ("[1, true]", r"prediction 2: 'True' is met"),
+        ('["a"]', r"prediction 1: 'a' is met"),
+        ('[{"lower": 3, "upper": 1}]', r"prediction 1: interval: "),
+        ('[{"lower": null, "upper": 1}]', r"prediction 1: interval: "),
+        ('[{"mean": 3}]', r"prediction 1: a stochastic value needs the key 'representation'"),
+        ('[{"representation": "norml"}]', r"prediction 1: unknown representation 'norml': did you mean 'normal'"),
+        ("[" * 100_000, r":1: is not JSON: it is nested too deeply"),
+        ("9" * 5000, r":1: is not JSON"),
+    ],
+)  # fmt: skip
+def test_what_is_no_prediction(write, text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_predictions(write(text))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+# The Python functions behind the commands: the same words, paths or loaded things.
+ROWS = StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]})
+TIME = StructuralModel(
+    "t", inputs={"t": 1}, candidates={"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
+)
+
+
+def normal(mean, std):
+    return registry().load("representations", "normal")(mean, std)
+
+
+def test_a_choice():
+    found = schedule(TIME, by="quantile:0.95")
+    assert found.chosen == "steady"
+    frame = found.to_frame()
+    assert frame.loc[frame["chosen"], "candidate"].tolist() == ["steady"]
+    assert frame["mean"].tolist() == [10.0, 11.0]
+    more = schedule(TIME, {"best": {"t": 3}})
+    assert more.chosen == "best"
+    with pytest.raises(OptionError, match="there is a candidate 'fast' already"):
+        schedule(TIME, {"fast": {"t": 3}})
+
+
+def test_a_division():
+    """Shares in inverse proportion to the times: 60 units of 1 and 30 of 2."""
+    frame = schedule(ROWS, divide=90, unit_time="row").to_frame()
+    assert frame["share"].tolist() == [60, 30]
+    assert frame["mean"].tolist() == pytest.approx([60.0, 60.0])
+
+
+def test_a_judgement_of_files_and_of_values(tmp_path):
+    (tmp_path / "runs.csv").write_text("start_s,time_s\n0,9\n60,11\n")
+    (tmp_path / "one.json").write_text(json.dumps({"lower": 8, "upper": 10}))
+    judged = judge(tmp_path / "one.json", tmp_path / "runs.csv", column="time_s", at="start_s")
+    assert judged.coverage()[0]["observed"] == 0.5
+    assert (judged.name, judged.at_name) == ("time_s", "start_s")
+    frame = judged.to_frame()
+    assert frame["at"].tolist() == [0, 60]
+    assert frame["actual"].tolist() == [9, 11]
+    assert frame["upper"].tolist() == [10, 10]
+    # A normal's score at its own mean is (sqrt(2) - 1) / sqrt(pi) standard deviations.
+    scores = judge([normal(9.0, 1.0)], [9.0]).to_frame()["crps"]
+    assert scores.tolist() == pytest.approx([(2**0.5 - 1.0) / np.pi**0.5])
+
+
+@pytest.mark.parametrize(
+    ("variation", "scale", "name"),
+    # The paper: "0.25 or less" is low, "more than 0.25, but less than 0.5" medium, "over half the range" high.
+    [(0.0, 1, "low"), (0.25, 1, "low"), (0.26, 1, "medium"), (0.49, 1, "medium"), (0.51, 1, "high"), (51, 100, "high")],
+)
+def test_classes_of_variation(variation, scale, name):
+    assert variation_class(variation, scale) == name

@@ -1,7 +1,6 @@
 """The fitter `individual` as users call it: against statsmodels, its rankings, its files, and what it refuses."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,8 @@ import statsmodels.api as sm
 from scipy.optimize import nnls
 
 import perfcore
-from perfcore.base.errors import ModelFileError, PerfError
+from perf_timing.individual.fits import fit_individually, subsets
+from perfcore.base.errors import PerfError
 
 U = {
     "1/p^2": lambda p: p**-2.0,
@@ -338,62 +338,6 @@ def test_a_pair_that_was_never_measured_is_not_predicted(runs):
     assert model.remarks(at) == ["never measured on this system", ""]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"functions": "1/p,1/p"}, "function '1/p' is given twice; a linear model cannot tell the two apart"),
-        ({"functions": "1/q"}, "function '1/q' is one of 'q'; the data have p"),
-        ({"functions": "1/(p"}, r"'1/\(p'"),
-        ({"functions": "p.real"}, "p.real"),
-        ({"functions": "1/(p-4),1"}, r"function '1/\(p-4\)' is .*inf at .*p=4; leave it out"),
-        ({"function": "log(p-8)"}, r"function 'log\(p-8\)' is .* at .*p="),
-        ({"functions": "all,1/p"}, "'all' and 'each' stand alone"),
-        ({"terms": "4"}, "from 1 to 3 functions can be combined"),
-        ({"terms": "3..2"}, "from 1 to 3 functions can be combined"),
-        ({"terms": "two"}, r"a number such as 2, or a range such as 1\.\.3, is expected"),
-        ({"criterion": "aic"}, "unknown value 'aic': did you mean 'aicc'"),
-        ({"reference": "SP2"}, "unknown option of individual 'reference'"),
-    ],
-)
-def test_options_that_are_refused(runs, options, message):
-    with pytest.raises(PerfError, match=message) as caught:
-        perfcore.fit(runs, fitter="individual", **options)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("functions",), ["1/p", "os.system"], "os.system"),
-        (("functions",), ["1/q"], "'1/q' is one of 'q'"),
-        (("pairs", 0, "coefficients"), [1.0], "has not as many coefficients as functions"),
-        (("pairs", 0, "coefficients", 0), None, "Expected `float`, got `null`"),
-        (("pairs", 0, "covariance"), [[1.0]], "has not as many coefficients as functions"),
-        (("pairs", 0, "functions"), ["p", "1"], "BT on SP2 has a function that the model does not have"),
-        (("pairs", 0, "code"), "SP", "a pair is of SP on SP2, which the model does not have"),
-        (("observations", "code"), [0], "columns of different lengths"),
-        (("observations", "points"), {}, "not those of the model's parameters"),
-        (("systems",), ["SP2"], "of a code or system that has no name"),
-        (("preparation", "steps", 0, "symbol"), "q", "'q'"),
-        (("preparation", "steps", 0, "type"), "power", "power"),
-        (("relative",), "yes", "Expected `bool`"),
-        (("extra",), 1, "unknown field `extra`"),
-    ],
-)
-def test_files_edited_by_hand(runs, tmp_path, path, value, message):
-    content = json.loads(json.dumps(perfcore.fit(runs, fitter="individual", functions="1/p,1").to_dict()))
-    place = content["model"]
-    for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
-    file = tmp_path / "model.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(ModelFileError, match=message) as caught:
-        perfcore.load(file)
-    assert str(caught.value).startswith(str(file))
-    assert len(str(caught.value).splitlines()) == 1
-
-
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
 def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
     """A time of size^2 / ranks: over ranks alone it would be off by a factor of 16."""
@@ -411,3 +355,122 @@ def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
     assert model.statistics["max_relative_error"] < 1e-6
     model = perfcore.fit(data, fitter=fitter, parameter="ranks,size", function="size^2/ranks", terms="1")
     assert model.statistics["max_relative_error"] < 1e-6
+
+
+# Every subset of functions for every series, against one fit at a time by other programs.
+PROCESSORS = {0: (1, 2, 4, 8, 16, 32), 1: (1, 2, 4, 8, 16, 32), 2: (2, 4, 8, 16), 5: (1, 4, 9, 16, 25, 36, 49)}
+
+
+@pytest.fixture
+def ragged():
+    """Four series of three sets of points, two of which share a design; of the seven functions four."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate([np.array(points, float) for points in PROCESSORS.values()])
+    cell = np.repeat(list(PROCESSORS), [len(points) for points in PROCESSORS.values()])
+    design = np.column_stack([np.ones_like(p), np.log(p), np.sqrt(p), p])
+    return design, design @ [5, 0.5, 0.1, 0.3] + rng.standard_normal(len(p)), cell
+
+
+HYPOTHESES = subsets(4, range(1, 4))
+
+
+def test_subsets_small_ones_first():
+    assert HYPOTHESES[:6] == ((0,), (1,), (2,), (3,), (0, 1), (0, 2))
+    assert len(HYPOTHESES) == 4 + 6 + 4
+    assert len(subsets(7, range(1, 4))) == 7 + 21 + 35
+
+
+def test_each_fit_is_the_one_of_an_independent_program(ragged):
+    design, target, cell = ragged
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
+    assert fits.n_observations.tolist() == [6, 6, 4, 7]
+    assert fits.determined.all()
+    for k, one in enumerate(PROCESSORS):
+        for h, members in enumerate(HYPOTHESES):
+            mine = cell == one
+            line = sm.OLS(target[mine], design[np.ix_(mine, members)]).fit()
+            m = len(members)
+            assert fits.coefficients[k, h, :m] == pytest.approx(line.params, rel=1e-9)
+            assert (fits.coefficients[k, h, m:] == 0).all()
+            assert fits.sum_of_squares[k, h] == pytest.approx(line.ssr, rel=1e-9)
+            assert fits.covariance[k, h, :m, :m] == pytest.approx(line.normalized_cov_params, rel=1e-9)
+            if len(mine[mine]) > m:
+                press = line.resid / (1 - line.get_influence().hat_matrix_diag)
+                assert fits.leave_one_out[k, h] == pytest.approx(press @ press, rel=1e-9)
+
+
+def test_leaving_a_point_out_is_a_fit_of_the_others(ragged):
+    design, target, cell = ragged
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
+    rows = np.flatnonzero(cell == 5)
+    for h, members in enumerate(HYPOTHESES):
+        squares = 0.0
+        for row in rows:
+            others = np.ix_(rows[rows != row], members)
+            coefficients = np.linalg.lstsq(design[others], target[rows[rows != row]], rcond=None)[0]
+            squares += (target[row] - design[row, list(members)] @ coefficients) ** 2
+        assert fits.leave_one_out[3, h] == pytest.approx(squares, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nonnegative_fits_are_those_of_lawson_and_hanson(ragged, seed):
+    design, _, cell = ragged
+    target = np.random.default_rng(seed).normal(0.5, 4.0, len(cell))
+    _, fits = fit_individually(design, target, cell, HYPOTHESES, bounds=True)
+    held = 0
+    for k, one in enumerate(PROCESSORS):
+        for h, members in enumerate(HYPOTHESES):
+            mine = cell == one
+            coefficients, norm = nnls(design[np.ix_(mine, members)], target[mine])
+            assert fits.sum_of_squares[k, h] == pytest.approx(norm**2, rel=1e-9)
+            positive = tuple(np.array(members)[coefficients > 0])
+            place = fits.effective[k, h]
+            assert (HYPOTHESES[place] if place >= 0 else ()) == positive
+            if place >= 0:
+                own = fits.coefficients[k, place, : len(positive)]
+                assert own == pytest.approx(coefficients[coefficients > 0], rel=1e-9)
+            held += place != h
+    assert held  # some coefficients would be negative
+
+
+def test_points_that_do_not_determine_a_fit():
+    """Two points, one of them twice as a different value: two functions are the most."""
+    p = np.array([2.0, 2.0, 8.0])
+    design = np.column_stack([np.ones(3), np.log(p), p])
+    fits, _ = fit_individually(design, np.array([1.0, 2.0, 5.0]), np.zeros(3, int), subsets(3, [2, 3]))
+    assert fits.determined.tolist() == [[True, True, True, False]]
+    assert fits.rank[0].tolist() == [2, 2, 2, 2]
+    assert np.isinf(fits.criterion("sse")[0, 3])
+    # Without the third point no two functions are determined.
+    assert np.isinf(fits.leave_one_out).all()
+
+
+@pytest.mark.parametrize("criterion", ["aicc", "bic"])
+def test_criteria_are_those_of_the_likelihood(ragged, criterion):
+    design, target, cell = ragged
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
+    values = fits.criterion(criterion)
+    for k, one in enumerate(PROCESSORS):
+        for h, members in enumerate(HYPOTHESES):
+            mine = cell == one
+            n, count = int(mine.sum()), len(members) + 1
+            line = sm.OLS(target[mine], design[np.ix_(mine, members)]).fit()
+            penalty = 2 * count + 2 * count * (count + 1) / max(n - count - 1, 1e-300)
+            expected = -2 * line.llf + (penalty if criterion == "aicc" else count * np.log(n))
+            assert values[k, h] == pytest.approx(expected, rel=1e-9) if n > count + 1 else np.isinf(values[k, h])
+
+
+def test_criteria_that_are_sums_of_squares(ragged):
+    fits, _ = fit_individually(*ragged, HYPOTHESES)
+    assert (fits.criterion("sse") == fits.sum_of_squares).all()
+    assert (fits.criterion("loo") == fits.leave_one_out).all()
+
+
+def test_a_series_alone_or_among_others_is_the_same(ragged):
+    design, target, cell = ragged
+    together, _ = fit_individually(design, target, cell, HYPOTHESES)
+    for k, one in enumerate(PROCESSORS):
+        mine = cell == one
+        alone, _ = fit_individually(design[mine], target[mine], cell[mine], HYPOTHESES)
+        assert alone.coefficients[0] == pytest.approx(together.coefficients[k], rel=1e-12)
+        assert alone.leave_one_out[0] == pytest.approx(together.leave_one_out[k], rel=1e-12)

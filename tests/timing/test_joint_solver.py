@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import curve_fit, minimize
+from scipy.optimize import curve_fit, least_squares, minimize
+from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from perf_timing.joint.problem import JointProblem, components
-from perf_timing.joint.solver import JointStatus, solve
+from perf_timing.joint.problem import JointProblem, components, in_gauge
+from perf_timing.joint.resampling import profile_intervals, reciprocal
+from perf_timing.joint.solver import JointStatus, alternate, cell_fits, data_driven_start, random_start, rank_one, solve
 
 # Second functions with enough weight that intervals of r = 1/v are nearly symmetric.
 BALANCED = {
@@ -252,3 +254,226 @@ def test_errors_of_a_robust_fit_of_one_system_are_those_of_a_linear_one(joint):
 def test_a_problem_without_reference_is_refused(joint):
     with pytest.raises(ValueError, match="reference"):
         solve(joint(reference=None).problem)
+
+
+# Starting values: fits of cells, factors, alternating fits, the gauge.
+def test_cells_are_fitted_alone(joint):
+    problem = joint(noise=1.0, missing=[(1, 2)]).problem
+    coefficients, information = cell_fits(problem)
+    for c in range(4):
+        for s in range(4):
+            rows = (problem.code == c) & (problem.system == s)
+            if (c, s) == (1, 2):
+                assert (coefficients[:, c, s] == 0).all()
+                assert (information[:, c, s] == 0).all()
+            else:
+                expected = np.linalg.lstsq(problem.basis[rows], problem.target[rows])[0]
+                assert coefficients[:, c, s] == pytest.approx(expected, rel=1e-8)
+                assert information[:, c, s] == pytest.approx((problem.basis[rows] ** 2).sum(axis=0))
+
+
+def test_cell_with_one_observation_has_the_shortest_coefficients(joint):
+    """In scaled columns: each function explains the same part of the observation."""
+    problem = joint(processors=(16,)).problem
+    coefficients, _ = cell_fits(problem)
+    for row in range(problem.n_rows):
+        parts = problem.basis[row] * coefficients[:, problem.code[row], problem.system[row]]
+        assert parts == pytest.approx([problem.target[row] / 2] * 2, rel=1e-8)
+
+
+def test_factors_with_equal_weights_are_the_first_singular_pair():
+    table = np.random.default_rng(1).uniform(0.5, 2, (5, 4))
+    left, singular, right = np.linalg.svd(table)
+    work, inverse_speed = rank_one(table, np.ones_like(table))
+    assert np.outer(work, inverse_speed) == pytest.approx(singular[0] * np.outer(left[:, 0], right[0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("reference", [0, 3])
+def test_start_of_exact_data_is_the_solution(joint, reference):
+    problem = joint(reference=reference).problem
+    residuals = problem.residuals(data_driven_start(problem))
+    assert np.abs(residuals).max() < 1e-6 * problem.target.max()
+
+
+def test_alternating_never_gets_worse(joint):
+    problem = joint(noise=2.0).problem
+    v = np.random.default_rng(2).uniform(0.2, 3, (2, 4))
+    v[:, 0] = 1.0
+    sums = []
+    for _ in range(4):
+        theta = alternate(problem, v)
+        v = problem.unpack(theta)[1]
+        sums.append((problem.residuals(theta) ** 2).sum())
+    assert sums == sorted(sums, reverse=True)
+
+
+def test_reference_without_a_part_leaves_a_usable_start(joint):
+    r = np.array([[1.0, 0.5, 2.0], [1e12, 1.0, 0.5]])
+    w = np.array([[2.0, 3.0, 4.0], [3.0, 2.0, 1.0]])
+    problem = joint(w=w, r=r).problem
+    theta = data_driven_start(problem)
+    assert np.isfinite(theta).all()
+    assert np.abs(theta).max() < 1e5
+
+
+def test_copies_of_a_function_start_apart(joint):
+    problem = joint(("1/p", "1/p"), noise=1.0).problem
+    w, v = problem.unpack(data_driven_start(problem))
+    assert np.abs(v[0] - v[1]).max() > 0.05
+    w, v = problem.unpack(random_start(problem, np.random.default_rng(0)))
+    assert np.abs(w[0] - w[1]).max() > 0.05
+
+
+@pytest.mark.parametrize("copies", [[[0], [1]], [[0, 1]]])
+def test_gauge_leaves_the_model(copies):
+    rng = np.random.default_rng(8)
+    w, v = rng.standard_normal((2, 5)), rng.standard_normal((2, 4)) * np.array([[1e3], [1e-4]])
+    if copies == [[0, 1]]:
+        v[1, 2] = 0.0
+    after_w, after_v = in_gauge(w, v, 2, copies)
+    assert (after_v[:, 2] == 1).all()
+    if len(copies) == 2:
+        for k in range(2):
+            assert np.outer(after_w[k], after_v[k]) == pytest.approx(np.outer(w[k], v[k]), rel=1e-12)
+    else:
+        assert after_w.T @ after_v == pytest.approx(w.T @ v, rel=1e-10, abs=1e-12)
+        assert np.abs(after_v).max() < 100
+
+
+# The bilinear model, its derivatives and its table of cells.
+@pytest.mark.parametrize("reference", [0, 2, None])
+def test_jacobian_against_differences(joint, reference):
+    """The model is quadratic in theta, so that central differences are exact at any width."""
+    problem = joint(noise=1.0, reference=reference, missing=[(0, 1), (3, 2)]).problem
+    theta = np.random.default_rng(3).uniform(0.5, 2, problem.n_parameters)
+    steps = np.eye(problem.n_parameters)
+    differences = [(problem.residuals(theta + s) - problem.residuals(theta - s)) / 2 for s in steps]
+    assert problem.jacobian(theta) == pytest.approx(np.stack(differences, axis=1), rel=1e-12, abs=1e-12)
+
+
+def test_model_is_equation_6(joint):
+    data = joint(reference=1)
+    v = data.r[:, [1]] / data.r
+    theta = data.problem.pack(data.w / data.r[:, [1]], v)
+    assert data.problem.n_parameters == len(theta) == 14
+    assert data.problem.predict(theta) == pytest.approx(data.exact, rel=1e-14)
+    assert np.abs(data.problem.residuals(theta)).max() < 1e-13 * data.exact.max()
+
+
+@pytest.mark.parametrize("reference", [0, 3, None])
+def test_parameters_have_places(joint, reference):
+    problem = joint(reference=reference).problem
+    w = np.arange(8.0).reshape(2, 4)
+    v = 10 + np.arange(8.0).reshape(2, 4)
+    if reference is not None:
+        v[:, reference] = 1.0
+    theta = problem.pack(w, v)
+    again = problem.unpack(theta)
+    assert (again[0] == w).all()
+    assert (again[1] == v).all()
+    assert theta[problem.work_index(1, 2)] == w[1, 2]
+    assert theta[problem.inverse_speed_index(1, 2)] == v[1, 2]
+    if reference is not None:
+        with pytest.raises(ValueError, match="reference"):
+            problem.inverse_speed_index(0, reference)
+
+
+def test_components():
+    code = np.array([0, 0, 1, 2, 3, 3])
+    system = np.array([0, 1, 1, 2, 2, 3])
+    of_code, of_system = components(code, system, 5, 5)
+    assert of_code.tolist() == [0, 0, 1, 1, 2]
+    assert of_system.tolist() == [0, 0, 1, 1, 3]
+    # One cell more joins the two parts; a code and a system without observations stay alone.
+    of_code, of_system = components(np.append(code, 1), np.append(system, 3), 5, 5)
+    assert of_code.tolist() == [0, 0, 0, 0, 1]
+    assert of_system.tolist() == [0, 0, 0, 0, 2]
+
+
+# Profile intervals: the asymptotic ones in the linear limit, open where the data leave them open.
+def test_linear_limit(joint):
+    problem = joint(noise=1e-5).problem
+    fit = solve(problem)
+    found = profile_intervals(problem, fit, range(14), level=0.9)
+    half = student.ppf(0.95, 82) * np.sqrt(np.diag(fit.covariance))
+    assert (fit.theta - found.lower) / half == pytest.approx(np.ones(14), abs=1e-4)
+    assert (found.upper - fit.theta) / half == pytest.approx(np.ones(14), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def noisy(joint):
+    """The second speed of the last system (PCArray) is as uncertain as in Table 4, 3.878 +- 4.918."""
+    problem = joint(noise=1.0, seed=0).problem
+    return problem, solve(problem)
+
+
+def least_with(problem, fit, index, value):
+    """Least sum of squares with one parameter held, by scipy with a numerical Jacobian."""
+    free = np.arange(14) != index
+
+    def residuals(part):
+        theta = np.insert(part, index, value)
+        return problem.residuals(theta)
+
+    return 2 * least_squares(residuals, fit.theta[free], x_scale="jac", ftol=1e-12, xtol=1e-12).cost
+
+
+def test_ends_are_where_the_sum_of_squares_reaches_the_limit(noisy):
+    problem, fit = noisy
+    chosen = [0, 5, problem.inverse_speed_index(0, 1), problem.inverse_speed_index(1, 2)]
+    counted = []
+    found = profile_intervals(problem, fit, chosen, advance=counted.append)
+    assert counted == [1] * 4
+    limit = fit.sum_of_squares * (1 + fisher.ppf(0.95, 1, 82) / 82)
+    for index, *ends in zip(chosen, found.lower, found.upper, strict=True):
+        for end in ends:
+            assert least_with(problem, fit, index, end) == pytest.approx(limit, rel=1e-6)
+    assert found.converged.all()
+    assert found.lowest == fit.sum_of_squares
+
+
+def test_speed_is_open_above_where_the_inverse_may_be_zero(noisy):
+    problem, fit = noisy
+    index = problem.inverse_speed_index(1, 3)
+    found = profile_intervals(problem, fit, [index])
+    # The interval of v closes on the far side of zero; every speed from some value on agrees with the data.
+    assert -1 < found.lower[0] < 0 < fit.theta[index] < found.upper[0] < 1
+    low, high = reciprocal(found.lower, found.upper, fit.theta[[index]])
+    assert low[0] == 1 / found.upper[0]
+    assert high[0] == np.inf
+
+
+def test_interval_that_never_closes(joint):
+    """Where w may be zero for the only code that a function concerns, any v agrees with the data."""
+    w = np.array([[4.0, 3.0], [0.02, 0.02]])
+    problem = joint(w=w, r=np.array([[1.0, 0.5], [1.0, 1.0]]), noise=1.0, seed=3).problem
+    fit = solve(problem)
+    found = profile_intervals(problem, fit, [problem.inverse_speed_index(1, 1)])
+    assert np.isinf([found.lower[0], found.upper[0]]).any()
+
+
+def test_nonnegative_intervals_stop_at_zero(joint):
+    problem = joint(noise=4.0, seed=0).problem
+    fit = solve(problem, positive=True)
+    index = int(np.flatnonzero(fit.at_bound)[0])
+    found = profile_intervals(problem, fit, [index])
+    assert found.lower[0] == 0.0
+    assert found.upper[0] > 0.0
+
+
+def test_what_cannot_be_said(joint):
+    double = joint(("1/p", "1/p"), noise=0.5).problem
+    open_ended = profile_intervals(double, solve(double), [0])
+    assert (open_ended.lower[0], open_ended.upper[0]) == (-np.inf, np.inf)
+    exact = joint(noise=0.5, processors=(4, 8), r=np.ones((2, 1))).problem
+    none_left = profile_intervals(exact, solve(exact), [0, 1])
+    assert np.isnan([none_left.lower, none_left.upper]).all()
+    robust = joint(noise=0.5).problem
+    with pytest.raises(ValueError, match="huber"):
+        profile_intervals(robust, solve(robust, loss="huber"), [0])
+
+
+def test_reciprocal_of_negative_inverse_speeds():
+    lower, upper = reciprocal(np.array([-4.0, -2.0, 0.0]), np.array([-1.0, 1.0, np.inf]), np.array([-2.0, -1.0, 1.0]))
+    assert lower.tolist() == [-1.0, -np.inf, 0.0]
+    assert upper.tolist() == [-0.25, -0.5, np.inf]

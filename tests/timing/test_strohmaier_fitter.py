@@ -8,10 +8,9 @@ import pytest
 from scipy.optimize import least_squares
 
 import perfcore
-from perf_timing.joint.model import JointModel
 from perf_timing.joint.resampling import profile_intervals, reciprocal
 from perf_timing.joint.solver import solve
-from perfcore.base.errors import ModelFileError, PerfError
+from perfcore.base.errors import ModelFileError
 
 CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
 PAIR = {"functions": "1/p,1/sqrt(p)", "reference": "SP2", "validate": False, "starts": 2}
@@ -281,15 +280,6 @@ def test_the_ranking_is_that_of_single_fits(table):
     assert best.ranking == ranking.candidates
 
 
-def test_a_function_twice_has_two_ranks(table):
-    """Two copies of 1/p: the table of cells is approximated with rank two instead of one, and better."""
-    once, twice = fit(table, functions="1/p"), fit(table, functions="1/p,1/p")
-    assert twice.statistics["sse"] < once.statistics["sse"]
-    assert twice.statistics["n_parameters"] == 14
-    assert all(parameter.standard_error is None for parameter in twice.parameters)
-    assert np.isfinite(twice.predict(AT, interval=0.9)).all()
-
-
 def test_several_parameters_and_formulas():
     rows = [
         (code, system, n, p, w * (2e-9 * n**3 / p + v * 3e-8 * n**2 / np.sqrt(p)) / r)
@@ -314,35 +304,6 @@ def test_no_part_is_negative_when_asked_for(table):
     assert min(np.ravel(free.work).min(), np.ravel(free.inverse_speed).min()) < 0
     assert min(np.ravel(bound.work).min(), np.ravel(bound.inverse_speed).min()) >= 0
     assert bound.statistics["sse"] >= free.statistics["sse"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"functions": "each"}, "--functions each belongs to the fitter individual"),
-        ({"functions": "1/q"}, "function '1/q' is one of 'q'; the data have p"),
-        ({"functions": "1/(p-4),1"}, r"function '1/\(p-4\)' is .*inf at .*p=4; leave it out"),
-        ({"functions": "__import__('os')"}, "__import__"),
-        ({"reference": "SP3"}, "unknown system 'SP3': did you mean 'SP2'"),
-        ({"level": 1.0}, "--level 1.0: a number above 0 and below 1"),
-        ({"level": 0}, "--level 0: a number above 0 and below 1"),
-        ({"starts": 0}, "must be at least 1"),
-        ({"draws": 3}, "must be at least 10"),
-        ({"loss": "hubr"}, "did you mean 'huber'"),
-        ({"intervals": "profile", "loss": "huber"}, "--intervals profile needs least squares"),
-        ({"where": "system=SP2"}, r"there is one system only \(SP2\), so that nothing joins the codes"),
-        ({"weights": "spread"}, "--weights spread needs repeated runs"),
-        ({"operations": {"BT": 1.0}}, "operations is not known for code LU, SP, MG; it is for BT"),
-        ({"where": "p=2"}, "15 observations are fewer than"),
-        ({"signs": "any"}, "unknown option of strohmaier 'signs': did you mean 'sign'"),
-    ],
-)
-def test_options_that_are_refused(table, options, message):
-    if options.get("where") == "p=2":
-        options = options | {"functions": "1/p,1/sqrt(p),1"}
-    with pytest.raises(PerfError, match=message) as caught:
-        fit(table, **options)
-    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -378,17 +339,6 @@ def test_files_edited_by_hand(table, tmp_path, path, value, message):
         perfcore.load(file)
     assert str(caught.value).startswith(str(file))
     assert len(str(caught.value).splitlines()) == 1
-
-
-def test_a_speed_without_end_is_given_as_its_inverse(table):
-    """A system that a function does not touch has 1/r = 0, and r is no number."""
-    content = json.loads(json.dumps(fit(table).to_dict()))
-    content["model"]["inverse_speed"][0][1] = 0.0
-    model = JointModel.from_dict(content)
-    name = model.systems[1]
-    parameter = next(parameter for parameter in model.parameters if parameter.name == f"1/r_1^{name}")
-    assert parameter.estimate == 0.0
-    assert all(np.isfinite(parameter.estimate) for parameter in model.parameters)
 
 
 TRAINING = {

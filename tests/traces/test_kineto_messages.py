@@ -107,32 +107,6 @@ def test_what_does_not_fit_is_counted(tmp_path, change, remarks):
         assert found.remarks() == remarks
 
 
-DAMAGED = [
-    {"Collective name": "allreduce", "Group size": 10**30},
-    {"Collective name": "allreduce", "In msg nelems": -4},
-    {"Collective name": ["allreduce"]},
-    {"Collective name": "allreduce", "In msg nelems": 1 << 62},
-]
-SHAPES = [[[2.5]], [["x", 2]], [[-3]], [3], [[]], [], [[10**30]]]  # of the last one the bytes are the most there are
-
-
-def test_damaged_descriptions_are_counted(tmp_path):
-    """One kernel is whole; annotations with shapes of no tensors say no bytes."""
-    document = [kernel(0, 1, told("allreduce", 4))]
-    document += [kernel(10 * at, 10 * at + 5, args) for at, args in enumerate(DAMAGED, 1)]
-    for number, shape in enumerate(SHAPES):
-        dims = {"Input Dims": shape, "Input type": ["float"]}
-        document += [host(100 * number, 100 * number + 50, "nccl:all_reduce", "user_annotation", **dims)]
-        document += [launch(100 * number + 5, number), kernel(100 * number + 60, 100 * number + 90,
-                                                              {"correlation": number})]  # fmt: skip
-    (tmp_path / "rank0.json").write_text(json.dumps(document))
-    found = communication_of(perfcore.read(tmp_path / "rank0.json"))
-    assert sorted(found.collectives.bytes.tolist()) == [0, 0, 0, 0, 0, 0, 16, 1 << 50]
-    remarks = found.remarks()
-    assert remarks["descriptions of transfers are damaged"] == len(DAMAGED)
-    assert remarks["transfers are of an unknown size or type, and their bytes count as 0"] == len(SHAPES) - 1
-
-
 def host(at, until, name, cat="cpu_op", **args):
     return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 3, "ts": START_US + at, "dur": until - at,
             "args": args}  # fmt: skip

@@ -1,35 +1,21 @@
 """A part of a run: parts add up to the whole, times and markers say which, and what cannot be is said in a line."""
 
 import itertools
-import sys
 
 import duckdb
 import numpy as np
 import pytest
+from traces.kineto_files import START_US, read, write_rank
 
 import perfcore
 from perf_io.tables import state_table
 from perf_io.tables.tabular_trace import TabularTrace
+from perf_traces.joined_trace import JoinedTrace
 from perf_traces.windows import occurrences, part_of, part_of_curve
 from perfcore import Trace
-from perfcore.__main__ import main
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 STATES = ("run", "MPI_Wait", "MPI_Send", "Idle")
-
-
-@pytest.fixture
-def program(monkeypatch, capsys):
-    """Run ``perf``; what it prints, and what it says."""
-
-    def run(*words, status=0):
-        monkeypatch.setattr(sys, "argv", ["perf", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == status
-        return capsys.readouterr()
-
-    return run
 
 
 def random_trace(seed, n_locations=4, n_each=60, **facts):
@@ -181,27 +167,6 @@ def test_what_cannot_be_is_said_in_a_line(how, problem):
     assert "\n" not in str(error.value)
 
 
-EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["info", EXAMPLE],
-        ["fit", EXAMPLE, "--phases", "2"],
-        ["overheads", EXAMPLE],
-        ["convert", EXAMPLE, "-o", "{folder}/part.csv"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words):
-    words = [word.format(folder=tmp_path) for word in words]
-    said = program(*words, "--from", "20%", "--to", "40%", "--only", "*").err
-    assert "part of the run: " in said
-    assert "20.0% of it" in said
-    assert program(*words, "--from", "9h", status=2).err.count("\n") == 1
-
-
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", ["paraver/qsort_beo3.prv", "chrome/rank0.json.gz", "picl/conceptual_pingpong.trf"])
 def test_parts_of_real_traces_add_up(real_data, name):
@@ -223,3 +188,55 @@ def test_steps_of_a_real_trace(real_data):
     found = perfcore.iterations(trace, marker="ProfilerStep")
     lengths = [end - start for _, (start, end) in sorted(steps.items())]
     assert found.durations == pytest.approx(np.array(lengths) / 1000)
+
+
+# Parts of a run of several ranks are cut rank by rank, and add up to the whole.
+@pytest.fixture
+def run(tmp_path):
+    for rank in range(3):
+        write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
+    return read(tmp_path)
+
+
+def in_memory(trace):
+    """The same trace as arrays."""
+    return Trace(
+        trace.location,
+        trace.state,
+        trace.start_ns,
+        trace.end_ns,
+        trace.locations,
+        trace.states,
+        busy_states=trace.busy_states,
+        span_ns=trace.span_ns,
+        markers=trace.markers,
+        levels=trace.levels,
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"until": "50%"}, {"since": 0.1, "until": "0.3ms"}, {"region": "ProfilerStep#2"}, {"only": "rank 1"},
+     {"only": ("gemm", "rank 2*"), "since": "20%"}],
+)  # fmt: skip
+def test_a_part_is_that_of_the_same_trace_in_memory(run, asked):
+    part, expected = part_of(run, **asked), part_of(in_memory(run), **asked)
+    assert isinstance(part, JoinedTrace)
+    assert part.span_ns == expected.span_ns
+    assert part.locations == expected.locations
+    assert part.levels == expected.levels
+    assert part.markers == expected.markers
+    assert part.n_intervals == expected.n_intervals
+    rows = [
+        sorted(zip(each.location.tolist(), each.start_ns.tolist(), each.end_ns.tolist(), strict=True))
+        for each in (part, expected)
+    ]
+    assert rows[0] == rows[1]
+    curves = [each.utilization(busy=["gemm"]) for each in (part, expected)]
+    assert np.array_equal(curves[0].edges, curves[1].edges)
+    assert np.array_equal(curves[0].heights, curves[1].heights)
+
+
+def test_parts_add_up_to_the_whole_of_parts_of_ranks(run):
+    parts = [part_of(run, until=0.2), part_of(run, since=0.2, until="60%"), part_of(run, since="60%")]
+    assert sum(part.utilization().integral for part in parts) == pytest.approx(run.utilization().integral, rel=1e-12)

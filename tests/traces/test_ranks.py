@@ -1,15 +1,21 @@
 """One run from many files: which rank each is, which are missing, doubled or none, and what the run then is."""
 
+import gzip
+import json
+
 import numpy as np
 import pytest
-from traces.kineto_files import START_US, read, write_rank
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from traces.kineto_files import START_US, STEPS, read, write_rank
 
 import perfcore
+from perf_traces import nesting
 from perf_traces.joined_trace import JoinedTrace, summed_curve
-from perf_traces.levels import located
-from perfcore import Trace
-from perfcore.base import progress
-from perfcore.base.errors import InputError
+from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
+from perf_traces.windows import part_of
+from perfcore import Trace, overheads
+from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import curve_from_intervals
 
 
@@ -65,31 +71,6 @@ def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
     assert trace.ranks == (0, 1)
     assert trace.notes[0] == "2 ranks as one run, told by the names of the files"
     assert ("node" in trace.levels) == names[0].startswith("node")
-
-
-class Notes(progress.Sink):
-    """What is said of the reading."""
-
-    def __init__(self):
-        self.said = []
-
-    def note(self, text):
-        self.said.append(text)
-
-
-def test_files_that_are_no_ranks_are_named_and_left_out(tmp_path):
-    for rank in range(2):
-        write_rank(tmp_path, rank, world_size=2)
-    write_rank(tmp_path, 9, "warm_up.json", told=False)
-    (tmp_path / "notes.log").write_text("nothing that is known\n")
-    with progress.show_with(notes := Notes()):
-        trace = read(tmp_path)
-    assert trace.ranks == (0, 1)
-    known, other = notes.said
-    assert "passed over, of no known format" in known
-    assert "notes.log" in known
-    assert "left out, as nothing tells which rank it is" in other
-    assert "warm_up.json" in other
 
 
 def test_a_rank_that_is_cut_short_is_named_and_used_only_if_asked(tmp_path):
@@ -172,3 +153,195 @@ def test_two_real_ranks_have_the_known_unions(real_data):
     assert hidden == pytest.approx([0.14946, 0.19926], abs=5e-6)
     assert [device.span_ns // 1000 for device in devices] == [1_222_847, 1_231_186]
     assert "of 128 ranks 126 are missing: 2 to 127" in trace.notes
+
+
+# Clocks of ranks: known shifts are found again, and what cannot be aligned is said.
+def starts(trace):
+    """First start of each rank, in nanoseconds."""
+    return [int(part.start_ns.min()) for part in trace.rank_traces()]
+
+
+def test_recorded_clocks_that_overlap_are_taken(tmp_path):
+    write_rank(tmp_path, 0, world_size=2)
+    write_rank(tmp_path, 1, world_size=2, start_us=START_US + 3)
+    trace = read(tmp_path)
+    assert trace.facts["clocks"] == "recorded"
+    assert trace.facts["clock_residual_ns"] == 3000
+    assert starts(trace) == [0, 3000]
+    together = read(tmp_path, clocks="collectives")
+    assert starts(together) == [0, 0]
+
+
+@pytest.mark.parametrize("shift_us", [-987_654_321, 5_000_000, 86_400_000_000])
+def test_a_known_shift_is_found_again_by_collectives(tmp_path, shift_us):
+    """Clocks that count from each machine's own start, and ranks that leave collectives up to 2 us apart."""
+    write_rank(tmp_path, 0, world_size=2, start_us=10**9)
+    write_rank(tmp_path, 1, world_size=2, start_us=10**9 + shift_us, wobble_us=2)
+    trace = read(tmp_path)
+    assert trace.facts["clocks"] == "collectives"
+    assert trace.facts["clock_residual_ns"] <= 4000
+    assert starts(trace)[1] == pytest.approx(0, abs=2000)
+    assert "aligned by the ends of common collectives; half of the 5 of ranks 0 and 1 lie within" in trace.notes[1]
+
+
+def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):
+    write_rank(tmp_path, 0, world_size=2)
+    write_rank(tmp_path, 1, world_size=2, start_us=START_US + 10**9, steps=STEPS - 1)
+    with pytest.raises(DataError, match=r"rank 1 begins 1000 s after rank 0 ended, and they have no collectives"):
+        read(tmp_path)
+    unaligned = read(tmp_path, clocks="unaligned")
+    assert starts(unaligned) == [0, 0]
+    assert "not aligned" in unaligned.notes[1]
+    recorded = read(tmp_path, clocks="recorded")
+    assert starts(recorded) == [0, 10**12]
+
+
+def test_collectives_that_are_not_the_same_are_no_clock(tmp_path):
+    """As many of them, but of another communicator: they end at unrelated times."""
+    write_rank(tmp_path, 0, world_size=2, start_us=0, steps=50)
+    path = write_rank(tmp_path, 1, world_size=2, start_us=0, steps=50)
+    document = json.loads(path.read_text())
+    moved = np.random.default_rng(3).integers(0, 10**6, 50).cumsum()
+    for step, event in enumerate(e for e in document["traceEvents"] if "AllReduce" in e["name"]):
+        event["ts"] += int(moved[step])
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="half of the ends of their 50 common collectives lie more than"):
+        read(tmp_path)
+
+
+@pytest.mark.real_data
+def test_a_shifted_copy_of_a_real_rank_is_found_again(real_data, tmp_path):
+    """By its sends and receives renamed to a collective; the copy's clock is 7.654321 s late."""
+    with gzip.open(real_data / "traces" / "chrome" / "two_ranks" / "sampled_rank-0.json.gz", "rt") as file:
+        text = file.read().replace("ncclKernel_SendRecv", "ncclKernel_AllReduce")
+    (tmp_path / "rank0.json").write_text(text)
+    document = json.loads(text)
+    document["distributedInfo"]["rank"] = 1
+    for event in document["traceEvents"]:
+        if "ts" in event:
+            event["ts"] += 7_654_321
+    (tmp_path / "rank1.json").write_text(json.dumps(document))
+    trace = read(tmp_path)
+    assert trace.facts["clocks"] == "collectives"
+    assert trace.facts["clock_residual_ns"] == 0
+    assert starts(trace) == [0, 0]
+
+
+def test_collectives_of_other_groups_say_nothing_of_clocks(tmp_path):
+    """Kernels have one name; two pairs of ranks end theirs at other times, and all four end one a step together."""
+    for rank in range(4):
+        pair, start_us = rank // 2, 10**9 * (rank + 1)
+        groups = {"pair": (30 + 20 * pair, [2 * pair, 2 * pair + 1]), "all": (90, [0, 1, 2, 3])}
+        events = []
+        for step in range(STEPS):
+            for name, (end, members) in groups.items():
+                told = {"Process Group Name": name, "Process Group Ranks": str(members), "Group size": len(members)}
+                args = {"Collective name": "allreduce", **told}
+                kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7}
+                events.append({**kernel, "ts": start_us + 100 * step + end - 10, "dur": 10, "args": args})
+        document = {"distributedInfo": {"rank": rank, "world_size": 4}, "traceEvents": events}
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
+    trace = read(tmp_path)
+    assert (trace.facts["clocks"], trace.facts["clock_residual_ns"]) == ("collectives", 0)
+    assert starts(trace) == [0, 0, 20_000, 20_000]
+
+
+# Locations of a level: what is shown of several at once, against a look at every nanosecond.
+# In the order in which they are shown.
+STATES = ("gemm", "ncclAllReduce", "Memcpy HtoD", NOT_STARTED, WAITING_FOR_HOST, "Idle")
+STREAMS = ("GPU 0 / stream 1", "GPU 1 / stream 1", "GPU 0 / stream 2", "GPU 0 / stream 3")
+
+
+@st.composite
+def traces(draw):
+    rows = []
+    for stream in range(len(STREAMS)):
+        at = 0
+        pieces = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 5)), min_size=1, max_size=5)
+        for gap, width, state in draw(pieces):
+            rows.append((stream, state, at + gap, at + gap + width))
+            at += gap + width
+    return Trace(*zip(*rows, strict=True), STREAMS, STATES, span_ns=(0, 60))
+
+
+def at_every_moment(trace, end=60):
+    """The state of each location at each nanosecond; one more than there are states for none."""
+    table = np.full((len(trace.locations), end), len(trace.states))
+    for location, state, start, end in zip(trace.location, trace.state, trace.start_ns, trace.end_ns, strict=True):
+        table[location, start:end] = state
+    return table
+
+
+@settings(deadline=None, max_examples=60)
+@given(trace=traces())
+def test_the_first_class_is_shown(trace):
+    assume((trace.end_ns > trace.start_ns).any())
+    gpus = located(trace, "auto")
+    assert gpus.locations == ("GPU 0", "GPU 1")
+    recorded = at_every_moment(trace)
+    expected = np.array([recorded[[0, 2, 3]].min(axis=0), recorded[1]])
+    assert at_every_moment(gpus).tolist() == expected.tolist()
+    # Neighbours differ, and any states that are asked for are counted whatever they hide behind.
+    touching = (gpus.location[1:] == gpus.location[:-1]) & (gpus.start_ns[1:] == gpus.end_ns[:-1])
+    assert not (touching & (gpus.state[1:] == gpus.state[:-1])).any()
+    copies = (recorded == 2)[[0, 2, 3]].any(axis=0).sum() + (recorded == 2)[1].sum()
+    assert gpus.utilization(["Memcpy HtoD"]).integral * 1000 == pytest.approx(copies)
+    assert gpus.utilization().integral * 1000 == pytest.approx((expected == 0).sum())
+
+
+def test_many_intervals_are_merged_alike(monkeypatch):
+    """Compiled as interpreted, on streams that switch at the same moments."""
+    rng = np.random.default_rng(1)
+    n = 400
+    columns = [np.repeat(np.arange(6), n), rng.integers(0, 5, 6 * n), *np.empty((2, 6 * n), np.int64)]
+    edges = np.sort(rng.integers(0, 5000, (6, 2 * n)), axis=1)
+    columns[2], columns[3] = edges[:, ::2].ravel(), edges[:, 1::2].ravel()
+    place, rank = np.array([0, 1, 0, 1, 2, 0]), np.array([2, 0, 1, 1, 2])
+    slow = nesting.merged_states(*columns, place=place, rank=rank)
+    monkeypatch.setattr(nesting, "_INTERPRETED", 0)
+    fast = nesting.merged_states(*columns, place=place, rank=rank)
+    assert all((one == two).all() for one, two in zip(slow, fast, strict=True))
+
+
+def test_levels_are_those_of_readers_or_of_names():
+    names = ["a / thread 1", "a / thread 2", "1.1.1", "1.1.2", "rank 3 / CPU", "x"]
+    trace = Trace(range(6), [0] * 6, [0] * 6, [9] * 6, names, ["run"])
+    assert level_names(trace, "process") == ("a", "a", "1.1", "1.1", "rank 3", "")
+    processes = located(trace, "process")
+    assert processes.locations == ("a", "1.1", "rank 3", "x")
+    assert "each computes while any of its own does; where one computes, 1.50 of them do at once" in processes.notes[-1]
+    told = Trace(
+        [0, 1], [0, 0], [0, 0], [9, 9], ["a", "b"], ["run"], levels={"node": ["n1", "n1"], "process": ["p", "q"]}
+    )
+    assert located(told, "node").locations == ("n1",)
+    assert located(told, "node").levels == {"process": ("",), "node": ("n1",)}
+    with pytest.raises(DataError, match=r"is the GPU known; known: --locations process, --locations node; leave"):
+        located(told, "device")
+    for level in ("auto", "stream", "thread", "both"):
+        assert located(told, level) is told
+
+
+def test_ranks_are_merged_one_by_one(tmp_path):
+    """Two ranks in files of their own: the same as what their intervals together give; also cut to a part."""
+    for rank in range(2):
+        rows = [
+            ("GPU 0 / stream 1,gemm", rank, 10),
+            ("GPU 0 / stream 2,nccl", 5, 14 + rank),
+            ("GPU 0 / stream 2,gemm", 20, 22),
+        ]
+        lines = ["location,state,start_us,end_us", *(f"{what},{start},{end}" for what, start, end in rows)]
+        (tmp_path / f"rank{rank}.csv").write_text("\n".join(lines) + "\n")
+    run = perfcore.read(tmp_path, clocks="unaligned")
+    assert run.locations == ("rank 0 / GPU 0", "rank 1 / GPU 0")
+    assert hasattr(run.recorded, "rank_traces")
+    columns = [getattr(run.recorded, name) for name in ("location", "state", "start_ns", "end_ns")]
+    whole = Trace(*columns, run.recorded.locations, run.recorded.states, levels=run.recorded.levels)
+    assert at_every_moment(run, 24_000).tolist() == at_every_moment(located(whole, "auto"), 24_000).tolist()
+    assert run.utilization().integral == run.utilization(["gemm"]).integral == (10 + 2) + (9 + 2)
+    assert overheads(run)[0].devices == overheads(located(whole, "auto"))[0].devices
+    both = located(run.recorded, "device")
+    part = part_of(both, until="12us")
+    assert isinstance(part, LocatedTrace)
+    assert part.utilization().integral == 10 + 9
+    run.recorded.levels["node"] = ("n",) * 4
+    assert located(run.recorded, "node").utilization().integral == 10 + 3  # rank 1 begins with its own first event

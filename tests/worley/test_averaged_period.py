@@ -66,7 +66,7 @@ def test_levels_of_iterations_are_phases_and_iterations_are_none():
     exact, within = [], []
     for seed in range(4):
         curve = iterations([0.2, 0.9, 0.4], 12, seed)
-        model = perfcore.fit(curve, fitter="worley")
+        model = perfcore.fit(curve, fitter="phases")
         assert model.evidence.period == pytest.approx(15.0, rel=0.08)
         exact.append(len(model.phases) == 3)
         # The last iteration of a phase ends where the next phase begins.
@@ -79,11 +79,11 @@ def test_levels_of_iterations_are_phases_and_iterations_are_none():
 
 
 def test_equal_iterations_are_one_phase():
-    assert len(perfcore.fit(iterations([0.6], 36), fitter="worley").phases) == 1
+    assert len(perfcore.fit(iterations([0.6], 36), fitter="phases").phases) == 1
 
 
 def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
     curve = iterations([0.2, 0.9], 16)
-    model = perfcore.fit(curve, fitter="worley", phases=20, degree=0)
+    model = perfcore.fit(curve, fitter="phases", phases=20, degree=0)
     assert len(model.phases) == 20
     assert model.evidence.period == 0.0

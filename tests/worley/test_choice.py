@@ -104,7 +104,7 @@ def test_long_run_variance_of_a_known_process():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_one_phase(seed):
-    model = perfcore.fit(samples(20 + np.random.default_rng(seed).normal(0, 1, 2000)), fitter="worley")
+    model = perfcore.fit(samples(20 + np.random.default_rng(seed).normal(0, 1, 2000)), fitter="phases")
     assert len(model.phases) == 1
     assert model.rule == "auto"
     assert "no more than noise" in model.summary()[-1]
@@ -112,7 +112,7 @@ def test_noise_is_one_phase(seed):
 
 def test_clear_levels_are_counted_and_placed():
     levels = [2, 12, 5, 15, 3, 9]
-    model = perfcore.fit(steps(levels, 300, 1.0, 0), fitter="worley")
+    model = perfcore.fit(steps(levels, 300, 1.0, 0), fitter="phases")
     assert [phase.degree for phase in model.phases] == [0] * 6
     assert model.breaks == (300.0, 600.0, 900.0, 1200.0, 1500.0)
     assert [phase.coefficients[0] for phase in model.phases] == pytest.approx(levels, abs=0.3)
@@ -124,8 +124,8 @@ def test_the_degree_is_chosen():
     noise = np.random.default_rng(3).normal(0, 0.5, 2000)
     ramps = samples(np.clip(np.where(at < 0.5, 2 + 20 * at, 14 - 10 * at) + noise, 0, 16), n_locations=16)
     arc = samples(np.clip(14 - 12 * at**2 + noise, 0, 16), n_locations=16)
-    assert perfcore.fit(ramps, fitter="worley").evidence.degree == 1
-    model = perfcore.fit(arc, fitter="worley")
+    assert perfcore.fit(ramps, fitter="phases").evidence.degree == 1
+    model = perfcore.fit(arc, fitter="phases")
     assert (len(model.phases), model.evidence.degree) == (1, 2)
 
 
@@ -217,14 +217,14 @@ def test_recorded_runs_have_few_phases(real_data, path, least, most):
     path = real_data / path
     if path.is_dir():
         path = next(path.glob("*.prv*"))
-    assert least <= len(perfcore.fit(path, fitter="worley").phases) <= most
+    assert least <= len(perfcore.fit(path, fitter="phases").phases) <= most
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_single_cells_far_away_make_no_phases(seed):
     rng = np.random.default_rng(seed)
     heights = 80 + np.clip(rng.standard_t(2, 1500), -79, 500)
-    model = perfcore.fit(UtilizationCurve(np.arange(1501.0), heights), fitter="worley")
+    model = perfcore.fit(UtilizationCurve(np.arange(1501.0), heights), fitter="phases")
     assert len(model.phases) == 1
 
 
@@ -232,14 +232,14 @@ def test_a_dead_second_in_the_middle_is_a_phase():
     """It lasts 2 % of the run: longer than what counts as an outlier."""
     heights = 20 + np.random.default_rng(1).normal(0, 1, 1000)
     heights[400:420] = 0.0
-    model = perfcore.fit(UtilizationCurve(np.arange(1001.0), heights), fitter="worley")
+    model = perfcore.fit(UtilizationCurve(np.arange(1001.0), heights), fitter="phases")
     assert model.breaks == pytest.approx((400.0, 420.0), abs=1.0)
 
 
 def test_an_outlier_takes_no_phase_away_from_the_levels():
     heights = np.repeat([20.0, 26.0, 22.0], 120) + np.random.default_rng(5).normal(0, 0.7, 360)
     heights[50] = 42.0
-    model = perfcore.fit(UtilizationCurve(np.arange(361.0), heights), fitter="worley")
+    model = perfcore.fit(UtilizationCurve(np.arange(361.0), heights), fitter="phases")
     assert model.breaks == pytest.approx((120.0, 240.0), abs=1.0)
 
 
@@ -288,7 +288,7 @@ def test_what_wanders_without_a_scale_has_no_phases(noise):
         steps = 0.01 * rng.normal(size=400)
         level = np.cumsum(steps) if noise == "walk" else lfilter([1.0], [1.0, -0.95], steps)
         model = perfcore.fit(
-            samples(0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1), fitter="worley"
+            samples(0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1), fitter="phases"
         )
         one += len(model.phases) == 1
     assert one >= 9
@@ -302,10 +302,10 @@ def test_a_level_that_changes_slowly_does_not_wander(course):
         if course == "logistic"
         else 2 + 10 * np.exp(-12 * np.fmax(at - 0.4, 0))
     )
-    model = perfcore.fit(samples(level + np.random.default_rng(3).normal(0, 0.5, 3000)), fitter="worley")
+    model = perfcore.fit(samples(level + np.random.default_rng(3).normal(0, 0.5, 3000)), fitter="phases")
     assert len(model.phases) == 3
 
 
 def test_a_step_in_noise_is_no_level_that_wanders():
-    model = perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="worley")
+    model = perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="phases")
     assert len(model.phases) == 3

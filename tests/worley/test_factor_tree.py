@@ -6,16 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from perf_worley.factor_tree import FactorTree
+from perf_worley.factor_tree import FactorTree, PhaseBasis
+from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import MomentTree
-from perf_worley.segmenters.minimax import Minimax
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
 
 
 def powers_basis(duration):
-    return Basis(functions=(lambda t: t / duration, lambda t: (t / duration) ** 2), names=("t", "t2"))
+    return PhaseBasis(functions=(lambda t: t / duration, lambda t: (t / duration) ** 2), names=("t", "t2"))
 
 
 def test_powers_give_what_the_moment_tree_gives(noisy):
@@ -31,7 +31,7 @@ def test_powers_give_what_the_moment_tree_gives(noisy):
 def test_errors_and_coefficients_are_those_of_dense_least_squares(noisy):
     curve = noisy(150)
     functions = (lambda t: np.exp(-t / 50.0), lambda t: np.log1p(t / 50.0))
-    tree = FactorTree(curve, Basis(functions=functions, names=("exp", "log")))
+    tree = FactorTree(curve, PhaseBasis(functions=functions, names=("exp", "log")))
     begin, end = 0.2 * curve.duration, 0.75 * curve.duration
     # Midpoints of 200 slices of each step: an independent rule, accurate to about 1e-7 here.
     edges = tree.edges
@@ -50,7 +50,7 @@ def test_errors_and_coefficients_are_those_of_dense_least_squares(noisy):
 @pytest.mark.parametrize("share", [1e-4, 0.2, 0.9])
 def test_reach_is_the_largest_end_under_the_limit(noisy, share):
     curve = noisy(500)
-    tree = FactorTree(curve, Basis(functions=(lambda t: 1.0 / (1.0 + t / 40.0),), names=("reciprocal",)))
+    tree = FactorTree(curve, PhaseBasis(functions=(lambda t: 1.0 / (1.0 + t / 40.0),), names=("reciprocal",)))
     begin = 0.31 * tree.duration
     step = int(np.searchsorted(tree.edges, begin, side="right")) - 1
     limit = share * tree.error(tree.rest(begin, step), 0)
@@ -63,26 +63,26 @@ def test_reach_is_the_largest_end_under_the_limit(noisy, share):
 
 def test_dependent_functions_are_refused():
     curve = UtilizationCurve(np.arange(11.0), np.arange(10.0))
-    twice = Basis(functions=(np.sqrt, lambda t: 3.0 * np.sqrt(t)), names=("root", "three_roots"))
+    twice = PhaseBasis(functions=(np.sqrt, lambda t: 3.0 * np.sqrt(t)), names=("root", "three_roots"))
     with pytest.raises(
         OptionError, match=r"'three_roots' is a combination of constant, root .* Gram matrix is singular"
     ):
         FactorTree(curve, twice)
     with pytest.raises(OptionError, match="combination of constant"):
-        FactorTree(curve, Basis(functions=(np.ones_like,), names=("one",)))
+        FactorTree(curve, PhaseBasis(functions=(np.ones_like,), names=("one",)))
 
 
 def test_function_that_is_not_finite_is_refused():
     curve = UtilizationCurve(np.arange(11.0), np.arange(10.0))
     with pytest.raises(OptionError, match="'pole' is not finite"):
-        FactorTree(curve, Basis(functions=(lambda t: np.where(t > 4.0, np.nan, t),), names=("pole",)))
+        FactorTree(curve, PhaseBasis(functions=(lambda t: np.where(t > 4.0, np.nan, t),), names=("pole",)))
 
 
 def test_short_phase_where_a_function_is_constant_to_rounding():
     """tanh has no variation left at 700 scales; the fit there is the constant's, not noise."""
     heights = np.tile([1.0, 3.0], 400)
     curve = UtilizationCurve(np.arange(801.0), heights)
-    tree = FactorTree(curve, Basis(functions=(np.tanh,), names=("tanh",)))
+    tree = FactorTree(curve, PhaseBasis(functions=(np.tanh,), names=("tanh",)))
     constant = MomentTree(curve)
     assert tree.error(tree.interval(700.0, 800.0), 0) == pytest.approx(
         constant.error(constant.interval(700.0, 800.0), 0), rel=1e-12
@@ -93,7 +93,7 @@ def test_short_phase_where_a_function_is_constant_to_rounding():
 def test_long_step_is_integrated_to_rounding():
     """One step over 40 time constants: the panels must follow the function, not the steps."""
     tree = FactorTree(
-        UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), Basis(functions=(lambda t: np.exp(-t),), names=("exp",))
+        UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), PhaseBasis(functions=(lambda t: np.exp(-t),), names=("exp",))
     )
     triangle = tree.interval(0.0, 40.0)
     gram = triangle[:, :2].T @ triangle[:, :2]

@@ -1,6 +1,7 @@
-"""The fitter as users call it, on synthetic curves and on real traces."""
+"""The fitters as users call them, on synthetic curves and on real traces."""
 
 import gc
+import itertools
 import json
 import weakref
 
@@ -9,7 +10,7 @@ import pytest
 
 import perfcore
 from perf_worley.factor_tree import moment_tree
-from perf_worley.search import knee, penalty, persistence
+from perf_worley.phase_maker import knee, penalty, persistence
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
 
@@ -22,7 +23,7 @@ def ramp():
 
 
 def test_phases_carry_coefficients_of_powers_from_their_start(ramp):
-    model = perfcore.fit(ramp, fitter="worley", phases=2, degree=1)
+    model = perfcore.fit(ramp, fitter="phases", phases=2, degree=1)
     first, second = model.phases
     assert (first.start, second.end) == (1000.0, 2000.0)
     assert first.end == second.start == pytest.approx(1500, abs=5)
@@ -32,10 +33,12 @@ def test_phases_carry_coefficients_of_powers_from_their_start(ramp):
     assert model.epsilon == max(phase.error for phase in model.phases)
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, 3, "mixed"])
-def test_errors_are_those_of_the_predictions(ramp, degree):
+@pytest.mark.parametrize(
+    ("fitter", "degree"), [*itertools.product(("worley", "phases"), (0, 1, 2, 3)), ("worley", "mixed")]
+)
+def test_errors_are_those_of_the_predictions(ramp, fitter, degree):
     """Integrate (curve - prediction)^2 by a Gauss rule on each step, independently of the tree."""
-    model = perfcore.fit(ramp, phases=4, degree=degree)
+    model = perfcore.fit(ramp, fitter=fitter, phases=4, degree=degree)
     nodes, weights = np.polynomial.legendre.leggauss(4)
     for phase in model.phases:
         inside = ramp.edges[(ramp.edges > phase.start) & (ramp.edges < phase.end)]
@@ -60,7 +63,7 @@ def test_r_squared_is_labelled_and_right():
 
 
 def test_sequence_lists_every_number_of_phases(ramp):
-    model = perfcore.fit(ramp, phases="1..6", degree=0, rule="knee", segmenter="minimax", refine=False)
+    model = perfcore.fit(ramp, phases="1..6", degree=0, rule="knee", fitter="worley")
     assert [entry.n_phases for entry in model.sequence] == [1, 2, 3, 4, 5, 6]
     assert model.rule == "knee"
     epsilons = [entry.epsilon for entry in model.sequence]
@@ -85,8 +88,8 @@ def test_no_more_phases_than_steps(phases, said):
 
 
 def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
-    plain = perfcore.fit(ramp, phases=2, degree=0, segmenter="minimax", refine=False)
-    refined = perfcore.fit(ramp, phases=2, degree=0, segmenter="minimax")
+    plain = perfcore.fit(ramp, phases=2, degree=0, fitter="worley")
+    refined = perfcore.fit(ramp, phases=2, degree=0, fitter="worley", refine=True)
     exact = perfcore.fit(ramp, phases=2, degree=0, segmenter="least-squares")
     assert refined.sum_of_squares < plain.sum_of_squares
     assert refined.epsilon > plain.epsilon  # what refinement gives up
@@ -95,10 +98,32 @@ def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
     assert plain.statistics["objective"] == "largest local L2 error"
 
 
+@pytest.mark.parametrize("degree", [0, 2, "mixed"])
+def test_noise_is_one_phase_to_worley(degree):
+    """The knee of a curve that does not fall is anywhere."""
+    heights = 20.0 + np.random.default_rng(3).normal(0.0, 2.0, 2000)
+    model = perfcore.fit(UtilizationCurve(np.arange(2001.0), heights), fitter="worley", degree=degree)
+    assert len(model.phases) == 1
+    assert "by the rule 'knee': more explain less than 5% of the rest" in model.summary()[-1]
+
+
+@pytest.mark.parametrize("degree", [0, 2, "mixed"])
+def test_a_tolerance_needs_as_many_phases_as_it_takes(ramp, degree):
+    """Algorithm K alone: no more phases than Algorithm M has for the same largest error, and none is above it."""
+    model = perfcore.fit(ramp, fitter="worley", tolerance=40.0, degree=degree)
+    assert model.epsilon <= 40.0 * (1 + 1e-9)
+    assert model.summary()[-1] == "number of phases: as many as the tolerance 40 needs"
+    count = len(model.phases)
+    tolerances = [
+        perfcore.fit(ramp, fitter="worley", phases=n, degree=degree).statistics["tolerance"] for n in (count - 1, count)
+    ]
+    assert tolerances[0] > 40.0 >= tolerances[1] * (1 - 1e-9)
+
+
 def test_options_of_the_chosen_segmenter(ramp):
     model = perfcore.fit(ramp, phases=3, degree=1, segmenter="hill-climb", start="equal")
     assert model.origin.options["start"] == "equal"
-    with pytest.raises(UnknownNameError, match="unknown option of worley 'start'"):
+    with pytest.raises(UnknownNameError, match="unknown option of phases 'start'"):
         perfcore.fit(ramp, phases=3, degree=1, start="equal")
 
 
@@ -106,7 +131,7 @@ def test_functions_take_the_place_of_polynomials(tmp_path):
     at = np.arange(1000.0) + 0.5
     heights = np.where(at < 500, 20 + 80 * np.exp(-at / 50.0), 30 + 40 * np.exp(-(at - 500) / 50.0))
     curve = UtilizationCurve(np.arange(1001.0), heights)
-    model = perfcore.fit(curve, phases=2, functions="exp", scale=50.0)
+    model = perfcore.fit(curve, fitter="worley", phases=2, functions="exp", scale=50.0)
     assert model.breaks == pytest.approx([500.0], abs=1.0)
     assert model.phases[0].coefficients == pytest.approx((20.0, 80.0), rel=0.02)
     assert "exp(-((t - 0)/50))" in model.formula
@@ -179,11 +204,16 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"phases": "many"}, "a number such as 9"),
         ({"degree": 4}, "unknown value '4'"),
         ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
-        ({"segmenter": "greedy", "degree": "mixed"}, "give --degree 0, 1, 2 or 3"),
-        ({"segmenter": "greedy", "functions": "exp"}, "takes polynomials only"),
+        ({"degree": "mixed"}, "--degree 'mixed': is now --fitter worley --degree mixed"),
+        ({"segmenter": "minimax"}, "--segmenter 'minimax': is now --fitter worley"),
+        ({"functions": "exp"}, "unknown option of phases 'functions'"),
+        ({"fitter": "worley", "degree": "auto"}, "--degree 'auto': is now --degree mixed, or --fitter phases"),
+        ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
+        ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "--tolerance says how many phases there are"),
+        ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
         ({"busy": "run"}, "these data have no states"),
         ({"column": "cpu"}, "--column belongs to time series"),
-        ({"segmenter": "minimax", "epsilon_tolerance": 0}, "must be greater than 0"),
+        ({"fitter": "worley", "epsilon_tolerance": 0}, "must be greater than 0"),
     ],
 )
 def test_options_that_are_refused(ramp, options, message):
@@ -285,6 +315,6 @@ def test_real_traces(real_data, path, changes, utilization):
     curve = trace.utilization()
     assert np.count_nonzero(np.diff(np.concatenate([[0.0], curve.heights, [0.0]]))) == changes
     assert curve.mean / curve.n_locations == pytest.approx(utilization, abs=5e-4)
-    model = perfcore.fit(trace, fitter="worley", phases=3)
+    model = perfcore.fit(trace, fitter="phases", phases=3)
     assert 1 <= len(model.phases) <= 3
     assert model.statistics["r2_uncentered"] > 0.3

@@ -63,10 +63,10 @@ def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():
     """At p = 4 two neighbours have nearly the same level: alone they are one phase."""
     from perf_worley.joining import agreed_models
 
-    models = [perfcore.fit(run(p), fitter="worley") for p in (2, 4, 8)]
-    fewer = perfcore.fit(run(4), fitter="worley", phases=3)
+    models = [perfcore.fit(run(p), fitter="phases") for p in (2, 4, 8)]
+    fewer = perfcore.fit(run(4), fitter="phases", phases=3)
     found = agreed_models(
-        [models[0], fewer, models[2]], "abc", lambda k, n: perfcore.fit(run((2, 4, 8)[k]), fitter="worley", phases=n)
+        [models[0], fewer, models[2]], "abc", lambda k, n: perfcore.fit(run((2, 4, 8)[k]), fitter="phases", phases=n)
     )
     assert [(len(model.phases), again) for model, again in found] == [(4, False), (4, True), (4, False)]
 

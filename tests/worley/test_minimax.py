@@ -1,6 +1,5 @@
 """Algorithms K and M: optimal, equidistributed, invariant."""
 
-import functools
 import itertools
 import math
 
@@ -9,10 +8,12 @@ import pytest
 from givens_update import GivensUpdate, least_tolerances
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
+from perf_worley.factor_tree import PhaseBasis
+from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perf_worley.moment_tree import MomentTree
-from perf_worley.options import MinimaxOptions
-from perf_worley.segmenters.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
+from perf_worley.options import WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 
@@ -49,32 +50,56 @@ def test_epsilon_in_exact_arithmetic(noisy, exact, degree, start, offset):
     assert above[-1] == pytest.approx(epsilon, rel=1e-4)
 
 
-def least_maximum_on_a_grid(exact, edges, heights, n_phases, degree, places):
-    """Smallest largest error of any partition whose breaks lie on a grid: by dynamic programming over all of them."""
+class BruteForce:
+    """The least largest error over all partitions: E_n(x) = min over y of max(E_{n-1}(y), e(y, x)).
 
-    @functools.cache
-    def error(i, k):
-        return math.sqrt(exact(edges, heights, places[i], places[k], degree))
+    Local errors are residuals of dense least squares (QR of Legendre columns at the Gauss points of each step). E_{n-1}
+    rises with y and e falls, so that the minimum over y is where they cross, found by bisection down to neighbouring
+    floats; neither equal errors nor a sweep from left to right are assumed. Breaks may lie anywhere.
+    """
 
-    best = [0.0] + [math.inf] * (len(places) - 1)
-    for _ in range(n_phases):
-        best = [0.0] + [min(max(best[i], error(i, k)) for i in range(k)) for k in range(1, len(places))]
-    return best[-1]
+    def __init__(self, curve, degree):
+        self.edges, self.heights, self.degree = curve.relative_edges, curve.heights, degree
+        self.nodes, self.weights = np.polynomial.legendre.leggauss(degree + 1)
+
+    def error(self, begin, end):
+        cuts = np.unique(np.clip(self.edges, begin, end))
+        if len(cuts) < 2:
+            return 0.0
+        half, middle = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
+        at = (middle[:, None] + half[:, None] * self.nodes).ravel()
+        roots = np.sqrt(half[:, None] * self.weights).ravel()
+        steps = np.clip(np.searchsorted(self.edges, middle, side="right") - 1, 0, len(self.heights) - 1)
+        values = np.repeat(self.heights[steps] - self.heights[steps[0]], len(self.nodes))
+        columns = np.polynomial.legendre.legvander((2 * at - begin - end) / (end - begin), self.degree)
+        factor = np.linalg.qr(np.column_stack([columns, values]) * roots[:, None], mode="r")
+        return abs(float(factor[-1, -1])) if factor.shape[0] > self.degree + 1 else 0.0
+
+    def least(self, n_phases, end):
+        if n_phases == 1:
+            return self.error(0.0, end)
+
+        def difference(y):
+            return self.least(n_phases - 1, y) - self.error(y, end)
+
+        if difference(end) <= 0.0:
+            return 0.0
+        y = optimize.brentq(difference, 0.0, end, xtol=1e-15 * end, rtol=4 * np.finfo(float).eps)
+        return max(self.least(n_phases - 1, y), self.error(y, end))
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("degree", "n_phases"), [(0, 2), (0, 4), (1, 3), (2, 2), (3, 2)])
-def test_no_partition_has_a_smaller_maximum(exact, seed, degree, n_phases):
+@pytest.mark.parametrize("seed", range(200))
+def test_epsilon_is_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
-    edges = [0, *np.cumsum(rng.integers(1, 5, 9)).tolist()]
-    heights = rng.integers(0, 20, 9).tolist()
-    curve = UtilizationCurve(edges, heights).merged()
-    epsilon = tolerance(curve, n_phases, degree)
-    grid = [edges[-1] * k / 40 for k in range(41)]
-    brute = least_maximum_on_a_grid(exact, edges, heights, n_phases, degree, grid)
-    assert epsilon <= brute * (1 + 1e-9)
-    # And the grid's best comes near it: a step of the grid costs at most the highest value over its width.
-    assert epsilon >= brute - max(heights) * math.sqrt(edges[-1] / 40)
+    n_steps = int(rng.integers(6, 15))
+    edges = np.concatenate([[0.0], np.cumsum(rng.uniform(0.2, 5.0, n_steps))])
+    curve = UtilizationCurve(edges, rng.uniform(0.0, 30.0, n_steps))
+    degree, n_phases = seed % 4, 2 if seed % 3 else 3
+    expected = BruteForce(curve, degree).least(n_phases, curve.duration)
+    found = Minimax().segment(curve, n_phases, Basis(degree))
+    assert found.statistics["tolerance"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    errors = [BruteForce(curve, degree).error(a, b) for a, b in itertools.pairwise(found.breaks)]
+    assert max(errors) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
@@ -144,7 +169,7 @@ def test_shifting_and_reversing(curve, degree, n, shift):
 @settings(deadline=None, max_examples=80)
 def test_mixed_keeps_its_bounds(curve, n):
     """Section 5.1: constants within half of the squared tolerance, lines in three quarters, quadratics in all of it."""
-    found = Minimax().segment(curve, n, Basis(mixed=True))
+    found = Minimax().segment(curve, n, PhaseBasis(mixed=True))
     assert 1 <= len(found.breaks) - 1 <= max(n, 1)
     assert found.breaks[0] == 0.0
     assert found.breaks[-1] == curve.duration
@@ -159,7 +184,7 @@ def test_mixed_of_one_phase_weights_the_constant():
     """Figures 6 and 18 of the paper: 117534.4 for one mixed phase is sqrt(2) times the constant's 83109.4."""
     curve = UtilizationCurve(np.arange(101.0), np.tile([0.0, 10.0], 50))
     constant = tolerance(curve, 1, 0)
-    mixed = Minimax().segment(curve, 1, Basis(mixed=True))
+    mixed = Minimax().segment(curve, 1, PhaseBasis(mixed=True))
     assert mixed.degrees.tolist() == [0]
     assert mixed.statistics["tolerance"] == pytest.approx(math.sqrt(2.0) * constant, rel=1e-12)
     assert pytest.approx(83109.4 * math.sqrt(2.0), abs=0.1) == 117534.4
@@ -176,7 +201,7 @@ def test_mixed_takes_the_simplest_form_that_fits():
     assert found.degrees == [0, 1, 2]
     assert found.breaks == pytest.approx([0, 1000, 2000, 3000], abs=15)
     # Asked for three phases, the search must find a tolerance at least as small.
-    assert Minimax().segment(curve, 3, Basis(mixed=True)).statistics["tolerance"] <= math.sqrt(300.0)
+    assert Minimax().segment(curve, 3, PhaseBasis(mixed=True)).statistics["tolerance"] <= math.sqrt(300.0)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
@@ -195,7 +220,7 @@ def test_degenerate_curves(degree):
 def test_users_tolerances_stop_the_search_early(noisy):
     curve = noisy(500)
     exactly = Minimax().segment(curve, 8, Basis(2)).statistics
-    roughly = Minimax(MinimaxOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
+    roughly = Minimax(WorleyOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
     assert roughly["evaluations"] < exactly["evaluations"]
     assert roughly["tolerance"] == pytest.approx(exactly["tolerance"], abs=3.0)
 
@@ -213,7 +238,7 @@ def test_no_tolerance_of_a_scan_is_smaller(noisy, seed):
     curve = noisy(300, seed=seed)
     tree = MomentTree(curve)
     for n in (2, 5, 8):
-        found = Minimax().segment(curve, n, Basis(mixed=True)).statistics["tolerance"]
+        found = Minimax().segment(curve, n, PhaseBasis(mixed=True)).statistics["tolerance"]
         assert partition(tree, n, found, Mixed()).objective >= 0.0
         bound, _, _ = least_tolerance(tree, n, Uniform(2), Uniform(2).finish(tree, 0.0, 0).error)
         scan = np.arange(bound.tolerance, found * 0.998, 0.002 * found)
@@ -224,10 +249,10 @@ def test_no_tolerance_of_a_scan_is_smaller(noisy, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_answer_does_not_depend_on_what_else_is_asked_for(noisy, seed):
     curve = noisy(300, seed=seed)
-    together = Minimax().sequence(curve, range(1, 10), Basis(mixed=True))
+    together = Minimax().sequence(curve, range(1, 10), PhaseBasis(mixed=True))
     tolerances = [found.statistics["tolerance"] for found in together]
     assert tolerances == sorted(tolerances, reverse=True)
     for n, found in enumerate(together, 1):
-        alone = Minimax().segment(curve, n, Basis(mixed=True))
+        alone = Minimax().segment(curve, n, PhaseBasis(mixed=True))
         assert alone.statistics["tolerance"] == found.statistics["tolerance"]
         assert alone.breaks.tolist() == found.breaks.tolist()

@@ -121,7 +121,7 @@ def named_run(parts, n_locations=4, seed=0):
 
 
 def test_fit_names_phases_in_table_json_and_file(tmp_path):
-    model = perfcore.fit(named_run([("dgemm", 4, 600), ("dtrsm", 1, 400)]), fitter="worley")
+    model = perfcore.fit(named_run([("dgemm", 4, 600), ("dtrsm", 1, 400)]), fitter="phases")
     assert [phase.activity.name for phase in model.phases] == ["dgemm", "dtrsm; 3.0 of 4 idle (wait)"]
     assert model.tables()[0][1][-1] == "activity"
     assert model.to_frame()["what_runs"].tolist() == [phase.activity.name for phase in model.phases]
@@ -136,7 +136,7 @@ def test_names_go_before_shapes_in_matching():
         named_run([("pack", 2, 150), ("solve", 4, 500), ("pack", 2, 300), ("write", 1, 100)]),
         named_run([("pack", 2, 150), ("solve", 4, 350), ("pack", 2, 450), ("write", 1, 100)], seed=1),
     ]
-    models = [perfcore.fit(run, fitter="worley", phases=4, degree=0) for run in runs]
+    models = [perfcore.fit(run, fitter="phases", phases=4, degree=0) for run in runs]
     found = compare_phases(*models, ("a", "b"))
     assert found.by_name
     assert [(list(a.phases), list(b.phases)) for a, b in found.pairs] == [([k], [k]) for k in range(4)]
@@ -146,8 +146,8 @@ def test_names_go_before_shapes_in_matching():
 
 def test_other_names_for_the_same_leave_shapes():
     parts = [("old_a", 4, 300), ("old_b", 1, 300)]
-    one = perfcore.fit(named_run(parts), fitter="worley")
-    renamed = perfcore.fit(named_run([(f"new{state[3:]}", *rest) for state, *rest in parts]), fitter="worley")
+    one = perfcore.fit(named_run(parts), fitter="phases")
+    renamed = perfcore.fit(named_run([(f"new{state[3:]}", *rest) for state, *rest in parts]), fitter="phases")
     found = compare_phases(one, renamed, ("a", "b"))
     assert found.by_name is False
     assert len(found.pairs) == 2

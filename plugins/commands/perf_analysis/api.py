@@ -69,7 +69,7 @@ def overheads(
         Also for each of N phases, found as `perf fit` finds them, or for those of a model of the trace. A number, a
         range such as ``"1..20"``, ``"auto"``, or the model or its file.
     degree : str or int
-        Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
+        Of the polynomials that model a phase that is found: 0 to 3, or ``"auto"`` as the fitter chooses.
     by : {"category", "location", "phase", "marker", "burst"}, optional
         Table beside the categories; several traces are compared without it, and by burst, which is computing between
         two calls. By default phases where there are any, and of several runs a comparison;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ from perf_traces.windows import model_edges
 from perf_views.colours import SIZES
 from perf_views.names import shortened
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_traces.messages.communication import Communication
     from perf_views.contents import Query, View, Viewable, ViewPath
@@ -80,40 +80,48 @@ class MessageTablePresenter(Presenter):
                 Column("bytes", result.bytes_of_size),
             ]
             tables = [Table(pairs, title="Pairs with most bytes", limit=_MOST_PAIRS), Table(sizes, title="Sizes")]
+            tables.append(Table(pairs, importance="data"))
         if result.collectives:
             tables.append(Table(_COLLECTIVES, result.collectives, "Collectives"))
         return tables
 
-    def plain_tables(self, result: MessageTable) -> Tables:
-        """All pairs, or collectives where there are no messages."""
-        return [replace(table, title="") for table in self.tables(result)[:1]]
-
-    def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: MessageTable, data: Any = None) -> Panels:
         """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
-        from matplotlib.ticker import EngFormatter, MaxNLocator
-
         if not len(result.sizes):
-            axes = figure.subplots()
-            axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
-            axes.xaxis.set_major_formatter(EngFormatter("B"))
-            axes.set(xlabel="bytes", ylabel="collective")
-            axes.invert_yaxis()
-            figure.suptitle(self.title(result), fontsize="medium")
-            return
-        matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
-        image = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
-        figure.colorbar(image, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
-        matrix.set(xlabel="receiver", ylabel="sender")
-        names = list(result.locations)
-        for axis, turned in ((matrix.xaxis, 90), (matrix.yaxis, 0)):
-            if len(names) <= _MOST_NAMED:
-                axis.set_ticks(range(len(names)), [shortened(name, _LETTERS) for name in names], rotation=turned)
-            else:
-                axis.set_major_locator(MaxNLocator(integer=True))
-        figure.suptitle(self.title(result), fontsize="medium")
-        sizes.bar(range(len(result.sizes)), result.of_size)
-        sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
-        sizes.set(xlabel="bytes at most", ylabel="messages")
+            return {"collectives": partial(_draw_collectives, result)}
+        return {
+            "bytes": Panel(partial(_draw_matrix, result), width=0.58),
+            "sizes": Panel(partial(_draw_sizes, result), width=0.42),
+        }
+
+
+def _draw_collectives(result: MessageTable, axes: Axes) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
+    axes.xaxis.set_major_formatter(EngFormatter("B"))
+    axes.set(xlabel="bytes", ylabel="collective")
+    axes.invert_yaxis()
+
+
+def _draw_matrix(result: MessageTable, axes: Axes) -> None:
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    image = axes.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, vmin=0.0, interpolation="nearest")
+    axes.figure.colorbar(image, ax=axes, label="bytes", shrink=0.8, format=EngFormatter("B"))
+    axes.set(xlabel="receiver", ylabel="sender")
+    names = [shortened(name, _LETTERS) for name in result.locations]
+    for axis, turned in ((axes.xaxis, 90), (axes.yaxis, 0)):
+        if len(names) <= _MOST_NAMED:
+            axis.set_ticks(range(len(names)), names, rotation=turned)
+        else:
+            axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _draw_sizes(result: MessageTable, axes: Axes) -> None:
+    axes.bar(range(len(result.sizes)), result.of_size)
+    axes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
+    axes.set(xlabel="bytes at most", ylabel="messages")
 
 
 class TracePresenter(Presenter):

@@ -66,7 +66,7 @@ def phase_edges(
     degree: str = _AUTO,
     busy: Sequence[str] | None = None,
 ) -> list[int]:
-    """Where the phases of a trace begin and end: those of a model of it, or as the fitter `worley` finds them."""
+    """Where the phases of a trace begin and end: those of a model of it, or as the fitter `phases` finds them."""
     is_file = isinstance(phases, str) and (phases.lower().endswith(".json") or Path(phases).is_file())
     if is_file or isinstance(phases, (Model, os.PathLike)):
         if degree != _AUTO:
@@ -77,7 +77,7 @@ def phase_edges(
         return edges
     # States that are those of the trace anyway need not be named: iterations are then those that `perf fit` sees.
     named = None if busy is None or set(busy) == set(trace.busy_states) else tuple(busy)
-    return model_edges(perfcore.fit(trace, fitter="worley", phases=phases, degree=degree, busy=named))
+    return model_edges(perfcore.fit(trace, fitter="phases", phases=phases, degree=degree, busy=named))
 
 
 def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:

@@ -15,7 +15,10 @@ _COMMANDS = (
     (
         "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
         "perfcore.models.fitting:fit",
-        ("--on=--parallel", "--set-aside=--holdout", "--within=--support"),
+        (
+            "--on=--parallel", "--set-aside=--holdout", "--within=--support",
+            "--segmenter=--fitter phases --segmenter", "--phases-from=--fitter phases --phases-from",
+        ),
     ),
     ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank", _ON),
     ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict", _ON),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_structural.measured_value import represent
+from perf_structural.presenters import distribution_panels
 from perf_structural.statistic import parse_statistic
 from perf_structural.structural_model import choose, predict_candidates
 from perf_tables.series import take_window
@@ -33,13 +35,13 @@ from perf_views.drawable import model_blocks
 from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
-from perfcore.results import Column, Presenter, Result, Tables
+from perfcore.results import Column, Panels, Presenter, Result, Tables, draw_panels
 from perfcore.results import Table as Figures
 from perfcore.stochastic import StochasticValue, default_name
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from perf_structural.inputs import Input
     from perf_structural.structural_model import StructuralModel
@@ -90,9 +92,9 @@ class SeriesPresenter(Presenter):
 
         return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
 
-    def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: Series, data: Any = None) -> Panels:
         """The first columns over time; see `perf_views.data_pictures.draw_series`."""
-        draw_series(figure.add_subplot(), result)
+        return {"data": partial(draw_series, data=result)}
 
     def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:
         """All columns over time, and each as a stochastic value."""
@@ -125,11 +127,10 @@ class SeriesViews:
 
 def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
     """All columns over time, and a table whose rows lead to each column's distribution."""
-    presenter = SeriesPresenter()
-    ((caption, header, rows),) = presenter.tables(data)
+    ((caption, header, rows),) = SeriesPresenter().tables(data)
     names = list(data.columns)[:_MOST_DRAWN]
     column_text = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
-    chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {column_text}", ())
+    chart = Chart(lambda figure: draw_series(figure.add_subplot(), data), f"Time series: {column_text}", ())
     return chart, linked_table(caption, header, rows, path)
 
 
@@ -190,9 +191,14 @@ class StructuralPresenter(Presenter):
             Figures(moments, copies, importance="data"),
         ]
 
-    def draw(self, result: StructuralModel, figure: Figure, data: Any = None) -> None:
+    def panels(self, result: StructuralModel, data: Any = None) -> Panels:
         """Density and cumulative distribution of what it predicts."""
-        result.predict().draw(figure)
+        predicted = cache(lambda: distribution_panels({(value := result.predict()).name: value.value}, value.unit))
+
+        def draw(name: str, axes: Axes) -> None:
+            predicted()[name](axes)
+
+        return {name: partial(draw, name) for name in ("density", "cumulative")}
 
     def views(self, result: StructuralModel, data: Any = None, file: Path | None = None) -> StructuralViews:
         """What it predicts, from which inputs, and its candidates."""
@@ -270,13 +276,12 @@ def _input_blocks(name: str, definition: Input) -> tuple[Block, ...]:
         return (table,)
     drawn = dict(list(uncertain.items())[:_MOST_DRAWN])
 
-    def draw(figure: Figure) -> None:
-        from perf_structural.presenters import distribution_panels
-
-        for place, panel in enumerate(distribution_panels(drawn, definition.unit or "").values(), 1):
-            panel(figure.add_subplot(1, 2, place))
-
-    return Chart(draw, f"Density and cumulative distribution of {', '.join(drawn)}", (table,)), table
+    panels = distribution_panels(drawn, definition.unit or "")
+    return Chart(
+        lambda figure: draw_panels(figure, panels),
+        f"Density and cumulative distribution of {', '.join(drawn)}",
+        (table,),
+    ), table
 
 
 def _components(model: StructuralModel) -> list[str]:

@@ -13,13 +13,10 @@ from perf_lost_cycles.figures import POOR_R2, category_figures, overview, shares
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.options import CRITERIA
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from collections.abc import Sequence
 
     from perf_lost_cycles.lca.categories import CategoryFit, DefaultFit
     from perf_lost_cycles.views.category_views import LostCyclesViews
@@ -242,17 +239,17 @@ class LcaPresenter(_CategoryPresenter):
         """The categories, largest first; and the candidates of the one that ``show`` names."""
         return _lca_tables(result)
 
-    def panels(self, result: LcaModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    def heading(self, result: LcaModel, data: Any = None) -> str:
+        """The title, and how many categories are drawn."""
+        from perf_lost_cycles.pictures import left_out_text
+
+        return self.title(result) + left_out_text(result)
+
+    def panels(self, result: LcaModel, data: Any = None) -> Panels:
         """The categories, the largest first."""
         from perf_lost_cycles.pictures import lca_panels
 
         return lca_panels(result)
-
-    def draw(self, result: LcaModel, figure: Figure, data: Any = None) -> None:
-        """Draw a panel for each category: measured points, all its default models, the chosen one heavy."""
-        from perf_lost_cycles.pictures import draw_lca
-
-        draw_lca(result, figure)
 
 
 class ModgenPresenter(_CategoryPresenter):
@@ -271,8 +268,8 @@ class ModgenPresenter(_CategoryPresenter):
         """Overview of determination coefficients, and the categories with their formulas, worst first."""
         return _modgen_tables(result)
 
-    def draw(self, result: ModgenModel, figure: Figure, data: Any = None) -> None:
-        """Draw measured against predicted times, residuals, and the categories' shares over the first factor."""
-        from perf_lost_cycles.pictures import draw_modgen
+    def panels(self, result: ModgenModel, data: Any = None) -> Panels:
+        """Measured against predicted times, residuals, and the categories' shares over the first factor."""
+        from perf_lost_cycles.pictures import modgen_panels
 
-        draw_modgen(result, figure)
+        return modgen_panels(result)

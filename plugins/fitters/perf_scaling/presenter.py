@@ -15,13 +15,10 @@ from perf_scaling.growth import CLASSES, SURE
 from perf_scaling.rows import DEVIATES, PathRow, note_of
 from perf_scaling.speedup import Speedup, is_apart, is_open, speedup
 from perfcore.base.errors import listing
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from perf_scaling.model import ScalingModel
     from perf_scaling.views import ScalingViews
@@ -254,17 +251,17 @@ class ScalingPresenter(Presenter):
                 tables.append(_speedup_table(result, curve, str(name)))
         return tables
 
-    def panels(self, result: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """The paths that matter most at the target, a panel for each."""
+    def heading(self, result: ScalingModel, data: Any = None) -> str:
+        """The title, and how many paths are drawn."""
+        from perf_scaling.picture import left_out_text
+
+        return self.title(result) + left_out_text(result)
+
+    def panels(self, result: ScalingModel, data: Any = None) -> Panels:
+        """The paths that matter most at the target, a panel for each: means, law, bounds."""
         from perf_scaling.picture import model_panels
 
         return model_panels(result)
-
-    def draw(self, result: ScalingModel, figure: Figure, data: Any = None) -> None:
-        """Draw the paths that matter most at the target: means, law, bounds."""
-        from perf_scaling.picture import draw_models
-
-        draw_models(result, figure)
 
     def views(self, result: ScalingModel, data: Any = None, file: Path | None = None) -> ScalingViews:
         """The call tree coloured by growth, the growth of the whole, and each path's laws."""

@@ -14,14 +14,9 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perf_views.drawable import candidate_table
-from perfcore.results import Column, Presenter, Table, Tables
+from perfcore.results import Column, Panels, Presenter, Table, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from perf_timing.views import IndividualViews, JointViews
 
 
@@ -314,17 +309,17 @@ def _shown(value: Any, form: str) -> str:
 class _ScalingPresenter(Presenter):
     """The picture that both models have."""
 
-    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
-        """A panel for each code, and the residuals."""
+    def heading(self, result: IndividualModel | JointModel, data: Any = None) -> str:
+        """The title, and what a reader must know about the picture."""
+        from perf_timing.pictures.panels import picture_heading
+
+        return picture_heading(result, data)
+
+    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> Panels:
+        """Measured points and models by code, residuals and their quantiles, and the parameters of a joint model."""
         from perf_timing.pictures.panels import scaling_panels
 
         return scaling_panels(result, data)
-
-    def draw(self, result: IndividualModel | JointModel, figure: Figure, data: Any = None) -> None:
-        """Draw measured points and models, residuals and their quantiles, and the parameters of a joint model."""
-        from perf_timing.pictures.panels import draw_scaling_model
-
-        draw_scaling_model(result, figure, data)
 
 
 class IndividualPresenter(_ScalingPresenter):

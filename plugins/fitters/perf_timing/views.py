@@ -10,8 +10,7 @@ import numpy as np
 
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
-from perf_timing.pictures.diagnostics import draw_residuals, select
-from perf_timing.pictures.panels import add_system_legend, draw_curves, draw_parameters
+from perf_timing.pictures.panels import scaling_panels
 from perf_timing.scaling_model import ScalingModel
 from perf_views.colours import DARK, MODEL, RULE
 from perf_views.contents import (
@@ -31,8 +30,11 @@ from perf_views.contents import (
 )
 from perf_views.drawable import chosen_figures, parameter_table, statistics_table
 from perfcore.base.errors import OptionError, PerfError
+from perfcore.results import draw_panels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
 
@@ -213,25 +215,18 @@ class ScalingViews:
         }
 
     def _curves(self) -> Chart:
-        selection = select(self._model, self._data)
-
-        def draw(figure: Figure) -> None:
-            draw_curves(selection, figure)
-
-        return Chart(draw, "Measured points and model over the first parameter, a panel for each code", (self._rows(),))
+        alternative = "Measured points and model over the first parameter, a panel for each code"
+        return Chart(self._drawing("curves"), alternative, (self._rows(),))
 
     def _residuals(self) -> Chart:
-        selection = select(self._model, self._data)
+        alternative = "Residuals over the model, and against quantiles of the normal distribution"
+        return Chart(self._drawing("residuals", "quantiles"), alternative, (self._rows(),))
 
-        def draw(figure: Figure) -> None:
-            over, quantiles = figure.subplots(1, 2, width_ratios=[1.5, 1.0])
-            draw_residuals(selection, figure, over, quantiles)
-            if len(self._model.systems) > 1:
-                add_system_legend(selection, figure)
-
-        return Chart(
-            draw, "Residuals over the model, and against quantiles of the normal distribution", (self._rows(),)
-        )
+    def _drawing(self, *kinds: str) -> Callable[[Figure], None]:
+        """What draws the panels whose names begin so."""
+        panels = scaling_panels(self._model, self._data)
+        chosen = {name: panel for name, panel in panels.items() if name.startswith(kinds)}
+        return lambda figure: draw_panels(figure, chosen)
 
     def _rows(self) -> Table:
         """Measured against predicted, the worst first."""
@@ -274,12 +269,5 @@ class JointViews(ScalingViews):
 
     def parameter_blocks(self) -> tuple[Block, ...]:
         """Work w of the codes and speed r of the systems with error bars."""
-        selection = select(self._joint, self._data)
-
-        def draw(figure: Figure) -> None:
-            draw_parameters(selection, self._joint, figure)
-
-        stacked = 2 if len(self._joint.functions) > 2 else 1
-        height = stacked * (0.9 + 0.19 * max(len(selection.codes), len(selection.systems)))
         alternative = "Work of the codes and speed of the systems for each function, with standard errors"
-        return Chart(draw, alternative, (), size=(11.0, max(height, 2.2))), parameter_table(self._joint)
+        return Chart(self._drawing("work", "speed"), alternative, ()), parameter_table(self._joint)

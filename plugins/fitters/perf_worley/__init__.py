@@ -1,4 +1,4 @@
-"""Worley's phases: segmenters, the fitter `worley`, and its model."""
+"""Phases of a run: the fitters `worley` and `phases`, segmenters, and the model."""
 
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
@@ -27,12 +27,6 @@ def register_segmenters(register: Register) -> None:
         help="least sum of squares on 512 cells, within the processors",
     )
     register(
-        "minimax",
-        "perf_worley.segmenters.minimax:Minimax",
-        options="perf_worley.options:MinimaxOptions",
-        help="Worley's algorithms K and M: least largest local error",
-    )
-    register(
         "least-squares",
         "perf_worley.segmenters.least_squares:LeastSquares",
         options="perfcore.hooks.options:NoOptions",
@@ -54,13 +48,19 @@ def register_segmenters(register: Register) -> None:
 
 @hookimpl
 def register_fitters(register: Register) -> None:
-    """Announce the fitter."""
+    """Announce the fitters."""
+    register(
+        "phases",
+        "perf_worley.fitter:PhasesFitter",
+        options="perf_worley.options:PhasesOptions",
+        help="phases of a run: where its behavior changes, with intervals",
+        default_for=("trace", "curve"),
+    )
     register(
         "worley",
         "perf_worley.fitter:WorleyFitter",
         options="perf_worley.options:WorleyOptions",
-        help="phases of a processor-utilization curve",
-        default_for=("trace", "curve"),
+        help="Worley's algorithms K and M: phases with the least largest error",
     )
 
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
 from perf_worley.segmenters.hill_climb import HillClimb
-from perf_worley.segmenters.minimax import Minimax
 from perfcore import UtilizationCurve
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
@@ -191,13 +190,8 @@ class Bounded(SequenceSegmenter):
     array([0., 1., 3.])
     """
 
-    supports_mixed = True
-    supports_functions = True
-
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n from one table."""
-        if basis.mixed or basis.functions:
-            return Minimax().sequence(curve, counts, basis)
         searched = curve_models(curve, fine=True)
         models = searched.of_degree(min(basis.degree, 2), max(counts))
         segmentations = []

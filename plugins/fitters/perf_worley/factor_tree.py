@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -91,10 +93,23 @@ def stack(left, right):  # type: ignore[no-untyped-def]
     return joined
 
 
+@dataclass(frozen=True)
+class PhaseBasis(Basis):
+    """What a phase of Worley's may look like besides polynomials of one degree.
+
+    ``mixed`` chooses constant, linear or quadratic for each phase (section 5.1). ``functions`` take times (n,) counted
+    from the curve's start and give values (n,); with the constant they are the model in place of polynomials.
+    """
+
+    mixed: bool = False
+    functions: tuple[Callable[[Floats], Floats], ...] = ()
+    names: tuple[str, ...] = ()
+
+
 class FactorTree:
     """Tree of triangular factors of one curve; the same face as `MomentTree`."""
 
-    def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
+    def __init__(self, curve: UtilizationCurve, basis: PhaseBasis) -> None:
         announce_compilation(factor_blocks, stack, absorb)
         self.functions = basis.functions
         self.names = basis.names
@@ -301,7 +316,7 @@ def _dependent(triangle: Floats) -> list[int]:
 
 # A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
 _moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
-_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[Basis, FactorTree]] = weakref.WeakKeyDictionary()
+_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[PhaseBasis, FactorTree]] = weakref.WeakKeyDictionary()
 
 
 def moment_tree(curve: UtilizationCurve) -> MomentTree:
@@ -311,7 +326,7 @@ def moment_tree(curve: UtilizationCurve) -> MomentTree:
     return _moment_trees[curve]
 
 
-def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
+def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
     """The factor tree of a curve for the functions of a basis; the one asked last is kept."""
     kept = _factor_trees.get(curve)
     if kept is None or kept[0] != basis:
@@ -319,6 +334,6 @@ def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
     return kept[1]
 
 
-def error_tree(curve: UtilizationCurve, basis: Basis) -> MomentTree | FactorTree:
+def error_tree(curve: UtilizationCurve, basis: PhaseBasis) -> MomentTree | FactorTree:
     """The tree for a basis."""
     return factor_tree(curve, basis) if basis.functions else moment_tree(curve)

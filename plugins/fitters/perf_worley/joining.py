@@ -134,10 +134,10 @@ def join_runs(
     models = []
     with progress.bar("phases of runs", len(order)) as advance:
         for k in order:
-            models.append(perfcore.fit(curves[k], fitter="worley"))
+            models.append(perfcore.fit(curves[k], fitter="phases"))
             advance(1)
     names = [str(paths[k]) for k in order]
-    agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="worley", phases=n))
+    agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="phases", phases=n))
     if others := [of for of, (_, is_other) in zip(names, agreed, strict=True) if is_other]:
         progress.note(f"{name}: with as many phases as the other runs have: {listing(others, 3)}")
     groups = same_phases([model for model, _ in agreed], names)

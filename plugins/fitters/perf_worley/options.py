@@ -1,4 +1,4 @@
-"""Options of the fitter `worley`."""
+"""Options of the fitters `worley` and `phases`, and of segmenters."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from perf_formulas.formula import functions_of
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-DEGREES = ("auto", "0", "1", "2", "3", "mixed")
+DEGREES = {"worley": ("0", "1", "2", "3", "mixed"), "phases": ("auto", "0", "1", "2", "3")}
 
-_MOST_PHASES = 100_000
+MOST_PHASES = 100_000  # that can be asked for
 
 
 def parse_phases(raw: Any) -> str:
@@ -30,44 +30,54 @@ def parse_phases(raw: Any) -> str:
         raise ValueError("the number of phases must be at least 1")
     if values[-1] < values[0]:
         raise ValueError("the range must not decrease")
-    if values[-1] > _MOST_PHASES:
-        raise ValueError(f"at most {_MOST_PHASES} phases can be asked for")
+    if values[-1] > MOST_PHASES:
+        raise ValueError(f"at most {MOST_PHASES} phases can be asked for")
     return "..".join(map(str, values))
+
+
+# What both fitters take: which curve of the data is meant, and how much is shown.
+def _busy() -> Any:
+    return option(None, "traces: states that count as computing, separated by commas", metavar="STATE,...")
+
+
+def _idle() -> Any:
+    return option(None, "traces: instead, states that do not count; all others do", metavar="STATE,...")
+
+
+def _column() -> Any:
+    return option(None, "time series of several columns: the one to fit", metavar="NAME")
+
+
+def _verbose() -> Any:
+    return option(False, "tables have evaluations and updates, too")
+
+
+def _phases() -> Any:
+    return option(
+        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
+        parse=parse_phases, metavar="N|A..B|auto",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class WorleyOptions:
     """Options of the fitter `worley`."""
 
-    phases: str = option(
-        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
-        parse=parse_phases, metavar="N|A..B|auto",
-    )  # fmt: skip
-    phases_from: tuple[str, ...] = option(
-        (), "traces: instead, phases begin and end where this marker does, which `perf info` lists; what is between is "
-        "outside; may be repeated",
-        metavar="MARKER", repeats=True,
-    )  # fmt: skip
+    phases: str = _phases()
+    tolerance: float | None = option(
+        None, "instead of a number of phases: the largest local error, Worley's epsilon", above=0.0
+    )
     degree: str = option(
-        "auto",
-        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds, and 0 of marked phases; mixed: "
-        "constant, linear or quadratic for each phase (Worley)",
-        choices=DEGREES,
+        "mixed", "degree of the polynomials; mixed: constant, linear or quadratic for each phase",
+        choices=DEGREES["worley"], former={"auto": "--degree mixed, or --fitter phases"},
     )  # fmt: skip
-    segmenter: str = option(
-        "bounded", "what places the breakpoints", selects="segmenters",
-        choices=lambda: tuple(registry().entries("segmenters")),
+    rule: str = option(
+        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
+        choices=("knee", "penalty"), former={"auto": "--fitter phases"},
     )  # fmt: skip
     refine: bool = option(
-        True, "move the breakpoints of polynomials to the least sum of squares, with the same number of phases"
+        False, "then move the breakpoints of polynomials to the least sum of squares, with the same number of phases"
     )
-    rule: str = option(
-        "auto",
-        "how the number of phases is chosen among several: auto (significant, material, more than noise), knee "
-        "(Satopaa 2011) or penalty (Yao 1988)",
-        choices=("auto", "knee", "penalty"),
-    )  # fmt: skip
-    verbose: bool = option(False, "tables have evaluations and updates, too")
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",
@@ -75,25 +85,48 @@ class WorleyOptions:
     scale: float | None = option(
         None, "time scale of the functions, in the data's unit (default: a tenth of the run)", above=0.0
     )
-    busy: tuple[str, ...] | None = option(
-        None, "traces: states that count as computing, separated by commas", metavar="STATE,..."
-    )
-    idle: tuple[str, ...] | None = option(
-        None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
-    )
-    column: str | None = option(None, "time series of several columns: the one to fit", metavar="NAME")
-
-
-@dataclass(frozen=True)
-class MinimaxOptions:
-    """Options of `Minimax`."""
-
     epsilon_tolerance: float | None = option(
         None, "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)", above=0.0
     )
     break_tolerance: float | None = option(
         None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
     )
+    busy: tuple[str, ...] | None = _busy()
+    idle: tuple[str, ...] | None = _idle()
+    column: str | None = _column()
+    verbose: bool = _verbose()
+
+
+@dataclass(frozen=True)
+class PhasesOptions:
+    """Options of the fitter `phases`."""
+
+    phases: str = _phases()
+    phases_from: tuple[str, ...] = option(
+        (), "traces: instead, phases begin and end where this marker does, which `perf info` lists; what is between is "
+        "outside; may be repeated",
+        metavar="MARKER", repeats=True,
+    )  # fmt: skip
+    degree: str = option(
+        "auto",
+        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds, and 0 of marked phases",
+        choices=DEGREES["phases"], former={"mixed": "--fitter worley --degree mixed"},
+    )  # fmt: skip
+    segmenter: str = option(
+        "bounded", "what places the breakpoints", selects="segmenters",
+        choices=lambda: tuple(registry().entries("segmenters")), former={"minimax": "--fitter worley"},
+    )  # fmt: skip
+    refine: bool = option(True, "move the breakpoints to the least sum of squares, with the same number of phases")
+    rule: str = option(
+        "auto",
+        "how the number of phases is chosen among several: auto (significant, material, more than noise), knee "
+        "(Satopaa 2011) or penalty (Yao 1988)",
+        choices=("auto", "knee", "penalty"),
+    )  # fmt: skip
+    busy: tuple[str, ...] | None = _busy()
+    idle: tuple[str, ...] | None = _idle()
+    column: str | None = _column()
+    verbose: bool = _verbose()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,13 @@ from perf_views.contents import (
 from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
 from perf_worley.curve_views import FROM, TO, CurveSummary, Zoom, zoom_blocks
 from perf_worley.fitter import as_curve
-from perf_worley.options import DEGREES, WorleyOptions
-from perf_worley.picture import draw_sequence, mark_intervals
+from perf_worley.options import DEGREES, PhasesOptions
+from perf_worley.picture import mark_intervals, sequence_panels
 from perfcore.base.errors import OptionError
+from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import build
-from perfcore.results import further_presenters
+from perfcore.hooks.registry import registry
+from perfcore.results import draw_panels, further_presenters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 _PHASES, _DEGREE = "phases", "degree"
 _TIMELINE = "timeline"  # what others show of the data, where each stretch has an address
-_OF_DATA = ("busy", "idle", "column", "phases_from", "joint", "update")  # not for a curve alone, or of old versions
+_OF_DATA = ("busy", "idle", "column", "phases_from", "tolerance")  # that a curve and a number of phases do without
 _FIGURES = (
     ("n_phases", "phases", ",d"),
     ("n_steps", "steps of the curve", ",d"),
@@ -130,8 +132,9 @@ class PhaseViews:
             raise OptionError(f"phases {phases!r}: a number is expected")
         key = (phases, degree)
         if key not in self._fits:
-            kept = {name: value for name, value in options.items() if name not in _OF_DATA}
-            fitted = perfcore.fit(self._summary.curve, fitter="worley", **{**kept, _PHASES: phases, _DEGREE: degree})
+            fitter, known = _fitter_of(self._model)
+            kept = {name: value for name, value in options.items() if name in known and name not in _OF_DATA}
+            fitted = perfcore.fit(self._summary.curve, fitter=fitter, **{**kept, _PHASES: phases, _DEGREE: degree})
             self._fits[key] = fitted  # type: ignore[assignment]
             if len(self._fits) > _MOST_FITS:
                 self._fits.popitem(last=False)
@@ -165,7 +168,7 @@ class PhaseViews:
         fields = [Field(_PHASES, "number of phases", count, "range", minimum="1", maximum=most, step="1")]
         if not model.functions:
             degree = str(model.origin.options["degree"])
-            fields.append(Field(_DEGREE, "degree", degree, "choice", DEGREES))
+            fields.append(Field(_DEGREE, "degree", degree, "choice", DEGREES[_fitter_of(model)[0]]))
         hidden = [Field(name, value=query[name], kind="hidden") for name in (FROM, TO) if query.get(name)]
         return Form((*fields, *hidden), (), "Fit")
 
@@ -196,13 +199,20 @@ def _text(cell: Cell | str) -> str:
 def _sequence_chart(model: PhaseModel, table: Table) -> Chart:
     title, alternative = table.title, "Breakpoints and errors over the number of phases"
     table = replace(table, title="")
-    return Chart(lambda figure: draw_sequence(model, figure), alternative, (table,), title, (10.0, 3.2))
+    return Chart(lambda figure: draw_panels(figure, sequence_panels(model)), alternative, (table,), title, (10.0, 3.2))
 
 
-def _curve_options(model: PhaseModel) -> WorleyOptions:
+def _fitter_of(model: PhaseModel) -> tuple[str, Collection[str]]:
+    """The fitter of a model and its options with those of the part that it selects; files of 0.1 name another one."""
+    name = "phases" if "segmenter" in model.origin.options else model.origin.fitter
+    groups = option_fields(registry().entry("fitters", name), model.origin.options)
+    return name, {field.name for fields in groups.values() for field in fields}
+
+
+def _curve_options(model: PhaseModel) -> PhasesOptions:
     """What of the model's options makes a curve of its data."""
     chosen = {name: model.origin.options.get(name) for name in ("busy", "idle", "column")}
-    options: WorleyOptions = build(WorleyOptions, {n: v for n, v in chosen.items() if v is not None}, "worley")
+    options: PhasesOptions = build(PhasesOptions, {n: v for n, v in chosen.items() if v is not None}, "phases")
     return options
 
 

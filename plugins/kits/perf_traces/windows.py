@@ -327,7 +327,7 @@ def model_edges(model: Any, name: str = "") -> list[int]:
     if not phases:
         raise DataError(
             f"{name or model.origin.source}: the model of {model.origin.fitter} has no phases; `perf fit TRACE "
-            "--fitter worley -o model.json` makes one"
+            "--fitter phases -o model.json` makes one"
         )
     factor = nanoseconds_per(model.time_unit)
     return [round(phases[0].start * factor), *(round(phase.end * factor) for phase in phases)]

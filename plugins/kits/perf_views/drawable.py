@@ -67,8 +67,7 @@ class DrawableViews:
 
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Viewable:
     """The views of a result that its presenter gives, or else one of all that it says of itself."""
-    presenter = presenter_of(subject)
-    draws = type(presenter).draw is not Presenter.draw or bool(presenter.panels(subject, data))
+    draws = bool(presenter_of(subject).panels(subject, data))
     return subject.views(data, file) or DrawableViews(subject, data, draws)
 
 

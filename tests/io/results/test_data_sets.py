@@ -1,12 +1,17 @@
 """Folders and patterns of files as one data set."""
 
+import contextlib
+import gzip
+import time
+import tracemalloc
+
 import pytest
-from format_samples import NPB, OSU, cube
+from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, cube
 from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.reading.many_files import NamePattern, named_files
 
 
@@ -38,17 +43,6 @@ def test_files_come_by_the_size_of_their_numbers(folder):
         named_files("a*" * 2500)
     with pytest.raises(InputError, match=r"none/\*: names no file"):
         named_files("none/*")
-
-
-def test_files_that_are_read_with_another_are_no_data_of_their_own(folder):
-    (folder / "run").mkdir()
-    for name in ("run.otf2", "run.def", "run/0.evt", "run.0.txt", "other.def"):
-        (folder / name).write_text("x")
-    expected = ["runs/other.def", "runs/run.0.txt", "runs/run.otf2"]
-    assert [str(path) for path in named_files("runs")] == expected
-    assert [str(path) for path in named_files("runs/*")] == expected
-    # Without the file that they belong to they are what the user named.
-    assert [str(path) for path in named_files("runs/*.def")] == ["runs/other.def", "runs/run.def"]
 
 
 def test_a_name_that_looks_like_a_pattern_may_be_a_file(folder):
@@ -103,22 +97,6 @@ def test_files_that_cannot_be_put_together_are_refused(folder):
         perfcore.read("runs/*.csv")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("run.out", "there is no field in it"),
-        ("p{p}_{p}", "the field 'p' is there twice"),
-        ("p{p:long}", "the type 'long' makes no field"),
-        ("p{p", "the brace at 2"),
-        ("p{}", "the brace at 2"),
-        ("{a}{b}", "there is nothing between 'b' and the field before it"),
-    ],
-)
-def test_patterns_that_are_refused(text, message):
-    with pytest.raises(OptionError, match=message):
-        NamePattern(text)
-
-
 @given(
     p=st.integers(0, 10**9),
     x=st.floats(0, 1e9).map(lambda x: round(x, 3)),
@@ -130,3 +108,70 @@ def test_what_is_written_into_a_name_is_read_from_it(p, x, word, literal):
     name = f"{literal}p{p}_{x}_{word}.out"
     assert pattern.fields_of(f"/somewhere/{name}.gz") == {"p": p, "x": x, "word": word}
     assert pattern.fields_of(name + "x") is None
+
+
+# Files that are made to do harm end in one line, soon, and without filling the memory.
+DOCUMENTS = (
+    *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "ramble", "sacct", "ior", "fio"),
+    *("extrap-json", "talp"),
+)
+BLANKS = " " * 200_000
+
+
+def refused(path, **options):
+    with pytest.raises(PerfError) as error:
+        perfcore.read(path, **options)
+    assert len(str(error.value).splitlines()) == 1
+    return str(error.value)
+
+
+@pytest.mark.parametrize("reader", DOCUMENTS)
+def test_deep_nesting(tmp_path, reader):
+    for opening in (b"[", b'{"a":', b'{"benchmarks":[{"name":', b'{"jobs":[{"job options":', b'{"tests":['):
+        path = tmp_path / "deep.json"
+        path.write_bytes(opening * 200_000)
+        assert "deep.json" in refused(path, reader=reader)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["hyperfine", "cube"])
+def test_a_small_file_that_decompresses_to_a_large_one(tmp_path, reader):
+    path = tmp_path / "bomb.json.gz"
+    with gzip.open(path, "wb", compresslevel=1) as bomb:
+        bomb.write(b'{"results": [')
+        for _ in range(300):
+            bomb.write(b" " * (1 << 20))
+    tracemalloc.start()
+    try:
+        message = refused(path, reader=reader)
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
+    if reader == "hyperfine":
+        assert "is larger than 256 MiB" in message
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        ("npb", NPB.replace("Time in seconds", f"Time{BLANKS}x")),
+        ("npb", NPB.replace("=                     0.25", f"={BLANKS}x{BLANKS}")),
+        ("npb", f"{BLANKS}LU{BLANKS}Benchmark{BLANKS}\n"),
+        ("osu", OSU.replace("Allreduce", f"A{BLANKS}x")),
+        ("osu", OSU.replace("# Size", f"# Size{BLANKS}x")),
+        ("imb", IMB.replace("PingPong", f"Ping{BLANKS}x")),
+        ("jube", "a | b\n" + "-" * 200_000 + "x\n1 | 2\n"),
+        ("reframe", REFRAME_REPORT.replace("Pi %n=10", f"Pi{BLANKS}x %n=10")),
+        ("google-benchmark", GOOGLE_BENCHMARK.replace("BM_bad", "/a:" * 50_000)),
+        ("sacct", "JobID|State|Elapsed\n" + "1|" * 200_000 + "\n"),
+        ("reframe-perflog", "x" * 2_000_000),
+    ],
+)
+def test_long_lines_take_no_long_time(tmp_path, reader, text):
+    path = tmp_path / "long"
+    path.write_text(text)
+    begin = time.process_time()
+    with contextlib.suppress(PerfError):
+        perfcore.read(path, reader=reader)
+    # A pattern that tries every division of the blanks anew would take minutes for 200,000 of them.
+    assert time.process_time() - begin < 5

@@ -12,6 +12,8 @@ import perfcore
 from perf_tables.category_table import by_category
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 
+FILE = "run.cali"
+
 
 def packed(members):
     """A tar archive of names and contents."""
@@ -38,16 +40,6 @@ def read_cube(tmp_path):
         return perfcore.read(path, **options)
 
     return read_cube
-
-
-def test_a_region_without_what_it_calls(read):
-    data = read(CALIPER)
-    assert data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist() == [
-        ["main", 1.25, 4.5],
-        ["main->solve", 3.25, 3.25],
-    ]
-    assert data.roles.category == ("callpath",)
-    assert (dict(data.roles.parameters), data.table["ranks"].tolist()) == ({"p": "ranks"}, [8, 8])
 
 
 def test_records_of_single_ranks_are_averaged(read):

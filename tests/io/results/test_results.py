@@ -266,31 +266,6 @@ def test_what_is_refused(read, content, old, new, message):
         read(content.replace(old, new) if old else content)
 
 
-def test_repeats_of_ramble_are_runs_and_their_summaries_are_none(read):
-    """As Ramble 0.5 and later write three experiments for one with two repeats: itself, ``.1`` and ``.2``."""
-
-    def experiment(repeat, *figures):
-        foms = [{"name": fom, "value": value, "units": "s", "origin_type": kind} for fom, value, kind in figures]
-        return {
-            **{"name": f"exp.{repeat}", "RAMBLE_STATUS": "SUCCESS", "RAMBLE_RAW_VARIABLES": {}},
-            "RAMBLE_VARIABLES": {"n_ranks": "4", "repeat_index": str(repeat), "application_name": "hostname"},
-            "CONTEXTS": [{"name": "null", "foms": foms}],
-        }
-
-    repeats = [
-        experiment(0, ("Experiment Summary", 2, "summary::n_total_repeats"), ("t", 29, "summary::mean")),
-        experiment(1, ("t", 28.0, "application")),
-        experiment(2, ("t", 30.0, "application")),
-    ]
-    data = read({"workspace_name": "test_ws", "experiments": repeats})
-    assert data.table[["repetition", "t"]].to_numpy().tolist() == [[1, 28], [2, 30]]
-    assert dict(data.roles.parameters) == {"p": "n_ranks"}
-    document = json.loads(RAMBLE)
-    del document["experiments"][0]["CONTEXTS"][0]["foms"][1:]
-    roles = read(document).roles
-    assert (roles.value, roles.unit) == ("Wall Time", "s")
-
-
 def factors(data, **where):
     table = data.table
     for column, value in where.items():

@@ -18,8 +18,9 @@ from perf_views.names import plain_name
 from perf_worley.activity import Activity, activities, clipped_sums, joined
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.periods import candidates, signal_of
+from perf_worley.phase_maker import Found, PhaseMaker
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.search import Found, PhaseMaker, with_errors
+from perf_worley.search import with_errors
 from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve

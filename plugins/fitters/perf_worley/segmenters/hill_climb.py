@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_worley.factor_tree import moment_tree
+from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import MomentTree, interval, squared_error
 from perf_worley.options import HillClimbOptions
 from perf_worley.segmenters.least_squares import least_partitions
-from perf_worley.segmenters.minimax import Minimax
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import kernel

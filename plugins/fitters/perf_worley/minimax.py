@@ -10,9 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from perf_worley.bracketing import bracket_root
-from perf_worley.options import MinimaxOptions
+from perf_worley.factor_tree import PhaseBasis, error_tree
+from perf_worley.options import MOST_PHASES, WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
+from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 # Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
@@ -221,8 +223,6 @@ class MixedTolerances:
             begin, step, count = 0.0, 0, 1
             counted.evaluations += 1
             while count <= self.most:
-                if self.rule.finish(self.tree, begin, step).error <= tolerance:
-                    break
                 element = self.rule.extend(self.tree, begin, step, tolerance, self.gap)
                 counted.updates += element.updates
                 if element.end >= self.tree.duration:
@@ -233,10 +233,9 @@ class MixedTolerances:
 
 
 class Minimax(SequenceSegmenter):
-    """Worley's segmenter: all local L2 errors equal, hence their maximum least (Theorem 2.3, Corollary 2.4).
+    """Algorithm M: all local L2 errors equal, hence their maximum least (Theorem 2.3, Corollary 2.4).
 
-    The fastest, for a run at a glance. Short phases grow until their errors equal the others': refine it (`hill-climb`)
-    when places matter. With a mixed basis the partition is Worley's heuristic, no optimum; for some n it has fewer
+    With a mixed basis the partition is Worley's heuristic, no optimum; for some n it has fewer
     phases, when the least tolerance needs no more.
 
     Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 3 and 5. Deviations: local
@@ -249,17 +248,14 @@ class Minimax(SequenceSegmenter):
     array([ 0.,  3., 10.])
     """
 
-    Options = MinimaxOptions
+    Options = WorleyOptions
     objective = "largest local L2 error"
-    supports_mixed = True
-    supports_functions = True
-    options: MinimaxOptions
+    options: WorleyOptions
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
-        # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_worley.factor_tree import error_tree
-
+        if not isinstance(basis, PhaseBasis):
+            basis = PhaseBasis(basis.degree)
         tree = error_tree(curve, basis)
         segmentations: list[Segmentation] = []
         absolute, gap = self.options.epsilon_tolerance, self.options.break_tolerance or 0.0
@@ -287,6 +283,16 @@ class Minimax(SequenceSegmenter):
                 )
                 advance(1)
         return segmentations
+
+    def within(self, curve: UtilizationCurve, tolerance: float, basis: PhaseBasis) -> Segmentation:
+        """As many phases as a tolerance needs: Algorithm K by itself."""
+        most = min(MOST_PHASES, curve.n_steps)
+        rule: PhaseRule = Mixed() if basis.mixed else Uniform(basis.degree)
+        result = partition(error_tree(curve, basis), most, tolerance, rule, self.options.break_tolerance or 0.0)
+        if result.objective < 0.0:
+            raise OptionError(f"--tolerance {tolerance:g} needs more than {most:,} phases; give a larger one")
+        degrees = np.array(result.degrees) if basis.mixed else None
+        return Segmentation(np.array(result.breaks), degrees, {"tolerance": tolerance, "updates": result.updates})
 
 
 def least_tolerance(
