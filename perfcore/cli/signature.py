@@ -107,7 +107,7 @@ def _declared(parameter: inspect.Parameter, kind: Any, note: Argument | Option, 
     """A parameter of a public function as typer reads it."""
     value = value_type(kind)
     required = parameter.default is inspect.Parameter.empty or getattr(note, "required", False)
-    default = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
+    default: Any = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
     help_text = note.help or help_text
     if isinstance(note, Argument):
         info: Any = typer.Argument(metavar=note.metavar, help=help_text, show_default=False)

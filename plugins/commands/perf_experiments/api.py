@@ -304,7 +304,8 @@ def run(
         versions = parse_versions(versions)
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if versions and isinstance(design, str) and not design.endswith(".toml"):  # what follows -- without a design
-        design, words = None, [design, *words]
+        words = [design, *words]
+        design = None
     options = RunOptions(
         command=tuple(words),
         launcher=launcher,
