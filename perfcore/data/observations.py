@@ -194,13 +194,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
 
 
 def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
-    """Names of the codes or systems, in order of appearance, and the index of each kept row.
-
-    Raises
-    ------
-    InputError, DataError
-        A name is empty.
-    """
+    """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
     columns: tuple[str, ...] = getattr(data.roles, role)
@@ -264,13 +258,7 @@ def _texts(values: Any) -> list[str]:
 def numbers_of(
     data: RowsWithRoles, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
 ) -> Floats:
-    """A column as positive numbers, or also 0; NaN where it is empty and that is allowed.
-
-    Raises
-    ------
-    InputError, DataError
-        Text, an empty cell, or a number that is not positive (or 0) and finite, with its line.
-    """
+    """A column as positive numbers, or also 0; NaN where it is empty and that is allowed."""
     import pandas as pd
 
     column = data.table[name]

@@ -7,7 +7,7 @@ from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
 from perf_analysis.overhead_views import TraceViews
 from perf_explore.opening import DataViews
-from perf_views import Form, Link, Table
+from perf_views.contents import Form, Link, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
