@@ -13,7 +13,7 @@ import numpy as np
 from perf_views.colours import AREAS, RULE
 from perf_worley.comparison import ALIKE, PhaseComparison, Side
 from perf_worley.iterations.iterations import period_text
-from perf_worley.phase_model import Evidence, PhaseModel
+from perf_worley.phase_model import WORTH, Evidence, PhaseModel
 from perfcore.base.errors import listing
 from perfcore.data.units import NANOSECONDS, readable, shown_origin
 from perfcore.results import Column, Panel, Panels, Presenter, Table, Tables
@@ -191,6 +191,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
             line += f": {_evidence(result.evidence)}"
             if result.evidence.period:
                 line += f", of means over {readable(result.evidence.period, result.time_unit)}, after which it repeats"
+        elif result.rule == "knee" and count == first:
+            line += f": more explain less than {WORTH:.0%} of the rest"
         lines = [f"{line}; --phases N sets it"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(
