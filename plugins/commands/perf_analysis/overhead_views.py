@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,13 @@ from perf_views.contents import (
     Field,
     Form,
     Notice,
-    NoViewError,
+    OneView,
     Query,
     RunStretch,
     Table,
     Text,
     View,
     Viewable,
-    ViewPath,
 )
 from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
@@ -171,47 +170,27 @@ _WHERE = (
 _MOST_ROWS = 100  # of a table of locations that is not folded: in their order, none of them tells more than others
 
 
-class TraceViews:
-    """One view: cycles by category, by location and, where there are phases, by phase; with a form for the classes."""
-
-    def __init__(self, trace: Trace, model: Any = None) -> None:
-        self._trace = trace
-        self._edges = model_edges(model) if getattr(model, "phases", None) else None
-
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return _TITLE
-
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The profile by the classes and the file of categories that the address chooses; see `Viewable.view`."""
-        if path:
-            raise NoViewError(path)
-        try:
-            classes = given_classes(self._trace, query)
-        except PerfError as error:
-            return View(_TITLE, (Notice(str(error), "error"), file_form(query)))
-        form = class_form(self._trace, classes)
-        missing = classes.without(self._trace)
-        if missing:
-            text = (
-                f"No pattern of {classes.rules.source} names {len(missing)} of {len(self._trace.states)} states of the "
-                "trace, so it is not known what is lost in them; choose what each of them is."
-            )
-            return View(_TITLE, (Notice(text, "warning"), form))
-        try:
-            profile = profile_overheads(self._trace, classes.rules, classes=classes.own, phase_edges_ns=self._edges)
-            profile = add_communication_metrics(self._trace, profile)
-        except PerfError as error:
-            return View(_TITLE, (Notice(str(error), "error"), form))
-        of_classes = class_stretches(self._trace, profile)
-        of_categories = category_stretches(profile, classes.rules, of_classes)
-        blocks = _profile_blocks(profile, self._edges is not None, of_classes, of_categories)
-        return View(profile.title, (*blocks, form))
+def _view(trace: Trace, edges: Sequence[int] | None, query: Query) -> View:
+    """The profile by the classes and the file of categories that the address chooses, and a form for the classes."""
+    try:
+        classes = given_classes(trace, query)
+    except PerfError as error:
+        return View(_TITLE, (Notice(str(error), "error"), file_form(query)))
+    form = class_form(trace, classes)
+    if missing := classes.without(trace):
+        text = (
+            f"No pattern of {classes.rules.source} names {len(missing)} of {len(trace.states)} states of the "
+            "trace, so it is not known what is lost in them; choose what each of them is."
+        )
+        return View(_TITLE, (Notice(text, "warning"), form))
+    try:
+        profile = profile_overheads(trace, classes.rules, classes=classes.own, phase_edges_ns=edges)
+        profile = add_communication_metrics(trace, profile)
+    except PerfError as error:
+        return View(_TITLE, (Notice(str(error), "error"), form))
+    of_classes = class_stretches(trace, profile)
+    of_categories = category_stretches(profile, classes.rules, of_classes)
+    return View(profile.title, (*_profile_blocks(profile, edges is not None, of_classes, of_categories), form))
 
 
 def _profile_blocks(
@@ -265,7 +244,8 @@ class TracePresenter(Presenter):
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
         """Cycles by category, and phase by phase where the model has phases; classes of states can be chosen."""
-        return TraceViews(result, data)
+        edges = model_edges(data) if getattr(data, "phases", None) else None
+        return OneView(_TITLE, lambda query: _view(result, edges, query))
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""

@@ -28,10 +28,7 @@ COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns
 
 
 class LazyTrace(Trace):
-    """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers.
-
-    A class of its own says in ``_arrays`` how they are made, and what it can tell without them.
-    """
+    """A checked trace whose arrays are made when they are first asked for; see `perfcore.Trace` for what it offers."""
 
     def __init__(
         self,

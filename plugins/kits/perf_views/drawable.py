@@ -6,7 +6,7 @@ Whoever writes a result gets these for nothing, and a presenter's `views` for mo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,10 @@ from perf_views.contents import (
     Chart,
     KeyFigure,
     KeyFigures,
-    NoViewError,
-    Query,
+    OneView,
     Table,
     Text,
-    View,
     Viewable,
-    ViewPath,
 )
 from perfcore.models.model import Model
 from perfcore.models.presenter import ModelPresenter
@@ -43,40 +40,18 @@ _CALLED = {
 }
 
 
-class DrawableViews:
-    """One view with everything that a drawable says of itself."""
-
-    def __init__(self, subject: Result, data: Any = None, draws: bool = True) -> None:
-        self._subject, self._data, self._draws = subject, data, draws
-
-    @property
-    def title(self) -> str:
-        """That of the subject."""
-        return self._subject.title
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The only view; it has one state."""
-        if path:
-            raise NoViewError(path)
-        return View(self.title, model_blocks(self._subject, self._data, self._draws))
-
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
-
-
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Viewable:
     """The views of a result that its presenter gives, or else one of all that it says of itself."""
-    draws = bool(presenter_of(subject).panels(subject, data))
-    return subject.views(data, file) or DrawableViews(subject, data, draws)
+    own: Viewable | None = subject.views(data, file)
+    return own or OneView(subject.title, lambda query: model_blocks(subject, data))
 
 
-def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
+def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
     tables = [Table.of(*table) for table in subject.tables()]
     blocks: list[Block] = [key_figures(subject)] if isinstance(subject, Model) and subject.statistics else []
     blocks.append(Text(tuple(line for line in subject.summary() if line != subject.title)))
-    if draws:
+    if presenter_of(subject).panels(subject, data):
         blocks.append(drawing_of(subject, data))
     formula = subject.formula
     if formula and not any(formula in line for line in subject.summary()):
