@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_lost_cycles.figures import POOR_R2, category_figures, overview, shares
 from perf_lost_cycles.lca.model import LcaModel
@@ -59,8 +58,6 @@ def _coefficients(fit: DefaultFit) -> str:
 def _unsigned_zero(value: float) -> str:
     return f"{value:.4f}".replace("-0.0000", "0.0000")
 
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_SHOWN = 40
 _NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm

@@ -43,6 +43,7 @@ from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.drawable import chosen_figures
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of
@@ -50,8 +51,6 @@ from perfcore.data.observations import labels_of, numbers_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 
 def runs_on_line(
