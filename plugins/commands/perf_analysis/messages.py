@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,8 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
 @dataclass(frozen=True, eq=False, repr=False)
 class MessageTable(Result):
     """Messages by sender and receiver, and by size; collectives by operation."""
+
+    json_kind: ClassVar[str] = "messages"
 
     source: str
     locations: tuple[str, ...]  # those that send or receive

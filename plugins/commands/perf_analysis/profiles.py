@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,8 @@ _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 @dataclass(frozen=True, eq=False, repr=False)
 class Profiles(Result):
     """Times of every function of runs of one program."""
+
+    json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
     by: By = "function"  # what times are told for beside functions

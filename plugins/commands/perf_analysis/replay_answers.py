@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -293,6 +293,8 @@ class Answer:
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Result):
     """A run as it was, and what it would be."""
+
+    json_kind: ClassVar[str] = "whatif"
 
     source: str
     n_ranks: int  # what was replayed

@@ -6,7 +6,7 @@ import difflib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -249,8 +249,6 @@ class RatioDraws(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Two models at n points."""
-
-    json_kind: ClassVar[str] = "comparison"
 
     names: tuple[str, str]
     unit: str | None

@@ -242,6 +242,8 @@ class JudgedSeries:
 class HistoryGate(Result):
     """Verdicts on the histories of n benchmarks."""
 
+    json_kind: ClassVar[str] = "gate"
+
     source: str
     judged: tuple[JudgedSeries, ...]  # those that fail first
     since: str | None  # changes after this commit are new; None for the last 12 values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -90,6 +90,8 @@ _OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, whic
 @dataclass(frozen=True, repr=False)
 class SelfTest(Result):
     """What runs of one version say about the machine, benchmark by benchmark."""
+
+    json_kind: ClassVar[str] = "gate"
 
     source: str
     benchmarks: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,6 @@ from perfcore.results import Result
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
     """Measured beside predicted values at n points."""
-
-    json_kind: ClassVar[str] = "verification"
 
     model: str  # what was verified, with which data
     source: str

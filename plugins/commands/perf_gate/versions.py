@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -163,6 +163,8 @@ def common_shift(differences: Sequence[Floats], ratios: Floats) -> CommonShift |
 @dataclass(frozen=True, repr=False)
 class VersionGate(Result):
     """Verdicts on n benchmarks of two versions."""
+
+    json_kind: ClassVar[str] = "gate"
 
     names: tuple[str, str]  # of the versions
     benchmarks: tuple[str, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,6 @@ class Judgement(Result):
     Where a prediction has no such figure (an interval has no quantiles, only a histogram has bins), it is NaN, and
     averages leave it out.
     """
-
-    json_kind: ClassVar[str] = "judgement"
 
     representations: tuple[str, ...]  # what the predictions are, each name once
     actual: Floats  # in the order of the predictions

@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -79,8 +79,6 @@ _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for
 @dataclass(frozen=True, repr=False)
 class Recalibration(Result):
     """A monotone map of probabilities, learned from past predictions and what then happened."""
-
-    json_kind: ClassVar[str] = "recalibration"
 
     levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
     places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level
