@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.roles import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.roles import MeasurementRoles
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ALL = "all"  # the one code, or system, of a table that names none
 

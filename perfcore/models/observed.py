@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.data.measurements import Measurements
-
-Floats = npt.NDArray[np.float64]
 
 
 class HasVariables(Protocol):

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
+from perfcore.base.arrays import Floats
 
 N_DRAWS = 256  # of each part; pairs of independent draws then resolve probabilities of 2e-5
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perf_experiments.costs import costs_by_model
 from perf_experiments.design import Design, Level, Point, check_factors, design_of_points, full_factorial, write_design
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 #
 # and the new observation itself has h = x' A_k t_k / d. No model is fitted again.
 
-Floats = npt.NDArray[np.float64]
 
 # Share of a row outside of what the observations span that rounding leaves.
 _ROUNDING_VARIANCE = 1e-8

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perf_statistics.gating import holm
 from perf_tables.arguments import levels_at
 from perf_tables.names import plain_name
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model
@@ -44,8 +45,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 # Ratios of what is not known exactly: both sides are equally probable draws and independent of one another, so that
 # every draw of the one meets every draw of the other.
 
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 _SAME = 1e-9  # values that differ by less, relative to them, are equal; of these neither is larger
 _BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, Floats, GrowthChange, RatioDraws, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, GrowthChange, RatioDraws, plural_of, surely
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
 from perfcore.results import Column, Panels, Presenter, Table, Tables

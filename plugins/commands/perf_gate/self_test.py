@@ -12,14 +12,13 @@ import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, match
 from perf_statistics.gating import judge, paired_test
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = npt.NDArray[np.float64]
 
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %

@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from perf_gate.comparison import points_of
 from perf_tables.points import check_coverage
+from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
 from perfcore.results import Result
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)

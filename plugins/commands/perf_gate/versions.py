@@ -23,14 +23,13 @@ from perf_statistics.gating import (
     unpaired_test,
 )
 from perf_statistics.known_order import blocked_test
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = npt.NDArray[np.float64]
 
 LAYOUTS = ("turn", "blocks", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order

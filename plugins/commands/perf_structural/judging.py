@@ -20,13 +20,13 @@ from perf_structural.recalibration import (
     shares_by_rank,
 )
 from perf_structural.statistic import levels_given, quantile_name
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-Floats = npt.NDArray[np.float64]
 
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share

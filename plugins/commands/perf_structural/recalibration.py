@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 # Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
 # American Statistical Association 102 (2007). All scores here are losses, in the unit of the quantity: less is better.
 # What a single prediction scores, `perfcore.stochastic.StochasticValue.crps`, it knows itself.
-
-Floats = npt.NDArray[np.float64]
 
 
 def interval_score(lower: npt.ArrayLike, upper: npt.ArrayLike, coverage: float, actual: npt.ArrayLike) -> Floats:
