@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import registry
-from perfcore.tables import Column, Table, as_table, html_table
+from perfcore.tables import Column, Table, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ __all__ = [
     "further_presenters", "presenter_of",
 ]  # fmt: skip
 
-Tables = list[Any]  # of `Table`, or of title, header and rows of text
+Tables = list[Table]
 
 _USUAL_HEIGHT, _PAGE_WIDTH = 3.1, 11.0  # inches, of panels and of the picture
 BELOW = "below"  # the name (gid) of a panel's legend that stands below all panels
@@ -89,19 +89,12 @@ class Presenter:
     def plain_tables(self, result: Any) -> Tables:
         """Tables for other programs: those that are declared as data, or else all."""
         tables = self.tables(result)
-        return [table for table in tables if _importance(table) == "data"] or tables
+        return [table for table in tables if table.importance == "data"] or tables
 
     def frame(self, result: Any) -> pd.DataFrame:
         """The result as a data frame: the first of its tables of data, with true numbers."""
-        import pandas as pd
-
-        table = as_table(next(iter(self.plain_tables(result)), Table(())))
-        frame = table.frame()
-        for place in range(0 if table.drops_empty else len(frame.columns)):  # texts, until all columns are declared
-            numbers = pd.to_numeric(frame.iloc[:, place], errors="coerce")
-            if (numbers.notna() | (frame.iloc[:, place] == "")).all() and numbers.notna().any():  # some may be empty
-                frame.isetitem(place, numbers.to_numpy())
-        return frame
+        table: Table = next(iter(self.plain_tables(result)), Table(()))
+        return table.frame()
 
     def panels(self, result: Any, data: Any = None) -> Panels:
         """Parts of the picture by name, each drawn into axes of any size, the most important first."""
@@ -271,12 +264,8 @@ def cut(text: str, most: int = _LINE_LETTERS) -> str:
     return text[:most] + "…" * (len(text) > most)
 
 
-def _importance(table: Any) -> str:
-    return table.importance if isinstance(table, Table) else "default"
-
-
 def _tables(result: Any) -> Tables:
-    return [table for table in presenter_of(result).tables(result) if _importance(table) != "data"]
+    return [table for table in presenter_of(result).tables(result) if table.importance != "data"]
 
 
 def presenter_of(result: Any) -> Presenter:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.roles import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from perfcore.data.roles import MeasurementRoles
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _ALL = "all"  # the one code, or system, of a table that names none
 
@@ -194,13 +192,7 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
 
 
 def labels_of(data: RowsWithRoles, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
-    """Names of the codes or systems, in order of appearance, and the index of each kept row.
-
-    Raises
-    ------
-    InputError, DataError
-        A name is empty.
-    """
+    """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
     columns: tuple[str, ...] = getattr(data.roles, role)
@@ -270,13 +262,7 @@ def numbers_of(
     zero: bool = False,
     signed: bool = False,
 ) -> Floats:
-    """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed.
-
-    Raises
-    ------
-    InputError, DataError
-        Text, an empty cell, or a number that is not positive (or 0) and finite, with its line.
-    """
+    """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
     import pandas as pd
 
     column = data.table[name]

@@ -159,7 +159,8 @@ def test_every_recorded_run_is_whole(study):
 # The functions behind the commands: values of Python, files and results that fit together.
 @pytest.fixture
 def store(tmp_path):
-    plan = perfcore.design({"n": "1..4*2"}, output=tmp_path / "plan.toml")
+    plan = perfcore.design({"n": "1..4*2"})
+    plan.save(tmp_path / "plan.toml")
     code = "import sys; print('t', {n} + sys.getsizeof('') % 1)"
     done = perfcore.run(
         plan, [sys.executable, "-S", "-c", code], store=tmp_path / "r.db", values=["t=t ([0-9.]+)"], max_load=1
@@ -170,7 +171,8 @@ def store(tmp_path):
 
 
 def test_a_design_is_the_file_that_it_wrote(tmp_path):
-    plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"], output=tmp_path / "d.toml")
+    plan = perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["p > 1"])
+    plan.save(tmp_path / "d.toml")
     assert read_design(tmp_path / "d.toml") == plan
     assert plan.to_frame().columns.tolist() == ["p", "D", "replications"]
     assert len(plan.to_frame()) == 6

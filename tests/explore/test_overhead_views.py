@@ -5,9 +5,9 @@ import pytest
 import perfcore
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, read_categories
-from perf_analysis.overhead_views import TraceViews
+from perf_analysis.overhead_views import TracePresenter
 from perf_explore.opening import DataViews
-from perf_views import Form, Link, Table
+from perf_views.contents import Form, Link, Table
 from perfcore import Trace
 
 OVERHEADS = ("overheads",)
@@ -48,7 +48,7 @@ def test_beside_a_model_cycles_are_told_phase_by_phase():
     """Two phases of one level each, which change at 60 ns; the classes that were chosen stay in links to the view."""
     trace = Trace([0, 1], [0, 0], [0, 0], [100, 60], ["a", "b"], ["solve"], source="t")
     query = {"class.solve": "computing", "phases": "2"}
-    direct = TraceViews(trace, perfcore.fit(trace, phases=2, degree=0)).view((), query)
+    direct = TracePresenter().views(trace, perfcore.fit(trace, phases=2, degree=0)).view((), query)
     (table,) = (b for b in direct.blocks if isinstance(b, Table) and b.title.startswith("Share of each phase"))
     assert [row[2] for row in table.rows] == ["60 ns", "40 ns"]
     model = perfcore.fit(trace, phases=1, degree=0)

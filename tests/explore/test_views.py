@@ -11,7 +11,7 @@ import perfcore
 from perf_explore.opening import DataViews, Opening, open_subjects
 from perf_explore.page import report_text
 from perf_explore.session import Session
-from perf_views import Chart, Form, Table, Viewable
+from perf_views.contents import Chart, Form, Table, Viewable
 from perf_views.drawable import views_of
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import PerfError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from perf_traces.messages.communication import Communication
-    from perf_views.contents import Query, View, Viewable, ViewPath
+    from perf_views.contents import Query, View, Viewable
     from perf_views.contents import Table as PageTable
     from perfcore.data.trace import Trace
 
@@ -136,7 +136,10 @@ class TracePresenter(Presenter):
         communication = _communication(result)
         if communication is None or not (len(communication.messages) or communication.collectives.n_on_communicators):
             return None
-        return _MessageViews(communication, model_edges(data) if getattr(data, "phases", None) else None)
+        from perf_views.contents import OneView
+
+        edges, whole = model_edges(data) if getattr(data, "phases", None) else None, message_table(communication)
+        return OneView(_TITLE, lambda query: _view(communication, whole, edges, query))
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed; else who sends to whom."""
@@ -154,59 +157,36 @@ def _communication(trace: Trace) -> Communication | None:
         return None
 
 
-class _MessageViews:
-    """One view: of the whole run or, where there are phases, of the one that the address names."""
+def _view(communication: Communication, whole: MessageTable, edges_ns: Sequence[int] | None, query: Query) -> View:
+    """The matrix, what each phase sends, and the sizes: of the run, or of the phase that the address names."""
+    from perf_views.contents import Link, Text, View
+    from perf_views.contents import Table as PageTable
+    from perf_views.drawable import drawing_of
 
-    def __init__(self, communication: Communication, edges_ns: Sequence[int] | None) -> None:
-        self._communication, self._edges_ns = communication, edges_ns
-        self._whole = message_table(communication)
+    number = _phase(query.get(_PHASE, ""), edges_ns)
+    table = whole if number is None else message_table(of_phase(communication, edges_ns or (), number))
+    blocks = [Text(tuple(table.summary() or ["nothing is sent here"]))]
+    by_phase = [] if edges_ns is None else [_phase_table(communication, edges_ns)]
+    drawing = [] if table.is_empty else [drawing_of(table)]
+    tables = [PageTable.of(*each) for each in table.tables()]
+    title, trail = (_TITLE, ()) if number is None else (f"{_TITLE} of phase {number}", (Link(_TITLE, ()),))
+    return View(title, (*blocks, *drawing, *by_phase, *tables), (), trail)
 
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return _TITLE
 
-    def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
+def _phase(text: str, edges_ns: Sequence[int] | None) -> int | None:
+    """The phase that an address names; None for the whole run."""
+    n_phases = 0 if edges_ns is None else len(edges_ns) - 1
+    if text and text not in map(str, range(1, n_phases + 1)):
+        raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
+    return int(text) if text else None
 
-    def view(self, path: ViewPath, query: Query) -> View:
-        """The matrix, what each phase sends, and the sizes; see `Viewable.view`."""
-        from perf_views.contents import Link, NoViewError, Text, View
-        from perf_views.contents import Table as PageTable
-        from perf_views.drawable import drawing_of
 
-        if path:
-            raise NoViewError(path)
-        phase = self._phase(query.get(_PHASE, ""))
-        if phase is None or self._edges_ns is None:
-            table = self._whole
-        else:
-            table = message_table(of_phase(self._communication, self._edges_ns, phase))
-        tables = [PageTable.of(*each) for each in table.tables()]
-        if self._edges_ns is not None:
-            tables.insert(0, self._phase_table(self._edges_ns))
-        lines = table.summary() or ["nothing is sent here"]
-        drawing = () if table.is_empty else (drawing_of(table),)
-        if phase is None:
-            return View(_TITLE, (Text(tuple(lines)), *drawing, *tables))
-        return View(f"{_TITLE} of phase {phase}", (Text(tuple(lines)), *drawing, *tables), (), (Link(_TITLE, ()),))
+def _phase_table(communication: Communication, edges_ns: Sequence[int]) -> PageTable:
+    from perf_views.contents import Cell, Link
+    from perf_views.contents import Table as PageTable
 
-    def _phase(self, text: str) -> int | None:
-        """The phase that an address names; None for the whole run."""
-        if not text:
-            return None
-        n_phases = 0 if self._edges_ns is None else len(self._edges_ns) - 1
-        if text not in map(str, range(1, n_phases + 1)):
-            raise OptionError(f"phase {text!r}: there are {n_phases}, counted from 1")
-        return int(text)
-
-    def _phase_table(self, edges_ns: Sequence[int]) -> PageTable:
-        from perf_views.contents import Cell, Link
-        from perf_views.contents import Table as PageTable
-
-        header, rows = messages_by_phase(self._communication, edges_ns)
-        linked: list[tuple[Cell | str, ...]] = [
-            (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
-        ]
-        return PageTable(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")
+    header, rows = messages_by_phase(communication, edges_ns)
+    linked: list[tuple[Cell | str, ...]] = [
+        (Cell(number, Link("", (), {_PHASE: number})), *cells) for number, *cells in rows
+    ]
+    return PageTable(tuple(header), tuple(linked), "By phase", "A phase leads to its messages.")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.comparison import SAME, Comparison, Floats, GrowthChange, RatioDraws, plural_of, surely
+from perf_gate.comparison import SAME, Comparison, GrowthChange, RatioDraws, plural_of, surely
 from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
 from perfcore.results import Column, Panels, Presenter, Table, Tables
@@ -99,11 +100,7 @@ class ComparisonPresenter(Presenter):
         return pd.concat(frames, ignore_index=True)
 
     def panels(self, result: Comparison, data: Any = None) -> Panels:
-        """The totals of both models and, where they have parts, what each adds to the difference.
-
-        A few parts are drawn along the parameter. Where they are more, or there is one point only, those that make most
-        of the difference are drawn at the last point: what both models say, and the ratio with its bounds.
-        """
+        """The totals of both models and, where they have parts, what each adds to the difference."""
         panels = {"totals": partial(_draw_totals, result)} if result.along or not result.parts else {}
         if result.parts and result.along and len(result.parts) <= len(SERIES):
             panels["differences"] = partial(_draw_differences, result)

@@ -75,11 +75,7 @@ class ComposedPresenter(ModelPresenter):
         return f"{self.title(result)} at {held}" if held else self.title(result)
 
     def panels(self, result: Any, data: Any = None) -> Panels:
-        """The model with its bounds, and its components, over the first variable whose range is known.
-
-        Other numbers are held at their largest, names at the first; of data, which are what was measured of the whole,
-        points at these are drawn.
-        """
+        """The model with its bounds, and its components, over the first variable whose range is known."""
         return {"model": partial(_draw, result, data)} if _ranges(result) else {}
 
 

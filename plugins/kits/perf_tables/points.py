@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path, check_ending, check_files, write_bytes
 from perfcore.data.measurements import Measurements
 from perfcore.results import Panels, presenter_of
-from perfcore.tables import as_table, html_table
+from perfcore.tables import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -258,7 +258,7 @@ def _page(figure: Figure, model: Result | None, title: str) -> str:
     ]
     if model is not None:
         parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
-        parts += [html_table(as_table(table)) for table in model.tables()]
+        parts += [html_table(table) for table in model.tables()]
         parts += [f"<p>{html.escape(line)}</p>" for line in model.closing()]
         if model.formula:
             parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.lines import Line2D
 
 from perf_tables.points import Places
@@ -25,15 +24,12 @@ from perf_views.style import (
     set_logarithmic,
     set_plain,
 )
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MOST_BANDS = 4  # systems in a panel whose bounds can still be told apart
 MOST_FUNCTIONS = 6  # of a joint model whose parameters are drawn
@@ -53,7 +49,7 @@ class Selection:
     codes: tuple[int, ...]  # one panel for each
     systems: dict[int, tuple[str, str]]  # colour and marker; points of all other systems are grey
     others: dict[str, float]  # parameters but the first, and the values at which the panels show the model
-    in_panels: Bools  # points at these values
+    in_panels: Booleans  # points at these values
     remarks: tuple[str, ...]  # what a reader must know about the picture
 
     @property

@@ -8,7 +8,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -37,6 +36,7 @@ from perf_views.style import (
     set_logarithmic,
     set_plain,
 )
+from perfcore.base.arrays import Floats
 from perfcore.results import Panel, Panels
 
 if TYPE_CHECKING:
@@ -133,8 +133,6 @@ def _draw_estimates(
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
 
-
-Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds, for a single run
 _BEYOND = 4.0  # how far lines go on outside of what was measured, a factor
