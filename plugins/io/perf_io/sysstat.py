@@ -64,7 +64,6 @@ class CpuShares:
         return self._times[-1] if self._times else None
 
     def add(self, time_s: float, cpu: str, percent: Mapping[str, float]) -> None:
-        """Take one record."""
         if not self._times or time_s != self._times[-1]:
             self._times.append(time_s)
         self._rows.append(len(self._times) - 1)
@@ -74,7 +73,6 @@ class CpuShares:
         self._values.append(shares if online else (np.nan,) * 3)  # type: ignore[arg-type]
 
     def add_loads(self, time_s: float, loads: Sequence[CpuLoad]) -> None:
-        """Take the records of all processors at one time."""
         for load in loads:
             percent = msgspec.structs.asdict(load)
             self.add(time_s, str(percent.pop("cpu")), percent)
@@ -140,7 +138,6 @@ class MpstatReader(Reader):
         return 0.95 if _STARTS.match(source.head) and _TIME_OF_DAY.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor."""
         document = decode_document(source, _Mpstat, "the output of mpstat -o JSON")
         if len(document.sysstat.hosts) != 1:
             raise InputError(source.name, f"is of {len(document.sysstat.hosts)} hosts; one is expected")
@@ -221,7 +218,6 @@ class SadfReader(Reader):
         return 0.95 if _JSON.match(source.head) and _JSON_TIME.search(source.head) else 0.0
 
     def read(self, source: Source, options: CpuOptions) -> Series:
-        """Read the load of each processor."""
         shares = CpuShares(source.name)
         hosts_and_zones = (
             _read_json(source, shares) if source.head.lstrip()[:1] == b"{" else _read_table(source, shares)

@@ -145,7 +145,6 @@ def _counters(fields: Row) -> Row:
 
 
 def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:
-    """Family and arguments of a benchmark's name."""
     code: list[str] = []
     arguments: dict[str, str] = {}
     unnamed = 0
@@ -402,7 +401,6 @@ class VllmReader(ResultReader):
 
 
 def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
-    """A row for each request that was answered."""
     count = len(requests.ttfts)
     tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
     if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
@@ -486,7 +484,6 @@ class TalpReader(ResultReader):
 
 
 def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float, str]]:
-    """Value and unit of each metric by its name."""
     metrics: dict[str, tuple[float, str]] = {}
     for key, name in _EFFICIENCIES.items():
         if key in numbers:
@@ -563,7 +560,6 @@ class ReframeReportReader(ResultReader):
 
 
 def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float | None, str]]:
-    """Name, value and unit of each performance variable."""
     variables = [(variable.name, variable.value, variable.unit or "") for variable in case.perfvars or ()]
     for key, fields in case.perfvalues.items():
         # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.

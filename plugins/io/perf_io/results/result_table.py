@@ -83,11 +83,9 @@ class Found:
             self.lines.append(line)
 
     def words(self) -> list[str]:
-        """Columns of the user that hold texts."""
         return [name for name in self.user_columns if any(isinstance(row.get(name), str) for row in self.rows)]
 
     def refuse(self, problem: str, line: int | None = None) -> NoReturn:
-        """Raise the error for what is wrong with the input."""
         raise InputError(self.source, problem, line=line)
 
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
@@ -122,14 +120,12 @@ class ResultReader(Reader):
     words_are_code: ClassVar[bool] = False  # columns of the user that hold texts
 
     def sniff(self, source: Source) -> float:
-        """Sure by how the format begins and what it holds."""
         head = source.head
         if (self.starts and not self.starts.match(head)) or (self.shape is None and b"\0" in head):
             return 0.0
         return 0.95 if all(pattern.search(head) for pattern in self.holds) else 0.0
 
     def read(self, source: Source, options: Any) -> Measurements:
-        """Read all results."""
         found = Found(source.name, self)
         if self.shape is None:
             self._take(numbered_lines(source), found, options)
@@ -144,7 +140,6 @@ class ResultReader(Reader):
         return self.measurements(found)
 
     def measurements(self, found: Found) -> Measurements:
-        """The rows with their roles."""
         return results(
             found.rows,
             found.source,
@@ -157,7 +152,6 @@ class ResultReader(Reader):
         )
 
     def _take(self, content: Any, found: Found, options: Any) -> None:
-        """Add the rows of the document, or of the numbered lines."""
         raise NotImplementedError
 
 

@@ -400,7 +400,6 @@ class IorReader(ResultReader):
         return super().sniff(source)
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
-        """Read all repetitions; see `ResultReader.read`."""
         if not source.head.lstrip().startswith(b"{"):
             return super().read(source, options)
         document = decode_document(source, _IorTests, "JSON of IOR")
@@ -665,7 +664,6 @@ class JubeReader(ResultReader):
     nothing = "holds no table of JUBE with a rule below its column names and rows"
 
     def sniff(self, source: Source) -> float:
-        """Sure by column names between bars above a rule."""
         lines = source.head.split(b"\n", 3)[:-1]
         if lines and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]:
             lines = lines[1:]  # the name of the table
@@ -693,14 +691,12 @@ class JubeReader(ResultReader):
             previous = text
 
     def measurements(self, found: Found) -> Measurements:
-        """The table without roles."""
         import pandas as pd
 
         return Measurements(pd.DataFrame(found.rows).replace({"": None}), source=found.source, lines=found.lines)
 
 
 def _cells(text: str) -> list[str]:
-    """Cells of a line, which may stand between bars at both ends."""
     text = text.strip()
     return [cell.strip() for cell in (text[1:-1] if _is_barred(text) else text).split("|")]
 

@@ -95,7 +95,6 @@ class CsvReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """See `options_of_tables`."""
         return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
@@ -114,7 +113,6 @@ class CsvReader(Reader):
         return 0.8
 
     def read(self, source: Source, options: TextTableOptions) -> Any:
-        """Read the table as what its columns say."""
         if (cure := export_command(source)) is not None:
             raise InputError(source.name, cure)
         layout = _layout(source)
@@ -131,7 +129,6 @@ class CsvReader(Reader):
             return data
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a curve, trace or series."""
         write_table(data, Path(path), "csv")
 
 
@@ -175,7 +172,6 @@ def _kind(database: Database, relation: str, name: str, decimals: Sequence[str])
 
 
 def _layout(source: Source) -> _Layout:
-    """Find the column names and the delimiter."""
     text = _decoded(source)
     lines = text.splitlines(keepends=True)
     first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)

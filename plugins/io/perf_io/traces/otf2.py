@@ -120,7 +120,6 @@ class Otf2Reader(Reader):
         return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the regions."""
         if _is_part(source):
             raise InputError(source.name, "is one part of an OTF2 trace; name its .otf2 file")
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
@@ -136,7 +135,6 @@ class Otf2Reader(Reader):
         return trace
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        """Write a trace as a tar archive of its files."""
         write_archive_file(data, Path(path))
 
 

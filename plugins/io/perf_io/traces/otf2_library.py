@@ -66,7 +66,6 @@ class Metrics:
     scopes: Mapping[int, int]  # location that a metric is of, where it is another than the one that writes it
 
     def recorder(self, names: Sequence[str], source: str) -> MetricRecorder:
-        """Takes the events."""
         chosen = {key: [each for each in members if each.name in names] for key, members in self.members.items()}
         return MetricRecorder(chosen, self.scopes, source)
 
@@ -227,7 +226,6 @@ class Archive:
         return places
 
     def regions(self) -> dict[int, str]:
-        """Names of the regions by their numbers."""
         return {int(region._ref): str(region.name) for region in self._reader.definitions.regions}
 
     def members(self) -> dict[int, list[int]]:
@@ -264,11 +262,9 @@ class Archive:
             events.clear()
 
     def metrics(self) -> Metrics:
-        """The metrics that count something."""
         return metrics_of(self._reader.definitions)
 
     def read_metrics(self, place: Place, recorder: MetricRecorder) -> None:
-        """Let a recorder take the metric events of a location."""
         failed: list[DataError] = []  # errors do not pass through the library
 
         def metric(

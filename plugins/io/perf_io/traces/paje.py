@@ -180,7 +180,6 @@ class PajeModel:
         }
 
     def take(self, event: PajeEvent) -> None:
-        """Take one event; see `perf_io.traces.paje.PajeReader.read` for what is refused."""
         handler = self._handlers.get(event.name)
         if handler is None:
             self._passed_over[event.name] += 1
@@ -332,15 +331,12 @@ class PajeReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """Who wants a series gets the variables."""
         return variables_for(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first definition."""
         return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
-        """Read the states; the variables as a series where there are no states, or where they are asked for."""
         model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:
             for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):

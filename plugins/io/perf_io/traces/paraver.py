@@ -127,7 +127,6 @@ class ParaverReader(Reader):
         return 0.5 if source.suffix in self.parts else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
-        """Read the states."""
         if source.suffix in self.parts and not source.head.startswith(_MAGIC):
             raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
         with source.open() as stream:

@@ -115,15 +115,12 @@ class PjDumpReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """Who wants a series gets the variables."""
         return variables_for(wanted)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the first line."""
         return 0.95 if looks_like_pj_dump(source.head) else 0.0
 
     def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
-        """Read the states, or the variables."""
         first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
         positions = _header(first)
         from_starvz = positions is not None

@@ -84,7 +84,6 @@ class EventColumns:
         self._columns = {name: bytearray() for name in _TYPES}
 
     def add(self, events: list[TraceEvent], text: bytes) -> None:
-        """Take in a piece."""
         phases = [event.ph for event in events]
         rows = events
         # Nearly all traces have complete events only, which need no sorting out.

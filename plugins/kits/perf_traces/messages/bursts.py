@@ -110,7 +110,6 @@ class BurstClasses:
 
     @property
     def total_ns(self) -> Mapping[str, int]:
-        """Computing time of all locations, by class."""
         return dict(zip(self.names, self.time_ns.sum(axis=1).tolist(), strict=True))
 
     @property
@@ -127,7 +126,6 @@ class BurstClasses:
         return int(self.instructions[index]), int(self.cycles[index])
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """A row for each class, as plain data."""
         rows = []
         for name, times in zip(self.names, self.time_ns, strict=True):
             instructions, cycles = self.counted(name) or (None, None)
@@ -169,7 +167,6 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
 
 
 def _classes(trace: Trace, communication: Communication | None, rows: Ints) -> tuple[tuple[str, ...], Ints]:
-    """Names of the classes that occur, and the class of each busy interval."""
     if communication is None:
         return (f"{BEGIN} -> {END}",), np.zeros(len(rows), np.int64)
     calls, first = communication.calls, communication.first_call

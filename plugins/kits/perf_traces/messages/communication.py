@@ -55,7 +55,6 @@ class Messages:
         return len(self.bytes)
 
     def only(self, rows: npt.NDArray[Any]) -> Messages:
-        """Some of them."""
         return Messages(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
@@ -75,7 +74,6 @@ class Collectives:
         return len(self.operation)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Collectives:
-        """Some of them, with their members."""
         kept = rows[self.member_of]
         return Collectives(
             self.operation[rows], self.communicator[rows], self.bytes[rows], self.size[rows],
@@ -89,12 +87,10 @@ class Collectives:
 
     @property
     def n_on_communicators(self) -> int:
-        """How many of data and barriers."""
         return int(self.of_data.sum())
 
     @property
     def n_incomplete(self) -> int:
-        """Those of which the trace holds not all members."""
         return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
 
 
@@ -119,12 +115,10 @@ class Communication:
 
     @property
     def sender(self) -> Codes:
-        """Location that sends each message."""
         return self.calls.location[self.messages.send_call]
 
     @property
     def receiver(self) -> Codes:
-        """Location that receives each message."""
         return self.calls.location[self.messages.receive_call]
 
     @property
@@ -149,7 +143,6 @@ class Communication:
         return facts | ({"about messages": "; ".join(lost)} if lost else {})
 
     def remark_lines(self) -> list[str]:
-        """What is wrong with it, a line for each."""
         return [f"{remark} ({count})" for remark, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
