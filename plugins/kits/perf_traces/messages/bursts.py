@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import Communication, communication_of, replayable_communication_of
+from perf_traces.messages.communication import (
+    Communication,
+    communication_of,
+    once_more,
+    replayable_communication_of,
+)
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
@@ -68,6 +74,22 @@ class Counters:
     locations: tuple[str, ...]  # as in the trace
     names: tuple[str, ...]  # as PAPI names them
     read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
+
+
+def carry_counters(
+    trace: Trace, names: Sequence[str], source: str, read: Callable[[Sequence[str]], Mapping[str, Readings]]
+) -> None:
+    """Let a trace carry its counters, read when they are asked for; of a pipe at once, since it is gone later."""
+
+    def read_later(chosen: Sequence[str]) -> Mapping[str, Readings]:
+        with once_more(source):
+            return read(chosen)
+
+    if not Path(source).is_file():
+        readings = read_later(names)
+        trace.facts[FACT] = Counters(trace.locations, tuple(names), lambda chosen: {n: readings[n] for n in chosen})
+    else:
+        trace.facts[FACT] = Counters(trace.locations, tuple(names), read_later)
 
 
 def counted_in(trace: Trace, rows: Ints) -> tuple[Ints, Ints] | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.arrays import Ints
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, InputError
 from perfcore.data.trace import Trace
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
@@ -164,6 +165,15 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     """Let a trace carry its communication, which is read when somebody first asks for it."""
     trace.facts = {**getattr(trace, "facts", {}), FACT: functools.cache(read)}
     return trace
+
+
+@contextlib.contextmanager
+def once_more(source: str) -> Iterator[None]:
+    """Say of a file that is gone meanwhile that it was to be read once more."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(source, f"cannot be read once more: {error.strerror or error}") from error
 
 
 def on_locations(communication: Communication, place: Ints, locations: Sequence[str]) -> Communication:
