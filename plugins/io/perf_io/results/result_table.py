@@ -88,6 +88,21 @@ class Found:
     def refuse(self, problem: str, line: int | None = None) -> NoReturn:
         raise InputError(self.source, problem, line=line)
 
+    def cells(self, fields: Sequence[str], headings: Sequence[str], line: int, hint: str = "") -> dict[str, str]:
+        """The fields of a line by their headings."""
+        if len(fields) != len(headings):
+            problem = f"has {len(fields)} fields for {len(headings)} columns ({', '.join(headings)[:120]}){hint}"
+            self.refuse(problem, line)
+        return dict(zip(headings, fields, strict=True))
+
+    def number(self, text: str, name: str, line: int) -> int | float:
+        """The number that a text is."""
+        value = number_or_text(text)
+        if isinstance(value, str):
+            self.refuse(f"{name} {text[:40]!r} is no number", line)
+        number: int | float = value
+        return number
+
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
         """The numbers of a line by their headings; those of ``texts`` may be none."""
         values = [number_or_text(field) for field in fields]

@@ -62,7 +62,7 @@ class CallRecorder:
         """The last record of the location, where that neither enters nor leaves a region."""
         self._ends[self._place] = tick
 
-    def send(self, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
+    def send(self, receiver: int, communicator: int, tag: int, size: int, request: int | None = None) -> None:
         to = self._rank(communicator, receiver)
         if not self._depth or to is None:
             self._lost += 1
@@ -87,7 +87,7 @@ class CallRecorder:
         self._posted.pop(request, None)
         self._sending.pop(request, None)
 
-    def receive(self, sender: int, communicator: int, tag: int, request: int | None) -> None:
+    def receive(self, sender: int, communicator: int, tag: int, request: int | None = None) -> None:
         origin = self._rank(communicator, sender)
         self._sequence += 1
         posted = self.n_calls - 1, self._sequence

@@ -328,13 +328,13 @@ def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
     """Let a recorder take what concerns messages, by functions that must live as long as events are read."""
     # An event is a location, a time, two numbers and attributes, and then what it is about.
     functions: dict[str, Callable[..., None]] = {
-        "Send": lambda *event: recorder.send(*event[5:9], None),
+        "Send": lambda *event: recorder.send(*event[5:9]),
         "Isend": lambda *event: recorder.send(*event[5:10]),
         "IsendComplete": lambda *event: recorder.sent(event[5]),
         "IrecvRequest": lambda *event: recorder.post(event[5]),
         "RequestCancelled": lambda *event: recorder.cancelled(event[5]),
-        "Recv": lambda *event: recorder.receive(*event[5:8], None),
-        "Irecv": lambda *event: recorder.receive(*event[5:8], event[9]),
+        "Recv": lambda *event: recorder.receive(*event[5:8]),
+        "Irecv": lambda *event: recorder.receive(event[5], event[6], event[7], event[9]),
         "CollectiveEnd": lambda *event: recorder.collective(event[6], event[7], max(event[8:10])),
     }
     for name, function in functions.items():

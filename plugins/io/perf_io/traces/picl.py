@@ -175,10 +175,10 @@ class _NewFormat(_Format):
                 if record == _ENTER:
                     recorder.enter(event_time, event)
                     if event == _SEND and partner is not None:
-                        recorder.send(partner, 0, data[1], data[0], None)
+                        recorder.send(partner, 0, data[1], data[0])
                     continue
                 if event == _RECEIVE and partner is not None:
-                    recorder.receive(partner, 0, data[1], None)
+                    recorder.receive(partner, 0, data[1])
                 recorder.leave(event_time, event)
             recorder.end(self._last[place])
         if not recorder.n_calls:
