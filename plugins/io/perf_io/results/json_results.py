@@ -84,7 +84,7 @@ class _GoogleRun(msgspec.Struct):
 
 
 class _GoogleRuns(msgspec.Struct):
-    benchmarks: list[msgspec.Raw]
+    benchmarks: list[dict[str, Any]]
 
 
 class GoogleBenchmarkReader(ResultReader):
@@ -103,11 +103,10 @@ class GoogleBenchmarkReader(ResultReader):
 
     def _take(self, content: _GoogleRuns, found: Found, options: Any) -> None:
         runs: list[tuple[int, _GoogleRun, Row]] = []
-        for index, raw in enumerate(content.benchmarks):
+        for index, fields in enumerate(content.benchmarks):
             try:
-                run = msgspec.json.decode(raw, type=_GoogleRun)
-                fields = msgspec.json.decode(raw, type=dict[str, Any])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                run = msgspec.convert(fields, _GoogleRun)
+            except msgspec.ValidationError as error:
                 found.refuse(f"is not {self.description}: {str(error).replace('`$', f'`$.benchmarks[{index}]')}")
             if run.run_type != "iteration" or (run.run_name is None and _AGGREGATE.search(run.name)):
                 continue
@@ -133,15 +132,9 @@ class GoogleBenchmarkReader(ResultReader):
                 f"real_time_{unit}": run.real_time * factor,
                 f"cpu_time_{unit}": None if run.cpu_time is None else run.cpu_time * factor,
             }
-            found.add(columns, arguments, counters=_counters(fields))
-
-
-def _counters(fields: Row) -> Row:
-    return {
-        name: value
-        for name, value in fields.items()
-        if name not in _NO_COUNTER and isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
+            others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
+            counters = {name: value for name, value in others.items() if type(value) in (int, float)}
+            found.add(columns, arguments, counters=counters)
 
 
 def _benchmark_arguments(name: str, threads: int | None) -> tuple[str, dict[str, str]]:

@@ -59,10 +59,10 @@ _UNNAMED = "unnamed"
 class Found:
     """Rows of one input so far."""
 
-    def __init__(self, source: str, reader: ResultReader, rows: Sequence[Row] = ()) -> None:
+    def __init__(self, source: str, reader: ResultReader) -> None:
         self.source, self.value = source, reader.value
         self.parameters, self.code = list(reader.parameters), list(reader.code)
-        self.rows = list(rows)
+        self.rows: list[Row] = []
         self.lines: list[int] = []
         self.user_columns: dict[str, None] = {}
         self.left_out: Counter[str] = Counter()  # by a reason with a place for the count
