@@ -290,7 +290,7 @@ def test_derivatives_are_those_of_differences(text):
         ({"formula": "a + b/p", "errors": "HC9"}, "HC3 or cluster:COLUMN"),
         ({"formula": "a + b/p", "errors": "cluster:nod"}, "did you mean 'node'"),
         ({"formula": "a + b/p", "by": "cod"}, "did you mean 'code'"),
-        ({"formula": "a + b/p", "by": "weight"}, "weight=.*: 1 runs for 2 coefficients"),
+        ({"formula": "a + b/p", "by": "weight"}, "weight=.*: only 1 runs for 2 coefficients"),
         ({"formula": "a + b/(p - 1)"}, "not finite at p=1; leave such rows out"),
         ({"formula": "__import__('os')"}, "column"),
         ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),

@@ -137,7 +137,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
     """The group with its estimates; errors as of `regress`."""
     start, names = options.starts, formula.coefficients
     if len(group.value) <= len(names):
-        raise DataError(f"{len(group.value)} runs for {len(names)} coefficients; measure more, or leave out terms")
+        raise DataError(f"only {len(group.value)} runs for {len(names)} coefficients; measure more, or leave out terms")
     theta = np.array([start.get(name, 0.0) for name in names])
     if not start:
         return msgspec.structs.replace(group, estimates=tuple(regress(formula, group, options, theta).params.tolist()))
@@ -178,7 +178,9 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
     value_name: str
     value_unit: str | None
     groups: tuple[Group, ...]
+    failures: dict[str, str]
 
+    unfitted = property(lambda self: self.failures)
     unit = property(lambda self: self.value_unit)
     variables = property(lambda self: {**self.columns, **{column: column for column in self.options.by}})
 
@@ -379,7 +381,7 @@ class RegressionFitter(Fitter):
     >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]})
     >>> model = perfcore.fit(runs, fitter="regression", formula="a + b/p")
     >>> model.formula, model.statsmodels.params.round(3).tolist()
-    ('time_s = 0.4434 + 7.867/p', [0.443, 7.867])
+    ('time_s = 0.4729 + 7.75/p', [0.473, 7.75])
     """
 
     Options, model_type, takes = RegressionOptions, RegressionModel, (Measurements,)
@@ -406,15 +408,16 @@ class RegressionFitter(Fitter):
             if column not in {*options.by, *columns.values()} and len(set(_names(runs, column))) > 1:
                 progress.note(f"one fit for all values of {column}; --by {column} gives each a fit of its own")
         runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
-        groups = []
+        groups, failures = [], {}
         for group in groups_of(runs, options):
             try:
                 groups.append(fit_group(formula, group, options))
             except DataError as error:
-                where = ", ".join(map("=".join, zip(options.by, group.names, strict=True)))
-                raise DataError(": ".join(filter(None, [runs.source, where, str(error)]))) from None
+                failures[", ".join(map("=".join, zip(options.by, group.names, strict=True)))] = str(error)
+        if not groups:
+            raise DataError(": ".join([runs.source, *filter(None, next(iter(failures.items())))]))
         names = coefficients, functions, columns, str(runs.roles.value), runs.roles.unit
-        return RegressionModel(origin_of("regression", options, runs), options, *names, tuple(groups))
+        return RegressionModel(origin_of("regression", options, runs), options, *names, tuple(groups), failures)
 
 
 def origin_of(fitter: str, options: Any, runs: Measurements) -> Origin:
@@ -498,5 +501,6 @@ def influence_of(results: Any) -> Any:
     """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
     from statsmodels.regression.linear_model import OLS
 
-    is_linear = hasattr(results.model, "wexog")
-    return (OLS(results.model.wendog, results.model.wexog).fit() if is_linear else results).get_influence()
+    if hasattr(results.model, "wexog"):
+        return OLS(results.model.wendog, results.model.wexog).fit().get_influence()
+    return results.get_influence(observed=False)
