@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import perfcore
 from perf_scaling.call_tree import tree_of
 from perf_scaling.growth import CLASSES
-from perf_scaling.picture import draw_models, path_curve
+from perf_scaling.picture import path_curve
 from perf_scaling.views import ScalingViews
 from perf_views.contents import Chart, Table
 
@@ -122,7 +122,7 @@ def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
     figure = Figure(layout="constrained")
     FigureCanvasAgg(figure)
-    draw_models(model, figure)
+    model.draw(figure)
     figure.draw_without_rendering()
     return figure
 
