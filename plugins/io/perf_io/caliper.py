@@ -184,9 +184,8 @@ class CaliperTraceReader(Reader):
                 CaliperStreamReader().read(records, events.take)
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
             message = " ".join(str(error).split())[:120]
-            raise InputError(
-                source.name, f"no record of Caliper: {type(error).__name__} {message}", line=records.line or None
-            ) from None
+            problem = f"no record of Caliper: {type(error).__name__} {message}"
+            raise InputError(source.name, problem, line=records.line or None) from None
         return events.trace()
 
 

@@ -164,9 +164,8 @@ def _since_midnight(text: str, source: str, number: int) -> int:
     """Seconds since midnight of ``17:05:59`` or ``05:05:59 PM``."""
     match = _CLOCK.fullmatch(text.strip())
     if match is None:
-        raise InputError(
-            source, f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
-        )
+        problem = f"timestamp {text[:40]!r} - at `$.sysstat.hosts[0].statistics[{number}]`; HH:MM:SS is expected"
+        raise InputError(source, problem)
     hour, minute, second = (int(part) for part in match.groups()[:3])
     if match[4] is not None:
         hour = hour % 12 + 12 * (match[4] in "Pp")

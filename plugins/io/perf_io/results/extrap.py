@@ -521,19 +521,15 @@ class _Parsed(_Values):
             case "DATA":
                 self.data(rest, number)
             case _:
-                raise InputError(
-                    self.source,
-                    f"{word[:40]!r} is no section; PARAMETER, POINTS, METRIC, REGION or DATA is expected",
-                    line=number,
-                )
+                problem = f"{word[:40]!r} is no section; PARAMETER, POINTS, METRIC, REGION or DATA is expected"
+                raise InputError(self.source, problem, line=number)
 
     def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
         """One point with its coordinates, each of which may stand in parentheses of its own."""
         texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
-            raise InputError(
-                self.source, f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters", line=line
-            )
+            problem = f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters"
+            raise InputError(self.source, problem, line=line)
         return tuple(self.number(text, line) for text in texts)
 
     def number(self, text: str, line: int) -> float:
@@ -566,11 +562,8 @@ class _Parsed(_Values):
     def check_region(self, line: int | None) -> None:
         """Refuse a region that ended before its last point; METRIC and REGION may follow each other."""
         if self.next_point and self.next_point < len(self.declared):
-            raise InputError(
-                self.source,
-                f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points",
-                line=line,
-            )
+            problem = f"region {self.callpath!r} has {self.next_point} DATA lines for {len(self.declared)} points"
+            raise InputError(self.source, problem, line=line)
 
 
 def _text(data: Any) -> str:

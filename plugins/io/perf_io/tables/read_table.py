@@ -113,9 +113,8 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
             elif inner and inner.pop() == name:
                 states.pop(place, time, row)
             else:
-                raise InputError(
-                    table.source, f"{location!r} leaves {name[:60]!r}, which is not its innermost", line=row
-                )
+                problem = f"{location!r} leaves {name[:60]!r}, which is not its innermost"
+                raise InputError(table.source, problem, line=row)
         except InputError as error:
             raise InputError(table.source, error.problem, line=table.at_row(row)[0]) from None
     states.finish()

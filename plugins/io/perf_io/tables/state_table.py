@@ -128,11 +128,8 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
         if is_missing:
             expected = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
             hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
-            raise InputError(
-                table.database.source,
-                f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}",
-                line=line,
-            )
+            problem = f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}"
+            raise InputError(table.database.source, problem, line=line)
     if duration := next((role for role, name in table.columns.items() if name == "duration"), None):
         problem = (
             f"the state of {texts['location'][:40]!r} has the duration {texts[duration].strip()}; none is negative"

@@ -115,9 +115,8 @@ class ChromeReader(Reader):
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
         if not isinstance(data, Trace):
-            raise OptionError(
-                f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
-            )
+            problem = f"Chrome's JSON holds traces, and this is {type_in_words(data)}; write it as .csv or .parquet"
+            raise OptionError(problem)
         with Path(path).open("wb") as stream:
             write_chrome_json(data, stream)
         if data.n_intervals > MOST_EVENTS:
@@ -228,9 +227,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     events, n_single = columns.intervals(wanted)
     events, annotations = _apart(events, columns, is_marker)
     if not events or not (events["end"] > events["start"]).any():
-        raise InputError(
-            source, f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
-        )
+        problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
+        raise InputError(source, problem)
     first, last = int(events["start"].min()), int(events["end"].max())
     run = array.document.perfcore
     span = (0, last - first)

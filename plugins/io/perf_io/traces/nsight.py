@@ -98,9 +98,8 @@ def _opened(path: Path, source: str) -> Iterator[sqlite3.Connection]:
             connection.set_progress_handler(check, _STEPS_PER_CHECK)
             yield connection
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-        raise InputError(
-            source, f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
-        ) from None
+        problem = f"is no SQLite database of Nsight Systems, or damaged: {' '.join(str(error).split())}"
+        raise InputError(source, problem) from None
 
 
 class _Location(NamedTuple):
@@ -136,9 +135,8 @@ class _Export:
 
     def trace(self, options: NsightOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *MPI_TABLES}:
-            raise InputError(
-                self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
-            )
+            problem = "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
+            raise InputError(self._source, problem)
         location_kind = recorded_by(options.locations, bool(self._gpu_tables))
         if location_kind != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):

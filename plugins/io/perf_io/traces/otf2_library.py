@@ -86,9 +86,8 @@ class MetricRecorder:
             try:
                 value = member.scaled(getattr(values[member.position], member.field))
             except (ValueError, OverflowError):
-                raise DataError(
-                    f"{self._source}: {member.name} has a value at tick {tick} that 64 bits do not hold"
-                ) from None
+                problem = f"{self._source}: {member.name} has a value at tick {tick} that 64 bits do not hold"
+                raise DataError(problem) from None
             self._taken.setdefault((member, place), []).append((tick, value))
 
     def readings(
@@ -299,9 +298,8 @@ class Archive:
                 total += n_read
                 yield
             if total < place.n_events:
-                raise InputError(
-                    self._source, f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
-                )
+                problem = f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
+                raise InputError(self._source, problem)
         finally:
             kept.clear()
             _otf2.EvtReaderCallbacks_Delete(callbacks)

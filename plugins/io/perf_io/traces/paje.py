@@ -211,9 +211,8 @@ class PajeModel:
         for name in names:
             if name in event.fields:
                 return event.fields[name]
-        raise InputError(
-            self._source, f"the definition of {event.name} has no field {' or '.join(names)}", line=event.line
-        )
+        problem = f"the definition of {event.name} has no field {' or '.join(names)}"
+        raise InputError(self._source, problem, line=event.line)
 
     def _define_type(self, event: PajeEvent) -> None:
         name = self._field(event, "Name", "Alias")

@@ -188,17 +188,15 @@ class _NewFormat(_Format):
 
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _NEW_FIELDS:
-            raise self._error(
-                f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short", line
-            )
+            problem = f"record has {len(words)} fields, expected {_NEW_FIELDS} or more; the file is cut short"
+            raise self._error(problem, line)
         record, event = self._integer(words[0], line), self._integer(words[1], line)
         time = parse_ns(words[2], self.time_unit, self._source, line)
         node, task, n_data = (self._integer(word, line) for word in words[3:_NEW_FIELDS])
         data = words[_NEW_FIELDS:]
         if n_data and (not data or (data[0] == _INTEGERS and len(data) != n_data + 1)):
-            raise self._error(
-                f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short", line
-            )
+            problem = f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short"
+            raise self._error(problem, line)
         if record not in (_ENTER, _LEAVE):
             self._passed_over[f"type {record}"] += 1
             return

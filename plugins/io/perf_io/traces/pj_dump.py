@@ -224,9 +224,8 @@ def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures:
     allowed = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
     if unknown := natures.keys() - allowed:
         line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
-        raise InputError(
-            source, f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump", line=line
-        )
+        problem = f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump"
+        raise InputError(source, problem, line=line)
 
 
 def _check_lengths(database: Database, path: Path, positions: Mapping[str, int]) -> None:
@@ -234,11 +233,8 @@ def _check_lengths(database: Database, path: Path, positions: Mapping[str, int])
     short = database.rows(f"SELECT min(rowid) FROM records WHERE n_parts < {n_fields} OR depth IS NULL")[0][0]
     if short is not None:
         line, text = _state_line(path, positions, short)
-        raise InputError(
-            database.source,
-            f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short",
-            line=line,
-        )
+        problem = f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short"
+        raise InputError(database.source, problem, line=line)
 
 
 def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[int, str]:
