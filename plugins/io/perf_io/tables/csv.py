@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NoReturn
 
 from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
-from perf_io.tables.columns import Column, assign_roles
+from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table, sql_number
+from perf_io.tables.table import Column, Table, sql_number
 from perf_io.tables.table_write import write_table
 from perf_io.text import is_number
 from perf_io.traces.pj_dump import looks_like_pj_dump

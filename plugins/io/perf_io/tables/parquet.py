@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from perf_io.options import TableOptions, options_of_tables
-from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Table
+from perf_io.tables.table import Column, Table
 from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader

@@ -75,7 +75,6 @@ def read_states(table: StateTable) -> Trace:
         from perf_io.tables import overlaps
 
         split = overlaps.counted if table.overlap == "count" else overlaps.united
-        facts.pop("source")  # the database has it
         return split(table.database, n_intervals, locations, keys=keys, states=states, **facts)
     if n_intervals > IN_MEMORY_ROWS:
         _check_overlap(table, len(locations), n_intervals)
