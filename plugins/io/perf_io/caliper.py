@@ -25,6 +25,7 @@ from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
+_DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 
 
@@ -44,6 +45,11 @@ class CaliperRecords(io.TextIOBase):
             if text.strip():
                 yield text
         self.line = 0
+
+    def error(self, error: Exception) -> InputError:
+        """What the library says of a damaged line."""
+        problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
+        return InputError(self._source.name, problem, line=self.line or None)
 
     def _check_node(self, text: str) -> None:
         fields = dict(_REFERENCE.findall(text))
@@ -89,9 +95,8 @@ class CaliperProfileReader(Reader):
             }
             dates = {name for name, properties in attributes.items() if properties.get("adiak.type") == "date"}
             seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
-        except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
-            problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
-            raise InputError(source.name, problem, line=lines.line or None) from error
+        except _DAMAGED as error:
+            raise lines.error(error) from error
         records = [
             record for record in library.records if record.get("spot.channel", "regionprofile") == "regionprofile"
         ]
@@ -182,10 +187,8 @@ class CaliperTraceReader(Reader):
         try:
             with progress.bar(f"reading {source.name}"):
                 CaliperStreamReader().read(records, events.take)
-        except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
-            message = " ".join(str(error).split())[:120]
-            problem = f"no record of Caliper: {type(error).__name__} {message}"
-            raise InputError(source.name, problem, line=records.line or None) from None
+        except _DAMAGED as error:
+            raise records.error(error) from None
         return events.trace()
 
 

@@ -169,12 +169,8 @@ class _PytestBenchmark(msgspec.Struct):
     params: dict[str, Any] | None = None
 
 
-class _Machine(msgspec.Struct):
-    node: str = ""
-
-
 class _PytestBenchmarks(msgspec.Struct):
-    machine_info: _Machine
+    machine_info: dict[str, Any]
     benchmarks: list[_PytestBenchmark]
 
 
@@ -193,8 +189,9 @@ class PytestBenchmarkReader(ResultReader):
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
 
     def _take(self, content: _PytestBenchmarks, found: Found, options: Any) -> None:
+        machine = str(content.machine_info.get("node", ""))
         for benchmark in content.benchmarks:
-            columns = {"test": benchmark.name.partition("[")[0], "machine": content.machine_info.node}
+            columns = {"test": benchmark.name.partition("[")[0], "machine": machine}
             for repetition, time in enumerate(benchmark.stats.data or [benchmark.stats.mean], start=1):
                 found.add({**columns, "repetition": repetition, "time_s": time}, benchmark.params)
 

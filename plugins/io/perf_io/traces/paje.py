@@ -30,13 +30,6 @@ from perfcore.reading.source import Source
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
-class _Definition(NamedTuple):
-    """One ``%EventDef``: the event's name and its fields in order."""
-
-    event: str
-    fields: tuple[str, ...]
-
-
 class PajeEvent(NamedTuple):
     """One event."""
 
@@ -47,7 +40,7 @@ class PajeEvent(NamedTuple):
 
 def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
     """Read definitions and give events."""
-    definitions: dict[str, _Definition] = {}
+    definitions: dict[str, tuple[str, tuple[str, ...]]] = {}  # the name and the fields of each %EventDef
     open_id: str | None = None
     event, fields = "", [""]
     for number, raw in enumerate(lines, start=1):
@@ -60,7 +53,7 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
                 case ["EndEventDef", *_]:
                     if open_id is None:
                         raise InputError(source, "%EndEventDef without %EventDef", line=number)
-                    definitions[open_id] = _Definition(event, tuple(fields))
+                    definitions[open_id] = event, tuple(fields)
                     open_id = None
                 case [field, _, *_] if open_id is not None:
                     fields.append(field)
@@ -72,17 +65,13 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
         words = _words(text)
         if not words or text.startswith("#"):
             continue
-        definition = definitions.get(words[0])
-        if definition is None:
+        if words[0] not in definitions:
             raise InputError(source, f"event {words[0][:40]!r} has no %EventDef before it", line=number)
-        if len(words) <= len(definition.fields):
-            raise InputError(
-                source,
-                f"{definition.event} has {len(words) - 1} fields, its definition has {len(definition.fields)}; "
-                "the file is cut short or damaged",
-                line=number,
-            )
-        yield PajeEvent(definition.event, dict(zip(definition.fields, words[1:], strict=False)), number)
+        name, names = definitions[words[0]]
+        if len(words) <= len(names):
+            counts = f"{len(words) - 1} fields, its definition has {len(names)}"
+            raise InputError(source, f"{name} has {counts}; the file is cut short or damaged", line=number)
+        yield PajeEvent(name, dict(zip(names, words[1:], strict=False)), number)
 
 
 def _words(text: str) -> list[str]:

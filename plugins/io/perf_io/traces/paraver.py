@@ -75,25 +75,12 @@ _LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
 _MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
 # State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
 _DEFAULT_STATES = {
-    "0": "Idle",
-    "1": "Running",
-    "2": "Not created",
-    "3": "Waiting a message",
-    "4": "Blocking Send",
-    "5": "Synchronization",
-    "6": "Test/Probe",
-    "7": "Scheduling and Fork/Join",
-    "8": "Wait/WaitAll",
-    "9": "Blocked",
-    "10": "Immediate Send",
-    "11": "Immediate Receive",
-    "12": "I/O",
-    "13": "Group Communication",
-    "14": "Tracing Disabled",
-    "15": "Others",
-    "16": "Send Receive",
-    "17": "Memory transfer",
-}
+    str(number): name for number, name in enumerate((
+        "Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe",
+        "Scheduling and Fork/Join", "Wait/WaitAll", "Blocked", "Immediate Send", "Immediate Receive", "I/O",
+        "Group Communication", "Tracing Disabled", "Others", "Send Receive", "Memory transfer",
+    ))
+}  # fmt: skip
 # Types of events whose values are calls of MPI.
 _CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
 

@@ -33,8 +33,7 @@ from perfcore.reading.source import Source
 # The compiled loop over the records of a Paraver trace that are no states.
 #
 # It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends.
-# It
-# stands in a file of its own since numba keeps machine code until this very file changes.
+# Numba keeps machine code until this very file changes.
 
 # Positions in the cursor: rows of the two tables, and lines that could not be taken.
 EVENTS, MESSAGES, DAMAGED = range(3)
