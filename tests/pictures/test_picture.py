@@ -207,7 +207,7 @@ def collisions(figure):
 def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
     model, data = subject(kind)
     choices = [] if model is None else [[name] for name in panel_names(model)]
-    for panels in (*([] if kind in TOO_WIDE else [()]), *choices):
+    for panels in (*([] if kind in TOO_WIDE else [()]), *choices[:1]):
         figure = plot(model, data, panels=panels, **COLUMN).figure
         assert list(collisions(figure)) == [], panels
 
