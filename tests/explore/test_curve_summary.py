@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_worley.curve_views import CurveSummary, Zoom, zoom_blocks
+from perf_worley.curve_views import CurveSummary
 from perfcore import UtilizationCurve
 
 
@@ -33,28 +33,3 @@ def test_bins_hold_extremes_and_means_of_their_own_steps(n_steps, start, end):
         assert part.high[k] == curve.heights[i:j].max()
         mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
         assert part.mean[k] == pytest.approx(mean, rel=1e-9)
-
-
-def test_the_address_says_the_stretch_and_links_stay_inside():
-    summary = CurveSummary(noisy(1000))
-    whole = Zoom.of(summary.curve, {})
-    assert whole.query() == {}
-    assert [link.text for link in whole.links((), {})] == ["Closer"]
-    inner = Zoom.of(summary.curve, {"from": "100", "to": "200"})
-    assert (inner.start, inner.end) == (100.0, 200.0)  # times of the axis, which begins at 50
-    assert Zoom.of(summary.curve, inner.query()) == inner
-    for link in inner.links(("x",), {"phases": "3"}):
-        assert link.query["phases"] == "3"
-        there = Zoom.of(summary.curve, link.query)
-        assert whole.start <= there.start < there.end <= whole.end
-    assert Zoom.of(summary.curve, {"from": "-5", "to": "1e9"}) == whole
-
-
-def test_the_table_beside_the_picture_adds_up():
-    curve = noisy(5000)
-    summary = CurveSummary(curve)
-    chart = zoom_blocks(summary, Zoom.of(summary.curve, {}), (), {})[0]
-    rows = chart.tables[0].rows
-    assert min(float(row[3]) for row in rows) == pytest.approx(curve.heights.min(), rel=1e-3)
-    assert max(float(row[4]) for row in rows) == pytest.approx(curve.heights.max(), rel=1e-3)
-    assert all(row[0].link.query for row in rows)

@@ -103,17 +103,6 @@ def test_a_long_report_says_what_it_leaves_out(subject):
     assert ("--views N" in text) == (len(list(subject.paths())) > 1)
 
 
-def test_a_fit_from_the_page_has_its_options_in_the_address():
-    views = DataViews(runs(), "runs.csv")
-    view = views.view(("fit", "individual"), {"fit.functions": "1/p,1", "fit.where": "code=lu"})
-    assert view.title.startswith("2 individual fits")
-    pairs = next(block for block in view.blocks if isinstance(block, Table))
-    link = pairs.rows[0][1].link
-    assert link.path[:3] == ("fit", "individual", "pair")
-    assert link.query == {"fit.functions": "1/p,1", "fit.where": "code=lu"}
-    assert views.view(link.path, link.query).title == "lu on old"
-
-
 def test_files_are_told_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runs().table.to_csv("runs.csv", index=False)
@@ -137,22 +126,6 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     ):
         with pytest.raises(PerfError, match=message):
             open_subjects(files)
-
-
-def test_many_files_are_one_data_set_beside_others(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("runs").mkdir()
-    for code, part in runs().table.groupby("code"):
-        part.to_csv(Path("runs", f"{code[:2]}.csv"), index=False)
-    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
-    shelf = open_subjects(["runs", "runs/*.csv", "curve.csv"])
-    assert [row[0].text for row in shelf.view((), {}).blocks[0].rows] == ["runs", "*.csv", "curve.csv"]
-    for name in ("runs", "*.csv"):
-        assert any(block.title == "All rows" for block in shelf.view((name,), {}).blocks if isinstance(block, Table))
-    perfcore.fit("runs", fitter="individual", functions="1/p,1").save("model.json")
-    assert open_subjects(["model.json", "runs"]).title == "4 individual fits of runs (2 files)"
-    monkeypatch.chdir("runs")
-    assert open_subjects(["."]).title == "."
 
 
 def test_a_report_is_written_once(tmp_path):
